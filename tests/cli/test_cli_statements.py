@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from treasury import Workspace
 from treasury.cli import treasury
+from treasury.errors import InputError
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
 CAMT = next(SAMPLE.glob("*.xml"))
@@ -102,6 +103,77 @@ def test_profile_proposes_how_to_read_an_unknown_csv_and_shows_what_it_would_rea
     assert done.exit_code == 0
     assert "1,234.56" in done.stdout or "1234.56" in done.stdout
     assert "Bedrag" in done.stdout
+
+
+THOUSANDS = """Buchungstag;Empfänger;Verwendungszweck;Betrag;Saldo
+05.10.2026;A;Miete;-3.000;7.000
+06.10.2026;B;Lohn;2.000;9.000
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--save",), ("--yes",), ("--save", "--yes")])
+def test_profile_asks_what_a_file_does_not_show_and_keeps_nothing_before_it_is_answered(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text(THOUSANDS, "utf-8")
+    done = run("-w", str(tmp_path), "statements", "profile", str(path), *options)
+    assert done.exit_code == 1
+    assert "decimal: thousands or decimals" in done.stdout
+    assert "answer it with --answer decimal=ANSWER" in done.stdout
+    assert ("nothing is kept" in done.stderr) == bool(options)
+    assert not (tmp_path / "profiles").exists()
+
+
+@pytest.mark.parametrize("option", ["--save", "--yes"])
+def test_profile_keeps_what_was_answered_and_read_reads_by_it(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text(THOUSANDS, "utf-8")
+    arguments = ("-w", str(tmp_path), "statements")
+    done = run(*arguments, "profile", str(path), "--answer", "decimal=,", option)
+    assert done.exit_code == 0
+    assert 'decimal = ","' in (tmp_path / "profiles" / "bank.toml").read_text("utf-8")
+    listed = run(*arguments, "read", str(path), "--format", "json")
+    assert [row["amount"] for row in json.loads(listed.stdout)] == ["3000.00", "2000.00"]
+
+
+def test_profile_asks_on_a_terminal_one_question_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "card.csv"
+    path.write_text(
+        "Datum;Text;Karte;Betrag\n05.10.2026;a;1;3.000\n06.10.2026;b;1;2.000\n", "utf-8"
+    )
+    monkeypatch.setattr("treasury.cli.commands.files.statements._is_terminal", lambda: True)
+    arguments = ("-w", str(tmp_path), "statements", "profile", str(path), "--save")
+    done = run(*arguments, given=b"1\n2\n")
+    assert done.exit_code == 0
+    kept = (tmp_path / "profiles" / "card.toml").read_text("utf-8")
+    assert 'decimal = ","' in kept
+    assert 'positive = "out"' in kept
+
+
+def test_check_exits_1_where_a_file_waits_for_an_answer(tmp_path: Path) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text(THOUSANDS, "utf-8")
+    done = run("-w", str(tmp_path), "statements", "check", str(CAMT), str(path))
+    assert done.exit_code == 1
+    assert "thousands or decimals" in done.stderr
+
+
+def test_profile_lists_the_columns_that_it_leaves_out(tmp_path: Path) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text("Datum;Text;Betrag;Filiale\n05.10.2026;a;-1,50;Nord\n", "utf-8")
+    done = run("-w", str(tmp_path), "statements", "profile", str(path))
+    assert done.exit_code == 0
+    assert "# not used: Filiale (Nord)" in done.stdout
+
+
+def test_profile_refuses_an_answer_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text(THOUSANDS, "utf-8")
+    with pytest.raises(InputError, match="'decimal' is no answer"):
+        run("-w", str(tmp_path), "statements", "profile", str(path), "--answer", "decimal")
 
 
 def test_coverage_says_how_far_each_account_reaches(month_end: Workspace) -> None:

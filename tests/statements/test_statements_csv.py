@@ -142,7 +142,7 @@ def test_the_decimal_sign_is_what_the_whole_file_shows() -> None:
     assert decimal_sign(["1.234", "5.000", "12,5"]) == ","
     assert decimal_sign(["1.234,00", "7"]) == ","
     assert decimal_sign(["1'234.5"]) == "."
-    assert decimal_sign(["12", "7"]) == "."
+    assert decimal_sign(["12", "7"]) == "none"
     assert decimal_sign(["1.234", "2.345"]) == ""
 
 

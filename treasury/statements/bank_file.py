@@ -34,12 +34,14 @@ class FileTerms(msgspec.Struct, frozen=True):
 
     `profiles` are for CSV, before the built-in ones; `account` is that of files that name none;
     `currencies` (account of ours -> its only currency, or nothing) count where a file states none.
-    An account that a file has as the number in the IBAN of one of them is that one.
+    An account that a file has as the number in the IBAN of one of them is that one. `answers` are
+    those to the questions of a CSV without a profile.
     """
 
     profiles: tuple[Profile, ...] = ()
     account: str | None = None
     currencies: Mapping[str, str] = {}
+    answers: Mapping[str, str] = {}
 
 
 class StatementFile(CountedTables, msgspec.Struct, frozen=True):
@@ -170,7 +172,9 @@ def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> Ba
     for fixed in (CodaFile, CfonbFile):
         if fixed.begins.match(first):
             return fixed(stream, name)
-    return CsvFile(stream, name, terms.profiles, terms.account, terms.currencies)
+    return CsvFile(
+        stream, name, terms.profiles, terms.account, terms.currencies, answers=terms.answers
+    )
 
 
 def with_twins(file: StatementFile) -> StatementFile:

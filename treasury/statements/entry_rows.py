@@ -105,6 +105,7 @@ class EntryRow(msgspec.Struct, kw_only=True, gc=False):
     is_twin: bool = False
     booking_date: date | None = None
     value_date: date | None = None
+    balance_after: Decimal | None = None
     remittance: Sequence[str] = ()
     structured_references: Sequence[str] = ()
     additional_information: str | None = None

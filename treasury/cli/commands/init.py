@@ -208,6 +208,11 @@ class _Answers:
         account = self._given["account"]
         reading = read_statements([file], account=account)
         rows = reading.statements.to_pylist()
+        if reading.lost_count and not rows:
+            raise StatementError(
+                f"{file}: no row is read; {reading.problems[0].what}",
+                do=f"see `treasury statements profile {file}`",
+            )
         if rows and account is None and not all(row["account"] for row in rows) and self._asks:
             account = click.prompt("The file names no account; its IBAN")
             reading = read_statements([file], account=account)

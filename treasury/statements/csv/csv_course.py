@@ -6,13 +6,15 @@ holds is taken.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import date
 from decimal import Context, Decimal
 from typing import Final
 
 import msgspec
 
-from treasury.statements.csv.csv_rows import CsvMovement
+from treasury.statements.csv.csv_rows import CsvMovement, Key
 from treasury.statements.statement_draft import MOST_PROBLEMS
 
 _EXACT: Final = Context(prec=80)
@@ -93,6 +95,13 @@ class Course:
         return self._wrong[self._began > (self._ended or self._began)] == 0
 
     @property
+    def followed_count(self) -> int:
+        """How many balances follow the movements in the order that the days have; 0 without one."""
+        if self._began is None or self._ended is None or self._began == self._ended:
+            return 0
+        return max(0, self._stated - 1 - self._wrong[self._began > self._ended])
+
+    @property
     def is_newest_first(self) -> bool:
         """Whether the rows are in that order: as the balances say, else as the days do."""
         if self._wrong[0] != self._wrong[1]:
@@ -121,3 +130,21 @@ class Course:
             opening = _EXACT.subtract(self._first, moved)
             closing = _EXACT.add(self._last, self._since)
         return (opening if self._stated > 1 else None), closing
+
+
+def courses_hold(movements: Iterable[CsvMovement]) -> bool:
+    """Whether the balances of every account follow its movements, in the order of the days."""
+    courses = _courses(movements)
+    return bool(courses) and all(course.is_shown for course in courses)
+
+
+def followed_count(movements: Iterable[CsvMovement]) -> int:
+    """Count the balances that follow the movements, in the order of the days."""
+    return sum(course.followed_count for course in _courses(movements))
+
+
+def _courses(movements: Iterable[CsvMovement]) -> list[Course]:
+    courses: dict[Key, Course] = defaultdict(lambda: Course(0))
+    for movement in movements:
+        courses[movement.key].add(movement)
+    return list(courses.values())

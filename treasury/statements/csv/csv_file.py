@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, Literal
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -16,12 +16,20 @@ from treasury.errors import InputError, StatementError
 from treasury.money import format_amount
 from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
-from treasury.statements.csv.csv_course import Course
+from treasury.statements.csv.csv_course import Course, courses_hold, followed_count
 from treasury.statements.csv.csv_headerless import headerless_layout
-from treasury.statements.csv.csv_layout import SAMPLE, Layout, layout_of
+from treasury.statements.csv.csv_layout import SAMPLE, Layout, Question, layout_of
 from treasury.statements.csv.csv_proposal import proposal
-from treasury.statements.csv.csv_rows import CsvMovement, CsvRows, Key, stated_above
+from treasury.statements.csv.csv_questions import (
+    DECIMALS,
+    WAYS,
+    answer_to,
+    decimal_question,
+    sign_question,
+)
+from treasury.statements.csv.csv_rows import MOVED, CsvMovement, CsvRows, Key, stated_above
 from treasury.statements.csv.csv_text import CsvRow, CsvText
+from treasury.statements.csv.csv_values import is_day
 from treasury.statements.csv.profiles import Profile, built_in_profiles
 from treasury.statements.entry_rows import EntryRow, Problem, entry_batches
 from treasury.statements.field_values import account_number, reference
@@ -35,6 +43,8 @@ from treasury.statements.statement_draft import (
 GUESSED: Final = "CSV proposed"
 """The format of a file without a profile."""
 
+_MOST_SHOWN: Final = 3
+_LONGEST_SHOWN: Final = 60
 _MOST_GROUPS: Final = 10_000
 _MOST_ROW: Final = 1 << 20
 _MOST_OTHERS: Final = 10_000
@@ -57,11 +67,14 @@ class CsvFile(BankFile):
         profiles: Sequence[Profile] = (),
         account: str | None = None,
         currencies: Mapping[str, str] | None = None,
+        *,
+        answers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(source, file_name)
         self.layout: Layout | None = None
-        self.decimal: Literal["", ",", "."] = ""
-        """What separates the decimals in it, once its rows were looked at."""
+        self.questions: tuple[Question, ...] = ()
+        """Open questions of a proposed layout; no row is read until they are answered."""
+        self._answers = answers or {}
         self._profiles = (*profiles, *built_in_profiles())
         self._account = account
         self._currencies = currencies or {}
@@ -79,7 +92,11 @@ class CsvFile(BankFile):
             rows = CsvRows(layout, stated, self._account, self.file_name, self._currencies)
             self._rows = rows
             rows.learn(self._below())
-            self.decimal = rows.decimal
+            if layout.is_proposed:
+                self.questions = (*layout.questions, *self._open_questions())
+            if self.questions:
+                self._leave_unread()
+                return
             drafts = self._drafts(self._courses())
             yield from entry_batches(self._entries(drafts))
         head = "\n".join(row.raw for row in above)
@@ -90,6 +107,11 @@ class CsvFile(BankFile):
             self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
         self.end("there is no movement in the file")
 
+    def found(self) -> dict[str, Any]:
+        """Return the fields of a profile that only the whole file shows."""
+        rows = self._rows
+        return {"decimal": rows.decimal if rows.shows_decimal else "", "positive": rows.positive}
+
     def _read_layout(self) -> Layout:
         lines: list[str] = []
         if not self._text.has_nul:
@@ -99,7 +121,7 @@ class CsvFile(BankFile):
         layout = (
             layout_of(lines, self._profiles, self.file_name)
             or headerless_layout(lines, self._profiles, self.file_name)
-            or proposal(lines, self.file_name)
+            or proposal(lines, self.file_name, self._answers)
         )
         if layout is None:
             raise UnknownFormat(
@@ -114,17 +136,106 @@ class CsvFile(BankFile):
         layout = self._rows.layout
         return islice(self._text.rows(layout.delimiter), layout.header + 1, None)
 
+    def _open_questions(self) -> list[Question]:
+        """Settle the decimal sign and the sign of amounts by the balances, else by an answer.
+
+        Return the questions that are left.
+        """
+        found = []
+        for question in filter(None, (self._decimal_question(), self._sign_question())):
+            answer = answer_to(question, self._answers)
+            if answer is None:
+                found.append(question)
+            for name, value in answer.changes.items() if answer else ():
+                setattr(self._rows, name, value)
+            self._rows.shows_decimal |= answer is not None and question.name == "decimal"
+        return found
+
+    def _decimal_question(self) -> Question | None:
+        rows = self._rows
+        if rows.decimal:
+            return None
+        signs = [sign for sign in DECIMALS if courses_hold(self._read_as(decimal=sign))]
+        self._begin_again()
+        rows.decimal = signs[0] if len(signs) == 1 else ""
+        if rows.decimal:
+            rows.shows_decimal = True
+            return None
+        return decimal_question(self._first_amounts())
+
+    def _sign_question(self) -> Question | None:
+        """Ask what amounts without a sign do, if neither balances nor other amounts show it."""
+        rows, layout = self._rows, self._rows.layout
+        if "amount" not in layout.columns or "sign" in layout.columns:
+            return None
+        decimal = rows.decimal
+        rows.decimal = decimal or "."
+        ways = [way for way in WAYS if followed_count(self._read_as(positive=way))]
+        self._begin_again()
+        rows.decimal = decimal
+        # The balance of a card may be what is owed, which a purchase adds to.
+        is_shown = len(ways) == 1 and (ways[0] == "out" or not layout.is_card)
+        rows.positive = ways[0] if is_shown else layout.profile.positive
+        if is_shown or (rows.states_signs and not layout.is_card):
+            return None
+        return sign_question(self._first_amounts())
+
+    def _read_as(self, **read: str) -> Iterator[CsvMovement]:
+        """The movements if amounts are read in this way; rows of unknown status are booked."""
+        rows = self._rows
+        self._begin_again()
+        rows.unknown_status = "BOOK"
+        for name, value in read.items():
+            setattr(rows, name, value)
+        yield from self._movements()
+        rows.unknown_status = "PDNG"
+
+    def _first_amounts(self) -> str:
+        """The first rows, as a person recognises them."""
+        rows = self._rows
+        shown = (
+            f"line {row.line}: {' '.join((*rows.texts(row), amount))[:_LONGEST_SHOWN]}"
+            for row in self._below()
+            if (amount := next(filter(None, (rows.cell(row, role) for role in MOVED)), ""))
+            and any(map(str.isdigit, amount))
+        )
+        return "; ".join(islice(shown, _MOST_SHOWN))
+
+    def _leave_unread(self) -> None:
+        """Note the open questions instead of reading rows in a way that may be wrong."""
+        rows = self._rows
+        self.lost_count = sum(is_day(rows.cell(row, "booking_date")) for row in self._below())
+        for question in self.questions:
+            words = " or ".join(repr(answer.word) for answer in question.answers)
+            self.note(f"{question.text} ({question.name}: {words})")
+        self.end(
+            "none of its rows is read before that is answered:"
+            f" treasury statements profile {self.file_name}"
+        )
+
+    def _begin_again(self) -> None:
+        """Forget what reading the rows found out, before they are read again."""
+        self._lost.clear()
+        self.lost_count = self._read_count = self._rows.totals = 0
+
     def _courses(self) -> dict[Key, Course]:
         """Days and balances of each account and currency, in the order of the file.
 
-        Where balances do not follow, fees that stand beside the amounts may be part of them or not:
-        what the balances follow counts.
+        If the balances do not follow, try rows of unknown status as booked, then fees as part of
+        the amounts or on top; keep the reading that the balances follow.
         """
         rows, courses = self._rows, self._followed()
+        if _off_count(courses) and rows.has_unknown_status:
+            self._begin_again()
+            rows.unknown_status = "BOOK"
+            booked = self._followed()
+            if not _off_count(booked):
+                rows.book_unknown()
+                return booked
+            rows.unknown_status = "PDNG"
         off = _off_count(courses)
         if off and "fee" in rows.layout.columns:
-            self._lost.clear()
-            self.lost_count = self._read_count = 0
+            self._begin_again()
             rows.fee_included = not rows.fee_included
             others = self._followed()
             if _off_count(others) < off:
@@ -164,12 +275,12 @@ class CsvFile(BankFile):
         last: CsvMovement | None = None
         for row in self._below():
             rows.check_quotes(row)
-            movement = self._read(row)
+            movement, is_lost = self._read(row, last)
             if movement is not None:
                 if last is not None:
                     yield last
                 last = movement
-            elif last is not None and rows.goes_on(row):
+            elif last is not None and not is_lost and rows.goes_on(row, last):
                 last.more += rows.texts(row)
                 last.raw.append(row.raw)
                 if len(last.raw) > _MOST_ROW >> 10:
@@ -181,10 +292,11 @@ class CsvFile(BankFile):
         if last is not None:
             yield last
 
-    def _read(self, row: CsvRow) -> CsvMovement | None:
+    def _read(self, row: CsvRow, above: CsvMovement | None) -> tuple[CsvMovement | None, bool]:
+        """Read a row below a movement; the second value is true if it cannot be read."""
         rows = self._rows
         try:
-            movement = rows.read(row)
+            movement = rows.read(row, above)
         except StatementError:
             raise
         except InputError as error:
@@ -192,14 +304,14 @@ class CsvFile(BankFile):
         else:
             self._read_count += movement is not None
             self._check_count(rows.totals, f"line {row.line} is a total")
-            return movement
+            return movement, False
         key = rows.key(row)
         if not self._is_told:
             self.lost_count += 1
             if self.lost_count <= MOST_PROBLEMS:
                 self._lost.append((key, row.line, lost))
             self._check_count(self.lost_count, f"line {row.line} is not read: {lost}")
-        return None
+        return None, True
 
     def _check_count(self, others: int, such: str) -> None:
         """StatementError for a table of which most is something else than movements."""
@@ -225,6 +337,7 @@ class CsvFile(BankFile):
             is_reversal=movement.is_reversal,
             booking_date=movement.booked,
             value_date=movement.value,
+            balance_after=movement.balance,
             account_servicer_reference=reference(cell_text("reference")),
             end_to_end_id=reference(cell_text("end_to_end_id")),
             mandate_id=reference(cell_text("mandate_id")),
@@ -286,9 +399,6 @@ class CsvFile(BankFile):
         if layout.is_proposed:
             reason = "no profile is known for it; the columns are guessed"
             draft.problem("", f"{reason}: see `treasury statements profile {self.file_name}`")
-            if not layout.are_days_shown:
-                order = layout.profile.day_order
-                draft.problem("", f"day or month may come first; the days are taken as {order}")
         return draft
 
 

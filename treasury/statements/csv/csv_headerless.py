@@ -7,14 +7,13 @@ taken only where the balance column follows the movements as the layout signs th
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from treasury.errors import InputError
-from treasury.statements.csv.csv_course import Course
+from treasury.statements.csv.csv_course import courses_hold
 from treasury.statements.csv.csv_layout import Layout, is_header, samples
-from treasury.statements.csv.csv_rows import CsvRows, Key
+from treasury.statements.csv.csv_rows import CsvRows
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.profiles import Profile, built_in_profiles
@@ -75,12 +74,8 @@ def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool
             return True
     rows = CsvRows(layout, {}, None, file_name, {})
     rows.learn(sample)
-    courses: dict[Key, Course] = defaultdict(lambda: Course(0))
-    for row in sample:
-        try:
-            movement = rows.read(row)
-        except InputError:
-            return False
-        if movement is not None:
-            courses[movement.key].add(movement)
-    return bool(courses) and all(course.is_shown for course in courses.values())
+    try:
+        movements = list(filter(None, map(rows.read, sample)))
+    except InputError:
+        return False
+    return courses_hold(movements)

@@ -24,6 +24,23 @@ SAMPLE: Final = 200
 """Lines that show how a file is laid out."""
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """An answer to a question about a file: its word, its meaning and the changes it makes."""
+
+    word: str
+    meaning: str
+    changes: dict[str, object] = {}
+    """Fields of the profile, and as `columns` the places of roles; none for a role without one."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """Something that a file's headers and values do not show."""
+
+    name: str
+    text: str
+    answers: tuple[Answer, ...]
+
+
 class Layout(msgspec.Struct, frozen=True):
     """How to read a file: its profile, and which columns have which role."""
 
@@ -36,8 +53,12 @@ class Layout(msgspec.Struct, frozen=True):
     is_proposed: bool = False
     headers: list[str] = []
     """The header row as it is compared; empty where there is none."""
-    are_days_shown: bool = True
-    """Whether the values show which part of a day is its month."""
+    questions: tuple[Question, ...] = ()
+    """Open questions; a file is not read by a proposed layout until they are answered."""
+    unused: tuple[tuple[str, str], ...] = ()
+    """Header and first value of each column that a proposed layout leaves out."""
+    is_card: bool = False
+    """Whether a proposed layout lists a card's movements: purchases may be positive there."""
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
@@ -73,10 +94,10 @@ def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[Cs
 
 
 def is_same(header: str, name: str) -> bool:
-    """Whether they are one header; a lost letter stands for any one."""
+    """Whether they are one header; a lost letter stands for any one, or for a mark like `°`."""
     if "\ufffd" not in header:
         return header == name
-    return re.fullmatch(re.escape(header).replace("\ufffd", "."), name) is not None
+    return re.fullmatch(re.escape(header).replace("\ufffd", ".?"), name) is not None
 
 
 def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, ...]]:
@@ -92,7 +113,7 @@ def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, .
             place
             for name in names
             for place, header in enumerate(headers)
-            if header and is_same(header, plain(name))
+            if name == f"#{place + 1}" or (header and is_same(header, plain(name)))
         )
         for role, names in profile.columns.items()
     }

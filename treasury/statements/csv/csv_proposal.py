@@ -1,128 +1,301 @@
 """How the CSV of a bank that is not known seems to be laid out: by its headers and its values.
 
-A header is told by the words in it, in the languages of most banks, and by what stands below it. A
-proposal is a guess: a person has to look at it before a file is stored by it.
+A column is recognised by the words of its header, in the languages of most banks, and by its
+values. Ambiguous columns become questions (`csv_questions`), which a person answers before the file
+is read.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
 
 from treasury.identifiers import is_iban
 from treasury.statements.csv import csv_layout
 from treasury.statements.csv.csv_layout import Layout
+from treasury.statements.csv.csv_questions import Columns, Table, settled
+from treasury.statements.csv.csv_rows import looks_like_account
 from treasury.statements.csv.csv_text import CsvRow
-from treasury.statements.csv.csv_values import cell, is_amount, is_day
-from treasury.statements.csv.csv_words import HEADERS, IN, OUT, POSTAGE
+from treasury.statements.csv.csv_values import cell, is_amount, is_day, is_signed
+from treasury.statements.csv.csv_words import HEADERS, IN, OTHER, OUT
 from treasury.statements.csv.profiles import Profile, plain
 from treasury.statements.field_values import account_number
 
+_ONE_WORD: Final = frozenset({"net", "netto", "id", "gross", "brutto"})
+"""Words that count only as a whole header, not within a longer one."""
+_SEVERAL: Final = frozenset({"text", "amount", "debit", "credit", "currency", "counterparty_name"})
+"""Roles of which every column is looked at before one is chosen."""
+_CARDS: Final = frozenset({"visa", "mastercard", "maestro", "amex", "vpay", "americanexpress"})
+_KINDS: Final = {
+    "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
+    "balance": "a-", "balance_before": "a", "currency": "t-", "sign": "t-", "status": "t-",
+    "fee": "a-", "counterparty_name": "t-", "payer_name": "t-", "payee_name": "t-",
+    "balance_effect": "t-",
+}  # fmt: skip
+"""Kinds of cells that a role allows, by the letters of `_kind`."""
 
-def proposal(lines: Sequence[str], file_name: str) -> Layout | None:
-    """The layout that an unknown file seems to have: by the words of its headers and its values.
 
-    None where days or amounts cannot be told from the rest.
+def proposal(lines: Sequence[str], file_name: str, answers: Mapping[str, str]) -> Layout | None:
+    """Return the layout that an unknown file seems to have, with the questions that are open.
+
+    None if no column of days or of amounts is found. `answers` settle questions by name.
     """
-    layouts = (
-        _proposed(row, sample[number + 1 :], delimiter, number)
+    tables = [
+        table
         for delimiter, sample in csv_layout.samples(lines, file_name)
         for number, row in enumerate(sample[: csv_layout.MOST_BEFORE_HEADER])
-    )
-    return max(filter(None, layouts), key=lambda one: len(one.columns), default=None)
+        if (table := _table(row, sample[number + 1 :], delimiter, number, file_name)) is not None
+    ]
+    widest = max(tables, key=lambda table: len(table.columns), default=None)
+    return None if widest is None else _settled(widest, answers)
 
 
-def _proposed(
-    header: CsvRow, below: Sequence[CsvRow], delimiter: str, number: int
-) -> Layout | None:
+def _table(
+    header: CsvRow, below: Sequence[CsvRow], delimiter: str, number: int, file_name: str
+) -> Table | None:
     names = [cell(text) for text in header.cells]
-    rows = [row.cells for row in below if len(row.cells) >= len(names) - 1 > 0]
+    rows = [row for row in below if len(row.cells) >= len(names) - 1 > 0]
     if not rows or not csv_layout.is_header(header):
         return None
-    columns = _roles(names, rows)
-    has_one_side = len({"debit", "credit"} & columns.keys()) == 1 and "amount" not in columns
-    if not csv_layout.is_complete(columns) or has_one_side:
+    table = Table(names, rows, delimiter, number, file_name)
+    table.columns = _roles(table)
+    has_one_side = len({"debit", "credit"} & table.columns.keys()) == 1
+    if not csv_layout.is_complete(table.columns) or (
+        has_one_side and "amount" not in table.columns
+    ):
         return None
-    order, is_shown = _day_order(rows, columns["booking_date"][0])
+    return table
+
+
+def _settled(table: Table, answers: Mapping[str, str]) -> Layout:
+    changes, questions = settled(table, answers)
+    columns = table.columns
+    used = {place for places in columns.values() for place in places}
+    unused = tuple(
+        (table.header(place), value)
+        for place in range(len(table.names))
+        if place not in used and (value := next(filter(None, table.values(place)), ""))
+    )
     profile = Profile(
         name="proposed",
-        columns={role: tuple(names[p] for p in places) for role, places in columns.items()},
-        needs=tuple(filter(None, names)),
-        day_order=order,
+        columns={role: tuple(map(table.header, places)) for role, places in columns.items()},
+        needs=tuple(dict.fromkeys(filter(None, table.names))),
     )
     return Layout(
-        profile,
-        delimiter,
-        number,
+        msgspec.structs.replace(profile, **changes),
+        table.delimiter,
+        table.number,
         columns,
-        csv_layout.header_currency(names, columns),
-        headers=[plain(text) for text in header.cells],
+        csv_layout.header_currency(table.names, columns),
+        headers=[plain(text) for text in table.names],
         is_proposed=True,
-        are_days_shown=is_shown,
+        questions=questions,
+        unused=unused,
+        is_card=_is_card(table),
     )
 
 
-def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
-    """The columns that have a role, by the words in their names and by what stands in them."""
-    kinds = [_kind(rows, place) for place in range(len(names))]
-    others = [
-        place
-        for place, name in enumerate(names)
-        if kinds[place] == "i"
-        and any(_has(plain(name), word) for word in HEADERS["counterparty_name"])
-    ]
-    columns: dict[str, tuple[int, ...]] = {"counterparty_account": (others[0],)} if others else {}
-    used_places = set(others[:1])
+def _roles(table: Table) -> Columns:
+    """Return the columns of each role, by the words in their headers and by their values.
+
+    Several of an amount, a currency or a name are candidates, of which `csv_questions` chooses.
+    """
+    kinds = [_kind(table, place) for place in range(len(table.names))]
+    headers = [plain(name) for name in table.names]
+    columns: Columns = {}
+    used: set[int] = set()
     for role, words in HEADERS.items():
         allowed = _KINDS.get(role, "")
-        places = [
+        places = dict.fromkeys(
             place
             for word in words
-            for place, name in enumerate(names)
-            if place not in used_places
+            for place, header in enumerate(headers)
+            if place not in used
             and (not allowed or kinds[place] in allowed)
-            and _fits_role(role, name, word, rows, place)
-        ]
-        if places and role not in columns:
-            several = tuple(dict.fromkeys(places)) if role == "text" else (places[0],)
-            columns[role] = several
-            used_places.update(several)
-    if {"debit", "credit"} <= columns.keys():
+            and _has(header, word)
+            and _fits_role(role, word, table, place)
+        )
+        if role in {"booking_date", "value_date"}:
+            # A day that some movements lack, as that of a payout, is not when they were booked.
+            most = max((len(table.texts(place)) for place in places), default=0)
+            places = {place: None for place in places if len(table.texts(place)) == most}
+        if places:
+            columns[role] = tuple(places) if role in _SEVERAL else tuple(places)[:1]
+            used.update(columns[role])
+    columns = _two_names(columns)
+    if "debit" in columns and "credit" in columns:
         columns.pop("amount", None)
     elif "amount" in columns:
         columns.pop("debit", None)
         columns.pop("credit", None)
-        informative = {p for role in _MORE_THAN_SIGN & columns.keys() for p in columns[role]}
-        signs = [p for p in range(len(names)) if p not in informative and _says_sign(rows, p)]
-        if signs and "sign" not in columns:
-            columns = {
-                role: places for role, places in columns.items() if signs[0] not in places
-            } | {"sign": (signs[0],)}
-    # The other party's account is another one in nearly every row.
-    accounts = [
-        text
-        for cells in rows
-        for place in columns.get("account", ())
-        if place < len(cells) and (text := cell(cells[place]))
-    ]
-    if len(set(accounts)) > max(1, len(accounts) // 2):
-        columns.setdefault("counterparty_account", columns.pop("account"))
+        _find_sign(table, columns)
+    _find_accounts(table, columns)
     return columns
 
 
-def _fits_role(role: str, name: str, word: str, rows: Sequence[Sequence[str]], place: int) -> bool:
-    header = plain(name)
-    if not header or not _has(header, word):
+def _two_names(columns: Columns) -> Columns:
+    """Take names of payer and payee as two columns only where a file has both."""
+    sides = [role for role in ("payer_name", "payee_name") if role in columns]
+    if len(sides) == 1:
+        places = columns.pop(sides[0])
+        columns["counterparty_name"] = (*columns.get("counterparty_name", ()), *places)
+    return columns
+
+
+def _fits_role(role: str, word: str, table: Table, place: int) -> bool:
+    header = plain(table.names[place])
+    if word in _ONE_WORD and header != word:
         return False
-    if role in {"fee", "amount"} and any(word in header for word in POSTAGE):
+    rule = _RULES.get(role)
+    return rule is None or rule(header, table, place)
+
+
+def _is_day_booked(header: str, *_: object) -> bool:
+    return not _has_any(header, (*OTHER["due"], *OTHER["paid_out"]))
+
+
+def _is_no_postage(header: str, *_: object) -> bool:
+    return not _has_any(header, OTHER["postage"])
+
+
+def _is_one_side(header: str, *_: object) -> bool:
+    both = all(_has_any(header, HEADERS[way]) for way in ("debit", "credit"))
+    return _is_no_postage(header) and not both
+
+
+def _holds_codes(_: str, table: Table, place: int) -> bool:
+    return all(len(text) == _CODE and text.isalpha() for text in table.texts(place))
+
+
+def _names_side(header: str, table: Table, place: int) -> bool:
+    sides = [_has_any(header, HEADERS[side]) for side in ("payer_name", "payee_name")]
+    return sides.count(True) == 1 and _names_party(header, table, place)
+
+
+def _names_party(header: str, table: Table, place: int) -> bool:
+    return bool(table.texts(place)) and _is_name(header)
+
+
+def _holds_accounts(_: str, table: Table, place: int) -> bool:
+    texts = table.texts(place)
+    return bool(texts) and all(map(looks_like_account, texts))
+
+
+def _is_own_reference(header: str, table: Table, place: int) -> bool:
+    """Whether a column is the bank's own reference, which no two movements share."""
+    texts = table.texts(place)
+    return len(set(texts)) == len(texts) and not _has_any(header, OTHER["no_reference"])
+
+
+def _is_kind(header: str, *_: object) -> bool:
+    return header.endswith(tuple(HEADERS["kind"])) or header.startswith(("typ", "tipo"))
+
+
+_CODE: Final = 3
+_RULES: Final[dict[str, Callable[[str, Table, int], bool]]] = {
+    "booking_date": _is_day_booked,
+    "fee": _is_no_postage,
+    "amount": _is_no_postage,
+    "debit": _is_one_side,
+    "credit": _is_one_side,
+    "currency": _holds_codes,
+    "sign": lambda _, table, place: _says_sign(table, place),
+    "counterparty_account": _holds_accounts,
+    "payer_name": _names_side,
+    "payee_name": _names_side,
+    "counterparty_name": _names_party,
+    "account": _holds_accounts,
+    "reference": _is_own_reference,
+    "status": lambda header, *_: "statement" not in header,
+    "kind": _is_kind,
+}
+"""Conditions of a role, beyond a word in the header and the kind of its cells."""
+
+
+def _is_name(header: str) -> bool:
+    """Whether a header names the other party: not its account, bank or address, and not us."""
+    is_named = _has_any(header, OTHER["name"])
+    if _has_any(header, OTHER["ultimate"]):
         return False
-    if word == "net":
-        return header == word
-    if role in {"debit", "credit"}:
-        return not all(any(_has(header, w) for w in HEADERS[way]) for way in ("debit", "credit"))
-    return role != "sign" or _says_sign(rows, place)
+    if not is_named and (_has_any(header, OTHER["no_name"]) or header.endswith("id")):
+        return False
+    # The name of an account is that of its owner: ours, unless the header names another party.
+    others = (*OTHER["other_party"], *HEADERS["payer_name"], *HEADERS["payee_name"])
+    is_own = is_named and _has_any(header, OTHER["owner"])
+    return not is_own or _has_any(header, others)
+
+
+def _find_sign(table: Table, columns: Columns) -> None:
+    """Take a column of debit and credit as the sign of the amounts, under any header.
+
+    It has a value for every amount, no amount has a sign, and it is not the kind of a card.
+    """
+    amounts = (text for place in columns["amount"] for text in table.texts(place))
+    if "sign" in columns or any(map(is_signed, amounts)):
+        return
+    taken = {place for role in _MORE_THAN_SIGN & columns.keys() for place in columns[role]}
+    for place in range(len(table.names)):
+        if place not in taken and _says_sign(table, place):
+            for role in [role for role, places in columns.items() if place in places]:
+                rest = tuple(other for other in columns[role] if other != place)
+                columns[role] = rest
+                if not rest:
+                    del columns[role]
+            columns["sign"] = (place,)
+            return
+
+
+_MORE_THAN_SIGN: Final = frozenset({
+    "booking_date", "value_date", "amount", "balance", "fee", "currency", "account",
+    "counterparty_account", "counterparty_name", "reference", "balance_effect",
+})  # fmt: skip
+"""Roles that a column keeps even if debit and credit are its only values."""
+
+
+def _says_sign(table: Table, place: int) -> bool:
+    texts = table.texts(place)
+    if not texts or not all(text in {"+", "-"} or plain(text) in IN | OUT for text in texts):
+        return False
+    header = plain(table.names[place])
+    if _has_any(header, OTHER["card"]) or (_names_cards(table) and header not in HEADERS["sign"]):
+        return False
+    return len(texts) == table.count
+
+
+def _names_cards(table: Table) -> bool:
+    """Whether a column has the names of card schemes: debit and credit may be kinds of cards."""
+    return any(
+        plain(text) in _CARDS for place in range(len(table.names)) for text in table.texts(place)
+    )
+
+
+def _is_card(table: Table) -> bool:
+    """Whether the table lists a card's movements: merchants without a balance are enough."""
+    merchants = [] if "balance" in table.columns else OTHER["merchant"]
+    words = (*OTHER["card"], *merchants)
+    return _names_cards(table) or any(_has_any(plain(name), words) for name in table.names)
+
+
+def _find_accounts(table: Table, columns: Columns) -> None:
+    """Tell our own account from the other party's, which is another one in nearly every row."""
+    if "account" not in columns:
+        return
+    (place,) = columns["account"]
+    texts = table.texts(place)
+    header = plain(table.names[place])
+    if _has_any(header, OTHER["other_party"]) or len(set(texts)) > max(1, len(texts) // 2):
+        places = columns.pop("account")
+        columns.setdefault("counterparty_account", places)
+    elif len(texts) < table.count:
+        # Our own account is in every row; one that is not would cut the statement in two.
+        columns.pop("account")
+
+
+def _has_any(header: str, words: Sequence[str]) -> bool:
+    return any(_has(header, word) for word in words)
 
 
 def _has(header: str, word: str) -> bool:
@@ -133,14 +306,8 @@ def _has(header: str, word: str) -> bool:
     return any(csv_layout.is_same(part, word) for part in parts)
 
 
-def _says_sign(rows: Sequence[Sequence[str]], place: int) -> bool:
-    """Whether all that a column says is debit or credit, in whatever words."""
-    values = {text for cells in rows if place < len(cells) and (text := cell(cells[place]))}
-    return bool(values) and all(text in {"+", "-"} or plain(text) in IN | OUT for text in values)
-
-
-def _kind(rows: Sequence[Sequence[str]], place: int) -> str:
-    """What most cells of a column are: d day, a amount, i IBAN, t text, - nothing."""
+def _kind(table: Table, place: int) -> str:
+    """Return what most cells of a column are: d day, a amount, i IBAN, t text, - nothing."""
 
     def letter(text: str) -> str:
         if is_day(text):
@@ -149,42 +316,5 @@ def _kind(rows: Sequence[Sequence[str]], place: int) -> str:
             return "a"
         return "i" if is_iban(account_number(text)) else "t"
 
-    texts = (cell(cells[place]) for cells in rows[:100] if place < len(cells))
-    kinds = Counter(map(letter, filter(None, texts)))
+    kinds = Counter(map(letter, table.texts(place)[:100]))
     return kinds.most_common(1)[0][0] if kinds else "-"
-
-
-def _day_order(
-    rows: Sequence[Sequence[str]], place: int
-) -> tuple[Literal["dmy", "mdy", "ymd"], bool]:
-    """The order of the days' parts, and whether the values show it.
-
-    One above twelve does. Else the order counts in which the days are closer together.
-    """
-    firsts: set[int] = set()
-    seconds: set[int] = set()
-    for cells in rows:
-        parts = _PARTS.match(cell(cells[place])) if place < len(cells) else None
-        if parts is None:
-            continue
-        if len(parts[1]) == 4:
-            return "ymd", True
-        if parts[0][len(parts[1])] == ".":
-            return "dmy", True  # nobody writes the month first with points
-        firsts.add(int(parts[1]))
-        seconds.add(int(parts[2]))
-    if not firsts or max(firsts) > 12 or max(seconds) > 12:
-        return ("mdy" if seconds and max(seconds) > 12 else "dmy"), True
-    return ("mdy" if len(firsts) < len(seconds) else "dmy"), False
-
-
-_PARTS: Final = re.compile(r"(\d{1,4})[-./: ](\d{1,2})[-./: ](\d{1,4})")
-_MORE_THAN_SIGN: Final = frozenset({
-    "booking_date", "value_date", "amount", "balance", "fee", "currency", "account",
-    "counterparty_account", "counterparty_name", "reference",
-})  # fmt: skip
-"""Roles of columns that say something else even where debit and credit is all that they say."""
-_KINDS: Final = {
-    "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
-    "balance": "a-", "currency": "t-", "sign": "t-", "status": "t-",
-}  # fmt: skip

@@ -6,8 +6,9 @@ the currency beside amounts that mostly lack one are learnt from all rows first.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Context, Decimal
 from itertools import pairwise
@@ -26,6 +27,8 @@ from treasury.statements.csv.csv_values import (
     decimal_sign,
     is_amount,
     is_day,
+    is_signed,
+    without_breaks,
 )
 from treasury.statements.csv.profiles import plain
 from treasury.statements.field_values import account_number, own_account
@@ -37,7 +40,8 @@ Key = tuple[str | None, str | None]
 _EXACT: Final = Context(prec=80)
 _MINUS: Final = frozenset({"-", "\u2212"})
 _AMOUNTS: Final = ("amount", "debit", "credit", "balance", "balance_before", "fee")
-_MOVED: Final = ("amount", "debit", "credit")
+MOVED: Final = ("amount", "debit", "credit")
+"""The roles of what a row moved."""
 _DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
 """The roles without which a movement would be read as another one."""
 
@@ -81,6 +85,13 @@ class CsvRows:
         self.notes: dict[int, str] = {}
         self.totals = 0
         self.decimal: Literal["", ",", "."] = layout.profile.decimal
+        self.shows_decimal = False
+        """Whether an amount of the file shows which sign separates its decimals."""
+        self.positive = layout.profile.positive
+        self.unknown_status: Literal["PDNG", "BOOK"] = "PDNG"
+        """The status of a row with an unknown word for it."""
+        self.states_signs = False
+        """Whether an amount of the file states its direction."""
         self.fee_included = layout.profile.fee_included
         self.layout = layout
         self._stated = stated
@@ -111,14 +122,17 @@ class CsvRows:
                     signs[debit[0] in _MINUS or debit[-1] == "-"] += 1
                 cells = [text for p in places if p < len(row.cells) if (text := row.cells[p])]
                 counts[len(row.cells)] += bool(cells)
+                self.states_signs |= is_signed(self.cell(row, "amount"))
                 for text in filter(is_amount, map(cell, cells)):
                     if not text[0].isdigit() or not text[-1].isdigit():
                         currencies.update(csv_words.CODE.findall(text))
                     yield text
 
         # All amounts are gone through, also where the profile says the sign.
-        sign = decimal_sign(amounts(), is_guess=self.layout.is_proposed)
-        self.decimal = self.decimal or sign
+        sign = decimal_sign(amounts())
+        self.shows_decimal = sign in {",", "."}
+        if not self.decimal:
+            self.decimal = "." if sign == "none" else sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
         # How many cells nearly all rows with amounts have; 0 where they differ.
@@ -134,10 +148,15 @@ class CsvRows:
                 return text
         return ""
 
-    def read(self, row: CsvRow) -> CsvMovement | None:
-        """The movement or balance in a row; None where it has neither. InputError says why not."""
-        self._check_count(row)
-        has_amount = any(self.cell(row, role) for role in _MOVED)
+    def read(self, row: CsvRow, above: CsvMovement | None = None) -> CsvMovement | None:
+        """Return the movement or balance in a row, None if it has neither; InputError says why not.
+
+        `above` is the movement above it: a row with its reference may end before the amounts.
+        """
+        reference = self.cell(row, "reference")
+        if not reference or above is None or reference != self.cell(above.row, "reference"):
+            self._check_count(row)
+        has_amount = any(self.cell(row, role) for role in MOVED)
         has_balance = bool(self.cell(row, "balance"))
         if not has_amount and not has_balance:
             return None
@@ -182,7 +201,7 @@ class CsvRows:
         return True
 
     def _check_count(self, row: CsvRow) -> None:
-        """InputError for a row with a day that is cut off, or has a separator too many."""
+        """Raise InputError for a row with a day that is cut off, or has a separator too many."""
         count, usual = len(row.cells), self._cell_count
         if count == usual or not usual:
             return
@@ -213,7 +232,7 @@ class CsvRows:
         currency = currency or self.layout.header_currency or self._stated.get("currency", "")
         if currency:
             return currency
-        for role in (*_MOVED, "balance"):  # it may stand beside an amount, as in `1,50 EUR`
+        for role in (*MOVED, "balance"):  # it may stand beside an amount, as in `1,50 EUR`
             text = self.cell(row, role)
             is_bare = not text or (text[0].isdigit() and text[-1].isdigit())
             if not is_bare and (matched := csv_words.CODE.search(text)):
@@ -223,17 +242,30 @@ class CsvRows:
     def texts(self, row: CsvRow) -> tuple[str, ...]:
         """What the payment is for, a text once."""
         places = self.layout.columns.get("text", ())
-        texts = (cell(row.cells[p]) for p in places if p < len(row.cells))
+        texts = (without_breaks(cell(row.cells[p])) for p in places if p < len(row.cells))
         return tuple(dict.fromkeys(text for text in texts if text))
 
-    def goes_on(self, row: CsvRow) -> bool:
-        """Whether a row goes on with the text of the movement above it.
+    def goes_on(self, row: CsvRow, movement: CsvMovement) -> bool:
+        """Whether a row without an amount continues the text of the movement above it.
 
-        It says nothing else, and is not the small print below a table, which has few cells.
+        It does if it has the movement's reference, else if nothing but text is in it. A footer,
+        which has an amount in another column, and a row with a day are noted.
         """
-        if len(row.cells) < min(len(self.layout.columns), 3) or not self.texts(row):
+        if any(self.cell(row, role) for role in (*MOVED, "balance")) or not self.texts(row):
             return False
-        return not any(self.cell(row, role) for role in (*_MOVED, "balance"))
+        reference = self.cell(row, "reference")
+        if reference and reference == self.cell(movement.row, "reference"):
+            return True
+        first = next(filter(None, map(cell, row.cells)))
+        if is_day(self.cell(row, "booking_date")) or is_day(self.cell(row, "value_date")):
+            self._note(row, f"left out: a day and no amount: {first[:40]!r}")
+            return False
+        if reference or self.cell(row, "booking_date"):
+            if any(is_amount(text) for text in map(cell, row.cells)):
+                self._note(row, f"left out: no amount in its column: {first[:40]!r}")
+            return False
+        # The small print below a table has few cells.
+        return len(row.cells) >= min(len(self.layout.columns), 3)
 
     def inferred(self, row: CsvRow, currency: str | None) -> tuple[str, ...]:
         """The columns that the row does not state by itself."""
@@ -283,13 +315,35 @@ class CsvRows:
         return CsvMovement(self.key(row), row, "", None, balance=balance)
 
     def _status(self, row: CsvRow) -> str:
-        """Booked where nothing else is said; a word that is not known counts as pending."""
+        """Return BOOK without a status; an unknown word counts as pending.
+
+        Where the bank states what a row does to the balance, that decides: a payment that is not
+        complete may hold money back, and an authorisation moves none.
+        """
         text = self.cell(row, "status")
         status = csv_words.STATUS.get(plain(text)) if text else "BOOK"
+        effect = plain(self.cell(row, "balance_effect"))
+        if effect:
+            if effect in csv_words.IN | csv_words.OUT:
+                return "BOOK"
+            return "INFO" if status == "BOOK" else status or "PDNG"
         if status is None and text not in self._unknown and len(self._unknown) < MOST_PROBLEMS:
             self._unknown.add(text)
             self._note(row, f"the status {text[:40]!r} is not known; taken as pending")
-        return status or "PDNG"
+        return status or self.unknown_status
+
+    def book_unknown(self) -> None:
+        """Take words for a status that are not known as booked, as the balances have them."""
+        self.unknown_status = "BOOK"
+        for line, note in self.notes.items():
+            self.notes[line] = note.replace(
+                "is not known; taken as pending", "is not known; taken as booked, as balances are"
+            )
+
+    @property
+    def has_unknown_status(self) -> bool:
+        """Whether a row had a word for a status that is not known."""
+        return bool(self._unknown)
 
     def _amount(self, row: CsvRow, role: str) -> Decimal | None:
         text = self.cell(row, role)
@@ -305,6 +359,8 @@ class CsvRows:
                 return -amount.copy_abs(), False
             if sign_text and sign not in csv_words.IN and sign_text != "+":
                 raise InputError(f"{sign_text[:20]!r} says neither debit nor credit")
+            if not sign_text and self.positive == "out":
+                return -amount, False
             return (amount.copy_abs() if sign_text else amount), False
         side = self._side(row)
         if not side and {"sign", "debit_currency"} <= self.layout.columns.keys():
@@ -355,7 +411,7 @@ class CsvRows:
         if len(lines) == 1:
             return
         (day, *_), amounts = self.layout.columns["booking_date"], self.layout.columns
-        places = [p for role in _MOVED for p in amounts.get(role, ())]
+        places = [p for role in MOVED for p in amounts.get(role, ())]
         for at, line in enumerate(lines[1:], 1):
             cells = [cell(text) for text in line.split(self.layout.delimiter)]
             if (
@@ -381,14 +437,44 @@ def _says_total(text: str) -> bool:
 
 
 def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
-    """What the rows above the table say: the account, its currency, its balances."""
+    """Return the account, currency and balances that are stated above the table.
+
+    Values are right of their labels, or below them.
+    """
     stated: dict[str, str] = {}
-    for row in above[:200]:
-        cells = [cell(text) for text in row.cells]
-        for label, value in pairwise(cells):
+    rows = [[cell(text) for text in row.cells] for row in above[:200]]
+    for cells, below in pairwise((*rows, [])):
+        for place, label in enumerate(cells):
             role = csv_words.LABELS.get(plain(label).lstrip("#"))
-            if role and value:
+            if role is None:
+                continue
+            texts = (*cells[place + 1 : place + 2], *below[place : place + 1])
+            # An account may have its name after it, as `DE02 1203 … / Girokonto`.
+            values = (part for text in texts for part in (text, text.partition(" / ")[0]))
+            value = next(filter(_IS_STATED[role], values), None)
+            if value is not None:
                 stated.setdefault(role, value)
     if "iban" in stated:
         stated["account"] = stated["iban"]
     return stated
+
+
+def looks_like_account(text: str) -> bool:
+    """Whether a text could be the number of an account: it has digits, and no words."""
+    number = account_number(text.strip("'"))
+    return _ACCOUNT.fullmatch(number) is not None
+
+
+_ACCOUNT: Final = re.compile(
+    r"[A-Z]{2}[0-9]{2}[A-Z0-9]*|(?=(?:[^0-9]*[0-9]){3})[A-Z]{0,4}[-./*X0-9]+[A-Z]{0,3}", re.ASCII
+)
+_IS_STATED: Final[dict[str, Callable[[str], bool]]] = {
+    "iban": looks_like_account,
+    "account": looks_like_account,
+    "currency": lambda text: (
+        text in csv_words.SIGNS or re.fullmatch("[A-Za-z]{3}", text) is not None
+    ),
+    "opening": is_amount,
+    "closing": is_amount,
+}
+"""Patterns of the value of each label."""

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Final, Literal
 
 from treasury.errors import InputError
-from treasury.money import parse_amount
+from treasury.money import parse_amount, total
 from treasury.statements.csv.csv_words import CURRENCY_MARK
 from treasury.statements.csv.profiles import plain
 
@@ -45,6 +45,7 @@ _WITHOUT_ZERO: Final = re.compile(r"[.,][0-9]+", re.ASCII)
 _CURRENCY: Final = re.compile(rf"^(?:{CURRENCY_MARK})\s*|\s*(?:{CURRENCY_MARK})$")
 _WAY: Final = re.compile(r"(?<=[0-9.,])\s*(?:(DR|Dr|D|S)|CR|Cr|C|H)$", re.ASCII)
 """Debit or credit behind an amount, as in `12,50 S`."""
+_BREAK: Final = re.compile(r"<br ?/?>", re.IGNORECASE)
 _LONGEST: Final = 60
 """Characters of an amount with all that may stand around it."""
 _GROUPING: Final = str.maketrans("", "", "'’ \u00a0\u202f")
@@ -127,40 +128,39 @@ def _bare(text: str) -> tuple[str, bool]:
 
 def is_amount(text: str) -> bool:
     """Whether a cell could be an amount."""
-    return len(text) < _LONGEST and _NUMBER.fullmatch(_bare(text)[0]) is not None
+    return len(text) < _LONGEST and all(
+        _NUMBER.fullmatch(_bare(part)[0]) is not None for part in _BREAK.split(text)
+    )
 
 
-def decimal_sign(texts: Iterable[str], *, is_guess: bool = False) -> Literal["", ",", "."]:
-    """Which of comma and point separates the decimals in a file's amounts; empty if it is open.
+def is_signed(text: str) -> bool:
+    """Whether an amount states its direction: a sign, brackets, or a word for debit or credit."""
+    if len(text) >= _LONGEST:
+        return False
+    return _bare(text)[1] or "+" in text or _WAY.search(text) is not None
+
+
+def decimal_sign(texts: Iterable[str]) -> Literal["", ",", ".", "none"]:
+    """Return which of comma and point separates the decimals in a file's amounts.
 
     A sign before the last one, or there twice, or beside another one, groups thousands; one before
-    other than three digits separates decimals. What could be either says nothing; for a guess it
-    separates decimals where the last of three digits is 0 throughout, as in `53.100`.
+    other than three digits separates decimals. Empty if every sign may be either, as in `1.234`;
+    "none" if no amount has one.
     """
-    votes = Counter[str]()
-    ends = set[str]()
-    for text in texts:
-        vote = _vote(text)
-        votes[vote] += 1
-        if vote == "open" and len(ends) < _MOST_ENDS:
-            bare = _bare(text)[0]
-            ends.add(bare[-4] + bare[-1])
-    if is_guess and votes["open"] > _FEW and not votes[","] + votes["."]:
-        if ends == {".0"}:
-            return "."
-        if ends == {",0"}:
-            return ","
+    votes = Counter(map(_vote, texts))
     if votes[","] or votes["."]:
         return "," if votes[","] > votes["."] else "."
-    return "" if votes["open"] else "."
+    return "" if votes["open"] else "none"
 
 
-_FEW: Final = 2
-_MOST_ENDS: Final = 4
+def without_breaks(text: str) -> str:
+    """A text with blanks where a bank left its line breaks as HTML."""
+    return _BREAK.sub(" ", text)
 
 
 def _vote(text: str) -> str:
     """The sign that separates the decimals of an amount, `open` if it is one of the two."""
+    text = _BREAK.split(text)[0]
     bare = _bare(text)[0]
     points, commas = bare.count("."), bare.count(",")
     if points and commas:
@@ -180,6 +180,8 @@ def amount_in(text: str, decimal: str) -> Decimal:
     """The signed amount in a cell. InputError where it does not fit the file's decimal sign."""
     if len(text) >= _LONGEST:
         raise InputError(f"{text[:40]!r}... is not an amount")
+    if _BREAK.search(text):
+        return _total_in(text, decimal)
     bare, negative = _bare(text)
     pattern = _STRICT.get(decimal)
     if pattern is None:
@@ -198,6 +200,22 @@ def amount_in(text: str, decimal: str) -> Decimal:
         digits = digits.replace(",", "")
     amount = parse_amount(digits.rstrip("."))
     return -amount if negative else amount
+
+
+def _total_in(text: str, decimal: str) -> Decimal:
+    """Return the total of a cell that lists it with its parts, as `702.00<br />2.00<br />700.00`.
+
+    InputError if no amount in it is the sum of the others.
+    """
+    amounts = [amount_in(part, decimal) for part in _BREAK.split(text)]
+    totals = {
+        one for at, one in enumerate(amounts) if one == total(amounts[:at] + amounts[at + 1 :])
+    }
+    if len(totals) != 1:
+        raise InputError(
+            f"{text[:40]!r} are several amounts, of which none is the sum of the others"
+        )
+    return totals.pop()
 
 
 def _strict(decimal: str, group: str) -> re.Pattern[str]:

@@ -20,7 +20,8 @@ LABELS: Final = {word: role for role, words in _WORDS["label"].items() for word 
 BALANCES: Final = frozenset(_WORDS["label"]["opening"] + _WORDS["label"]["closing"])
 """What a row with a day is called that states a balance where others state what moved."""
 HEADERS: Final[dict[str, list[str]]] = _WORDS["header"]
-POSTAGE: Final[list[str]] = _WORDS["other"]["postage"]
+OTHER: Final[dict[str, list[str]]] = _WORDS["other"]
+"""Words of headers that distinguish similar columns, or other tables from statements."""
 SIGNS: Final = {"€": "EUR", "$": "USD", "£": "GBP", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
 _SIGN: Final = "|".join(map(re.escape, SIGNS))
 CURRENCY_MARK: Final = f"[A-Z]{{3}}|{_SIGN}|kr"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -11,10 +11,9 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.ground.package_files import package_text
 from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile
-from treasury.statements.csv.csv_layout import SAMPLE, samples
+from treasury.statements.csv.csv_layout import SAMPLE, Question, samples
 from treasury.statements.csv.csv_text import CsvRow, CsvText
 from treasury.statements.csv.csv_values import cell
 from treasury.statements.csv.profiles import Profile
@@ -29,25 +28,39 @@ _LONGEST: Final = 40
 
 
 class Proposal(CountedTables, msgspec.Struct, frozen=True):
-    """A profile, whether it is known already, and what it reads from the file it is made from."""
+    """A profile, whether it is known already, and what it reads from the file it is made from.
+
+    While a question is open it reads nothing, and must not be kept.
+    """
 
     profile: Profile
     is_known: bool
     statements: pa.Table
     entries: pa.Table
     problems: tuple[Problem, ...]
+    questions: tuple[Question, ...] = ()
+    """Questions without an answer."""
+    unused: tuple[tuple[str, str], ...] = ()
+    """Header and first value of each column that the profile leaves out."""
 
 
-def propose_profile(path: Path, name: str = "", *, account: str | None = None) -> Proposal:
-    """The profile that a CSV file has or seems to have; `name` is what to call a new one.
+def propose_profile(
+    path: Path,
+    name: str = "",
+    *,
+    account: str | None = None,
+    answers: Mapping[str, str] | None = None,
+) -> Proposal:
+    """Return the profile that a CSV file has or seems to have; `name` is what to call a new one.
 
-    StatementError where days and amounts cannot be told from the rest of its columns.
+    `answers` settle its questions by name; one may open another. StatementError if no column of
+    days or amounts is found, InputError for an unknown answer.
     """
     files = list(documents([path]))
     if len(files) != 1:
         raise StatementError(f"{path}: not one file", do="give one CSV file")
     with files[0].open() as source:
-        file = open_file(source, files[0].name, FileTerms(account=account))
+        file = open_file(source, files[0].name, FileTerms(account=account, answers=answers or {}))
         if not isinstance(file, CsvFile):
             raise StatementError(
                 f"{files[0].name}: not a CSV; only that needs a profile",
@@ -58,13 +71,15 @@ def propose_profile(path: Path, name: str = "", *, account: str | None = None) -
     assert layout is not None
     profile = layout.profile
     if layout.is_proposed:
-        profile = msgspec.structs.replace(profile, name=name or path.stem, decimal=file.decimal)
+        profile = msgspec.structs.replace(profile, name=name or path.stem, **file.found())
     return Proposal(
         profile,
         not layout.is_proposed,
         statement_table(file.statements),
         pa.Table.from_batches(batches, schema=STATEMENT_ENTRIES.row_schema),
         tuple(file.problems),
+        file.questions,
+        layout.unused,
     )
 
 
@@ -91,8 +106,25 @@ def sketch_profile(path: Path) -> str:
         )
         for place in range(count)
     )
-    sketch = package_text(__package__, "profile_sketch.toml").rstrip("\n")
-    return "\n".join((sketch.format(name=document.name), *columns))
+    return "\n".join((_SKETCH.format(name=document.name), *columns))
+
+
+_SKETCH: Final = """\
+# The days and amounts of {name} cannot be told from the rest. Say which columns they are:
+# a header as the file has it or, without headers, #1 for the first column; then keep this as
+# a file in the workspace's folder profiles, or read with --profile.
+name = "my bank"
+needs = []                 # headers that only this bank's files have together
+day_order = "dmy"          # dmy, mdy or ymd
+# shape = "dta"            # without headers: d day, a amount, t text, * anything, a letter a cell
+
+[columns]
+booking_date = []
+amount = []                # signed; or debit and credit, or amount and sign
+balance = []
+text = []
+
+# The columns and their first values:"""
 
 
 def _width(rows: Sequence[CsvRow]) -> int:

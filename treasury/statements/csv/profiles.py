@@ -30,7 +30,7 @@ ROLES: Final = (
     "text", "counterparty_name", "counterparty_account", "counterparty_agent", "account",
     "reference", "end_to_end_id", "mandate_id", "structured_reference", "kind", "status", "fee",
     "fee_currency", "balance_before", "debit_currency", "credit_currency", "payer_name",
-    "payee_name",
+    "payee_name", "balance_effect",
 )  # fmt: skip
 
 _Headers = tuple[str, ...]
@@ -54,6 +54,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What separates the decimals; worked out from the file where it is not said."""
     currency: str = ""
     """Of files that say it nowhere."""
+    positive: Literal["in", "out"] = "in"
+    """Direction of an amount without a minus; `out` for cards that write purchases so."""
     fee_included: bool = True
     """Whether the amount is what moved, with the fee already in it."""
     shape: str = ""
@@ -111,6 +113,7 @@ def to_toml(profile: Profile) -> str:
         value = getattr(profile, name)
         if value:
             lines.append(f"{name} = {_quoted(value)}")
+    lines += [] if profile.positive == "in" else ['positive = "out"']
     lines += [] if profile.fee_included else ["fee_included = false"]
     lines += ["", "[columns]"]
     for role, headers in profile.columns.items():

@@ -7,7 +7,7 @@ after pending, proved after not proved, or in a later statement with other conte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from treasury.statements.parallel_reading import read_in_processes
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, TABLES
 from treasury.statements.store import statement_heads
 from treasury.statements.store.row_staging import Staging
-from treasury.statements.store.written_rows import versions_of, write_rows
+from treasury.statements.store.written_rows import doubtful_rows, versions_of, write_rows
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -170,6 +170,7 @@ def add_statements(
             versions = versions_of(writer.base, staging, statements)
             heads = statement_heads.heads_of(writer, tables, declared_in, versions)
             new, changed = write_rows(writer, staging, heads, statements)
+            doubtful = doubtful_rows(staging)
             statement_heads.write_heads(writer, statements, heads)
             statuses_new, statuses_known = _write_statuses(writer, files)
             # What a repair could not find again of these statements has now been read again.
@@ -196,6 +197,7 @@ def add_statements(
                 for account, name in strangers.items()
             ),
             *_in_doubt(heads),
+            *(_alike_problem(files[number].name, days) for number, days in doubtful.items()),
         ),
         statuses_new=statuses_new,
         statuses_known=statuses_known,
@@ -207,6 +209,17 @@ def add_statements(
             for message in file.statuses["original_message_id"].unique().to_pylist()
         ),
     )
+
+
+def _alike_problem(file_name: str, days: Sequence[date]) -> Problem:
+    count = "1 movement has" if len(days) == 1 else f"{len(days)} movements have"
+    named = ", ".join(map(str, days[:_MOST_NAMED])) + (" ..." if len(days) > _MOST_NAMED else "")
+    what = (
+        f"{count} the day and amount of one that is known from another export in other words"
+        f" ({named}): if they are the same, withdraw one of the two statements; until then a person"
+        " matches them"
+    )
+    return Problem(file_name, "", what)
 
 
 def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int, int]:
@@ -241,7 +254,7 @@ def _staged(
                 f"{file.name}: a CSV of a bank without a profile",
                 do=f"keep what `treasury statements profile {file.name}` proposes, then add it",
             )
-        staging.add(file.batches())
+        staging.add(file.batches(), is_export=file.format.startswith("CSV"))
         files.append(msgspec.structs.replace(file, entries=nothing, rows=""))
     return files, skipped
 

@@ -40,6 +40,13 @@ BARE: Final = " AND ".join(
 )
 """Whether a stored row states no text of a payment, in SQL."""
 
+EXPORT_COLUMNS: Final = (
+    "entry_id", "account", "currency", "booking_date", "direction", "amount", "entry_status",
+    "account_servicer_reference", "balance_after", "counterparty_account", "counterparty_name",
+    "end_to_end_id", "remittance", "structured_references",
+)  # fmt: skip
+"""Columns by which a row of a CSV export with unknown words is compared."""
+
 RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
 """The same hash of a stored row, in SQL; it only tells whether a text is the same as before."""
 
@@ -87,16 +94,30 @@ class Staging(ExitStack):
         self.callback(self._end)
         self._database.register("index", _INDEX.empty_table())
         self._database.execute("CREATE TABLE came AS FROM index")
+        exports = STATEMENT_ENTRIES.row_schema.empty_table().select(list(EXPORT_COLUMNS))
+        self._database.register("exports_schema", exports)
+        self._database.execute(
+            "CREATE TABLE export_rows AS SELECT 0::BIGINT AS file, 0::BIGINT AS place, *"
+            " FROM exports_schema"
+        )
+        self._database.execute(
+            "CREATE TABLE doubtful (file BIGINT, place BIGINT, entry_id VARCHAR)"
+        )
 
     def _end(self) -> None:
         if not self._sink.closed:
             self._writer.close()
             self._sink.close()
 
-    def add(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Keep the rows of one bank file, the files being numbered from 0."""
+    def add(self, batches: Iterable[pa.RecordBatch], *, is_export: bool = False) -> None:
+        """Keep the rows of one bank file, the files being numbered from 0.
+
+        Rows of a CSV export without a reference of the bank's are kept in `export_rows` too.
+        """
         for batch in batches:
             self._writer.write_batch(batch)
+            if is_export:
+                self._add_export(batch)
             raws = batch["raw"].cast(pa.binary()).to_pylist()
             hashes = [
                 md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws
@@ -114,6 +135,13 @@ class Staging(ExitStack):
             if self._holds > _AT_ONCE:
                 self._flush()
         self.files += 1
+
+    def _add_export(self, batch: pa.RecordBatch) -> None:
+        rows = pa.Table.from_batches([batch.select(list(EXPORT_COLUMNS))])
+        places = column(range(self.rows, self.rows + batch.num_rows), INTEGER)
+        files = column([self.files] * batch.num_rows, INTEGER)
+        rows = rows.append_column("place", places).append_column("file", files)
+        self.keep("export_rows", rows.filter(pc.is_null(rows["account_servicer_reference"])))
 
     def _flush(self) -> None:
         if self._held:

@@ -29,6 +29,7 @@ from treasury.statements.store.movement_identity import (
 )
 from treasury.statements.store.notified.batch_details import BatchDetails, find_batch_details
 from treasury.statements.store.notified.notified_texts import notified_texts, with_texts
+from treasury.statements.store.respelled_rows import join_respelled
 from treasury.statements.store.row_staging import RAW_HASH, Staging
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 from treasury.statements.store.statement_heads import Heads, Versions
@@ -73,11 +74,13 @@ def versions_of(snapshot: Snapshot, staging: Staging, statements: pa.Table) -> V
         # If it is a stored file that does not read, the lake says which, and what to do.
         snapshot.sql(f"SELECT count({RAW_HASH}) FROM {STATEMENT_ENTRIES.name} WHERE {where}")
         raise
+    exports = statements.filter(pc.starts_with(statements["format"], "CSV"))
+    if exports.num_rows:
+        join_respelled(snapshot, staging, first, last)
     sums = staging.run(
         "SELECT file, statement_id, sum(md5_number_lower(raw)::HUGEINT) FROM came"
         " GROUP BY file, statement_id"
     ).fetchall()
-    exports = statements.filter(pc.starts_with(statements["format"], "CSV"))
     staging.run("CREATE TABLE exports (statement_id VARCHAR)")
     staging.keep("exports", exports.select(["statement_id"]))
     added = snapshot.sql(_ADDED, {"ids": statements["statement_id"].to_pylist()}).to_pylist()
@@ -128,9 +131,33 @@ def write_rows(
             staging.run(f"CREATE OR REPLACE TABLE {step} AS {query}")
         staging.run(f"INSERT INTO chosen {_ALONE}")
         _compare(staging, heads, details)
+    _mark_doubtful(staging)
     texts = notified_texts(writer.base, staging, heads, days)
     changes = [*_write(writer, staging, texts), *_patch(writer, staging, texts)]
     return sum(change.new for change in changes), sum(change.changed for change in changes)
+
+
+def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
+    """The days of the written rows that may be known movements in other words, by file."""
+    found: dict[int, list[date]] = defaultdict(list)
+    query = "SELECT file, booking_date FROM doubtful JOIN came USING (file, place) ORDER BY ALL"
+    for file, day in staging.run(query).fetchall():
+        found[file].append(day)
+    return found
+
+
+def _mark_doubtful(staging: Staging) -> None:
+    """Mark as twins the rows that may be known movements in other words, and those movements."""
+    # A row that is not written, as of a version that does not count, puts nothing in doubt.
+    staging.run("DELETE FROM doubtful WHERE place NOT IN (SELECT place FROM chosen)")
+    alike = "place IN (SELECT place FROM doubtful) OR entry_id IN (SELECT entry_id FROM doubtful)"
+    for table in ("chosen", "patches"):
+        staging.run(f"UPDATE {table} SET is_twin = TRUE WHERE {alike}")
+    staging.run(
+        "INSERT INTO patches SELECT NULL AS place, entry_id, entry_status, TRUE AS is_twin"
+        " FROM stored WHERE entry_id IN (SELECT entry_id FROM doubtful) AND NOT is_twin"
+        " AND entry_id NOT IN (SELECT entry_id FROM patches UNION ALL SELECT entry_id FROM chosen)"
+    )
 
 
 def _table(**columns: tuple[Sequence[Any], pa.DataType]) -> pa.Table:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from treasury.cli.command_view import Command, CommandView, pass_view, print_options
 from treasury.cli.output import as_of_option, format_option
+from treasury.errors import InputError
 from treasury.money import format_amount
 from treasury.settings import FILE_NAME
 from treasury.text import clean
@@ -19,6 +20,7 @@ from treasury.workspace import Workspace
 
 if TYPE_CHECKING:
     from treasury.statements import Profile
+    from treasury.statements.csv.csv_layout import Question
 
 
 def reading_options(function: Command) -> Command:
@@ -98,7 +100,8 @@ def check_files(
     view.notes(reading.problems)
     for error in reading.refused:  # a refused file is an answer to what was asked
         click.echo(f"treasury: {clean(str(error))}", err=True)
-    if reading.refused or not checks.num_rows or not all(checks["proved"].to_pylist()):
+    proved = checks["proved"].to_pylist()
+    if reading.refused or reading.lost_count or not proved or not all(proved):
         view.context.exit(1)
 
 
@@ -179,35 +182,103 @@ def list_statements(view: CommandView, reach: bool) -> None:
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--account", metavar="IBAN", help="The account, where the file names none.")
 @click.option("--name", default="", help="What to call the profile; the file's name if not given.")
+@click.option(
+    "--answer", "given", multiple=True, metavar="QUESTION=ANSWER", help="Answer an open question."
+)
 @click.option("--save", is_flag=True, help="Keep it in the workspace, so that `add` reads by it.")
+@click.option("--yes", is_flag=True, help="Keep it and do not ask; refused with a question open.")
 @pass_view
-def propose(view: CommandView, file: str, account: str | None, name: str, save: bool) -> None:
-    """Propose a profile for the CSV of an unknown bank, and show what it would read."""
+def propose(
+    view: CommandView, file: str, account: str | None, given: tuple[str, ...], **options: Any
+) -> None:
+    """Propose a profile for the CSV of an unknown bank, and show what it would read.
+
+    Prompt on a terminal for everything that the file leaves open, as thousands or decimals and
+    which amounts were paid. Keep nothing and exit with 1 while a question is open.
+    """
     from treasury.statements import propose_profile, sketch_profile, to_toml
     from treasury.statements.byte_stream import UnknownFormat
 
+    answers = _answers(given)
+    keeps, yes = options["save"] or options["yes"], options["yes"]
+    proposed = partial(propose_profile, Path(file), options["name"], account=account)
     try:
-        proposal = propose_profile(Path(file), name, account=account)
+        proposal = proposed(answers=answers)
+        while proposal.questions and not yes and _is_terminal():
+            question = proposal.questions[0]
+            answers[question.name] = _asked(question)
+            proposal = proposed(answers=answers)
     except UnknownFormat:
         click.echo(sketch_profile(Path(file)))
         view.context.exit(1)
     profile = proposal.profile
     status = "known already" if proposal.is_known else "proposed; look whether it reads right"
-    click.echo(f"# {status}\n{to_toml(profile)}")
+    toml = to_toml(profile)
+    if proposal.questions:
+        # Commented out, so that an open profile is not copied into the folder by hand.
+        status, toml = (
+            "proposed; questions are open",
+            "# " + toml.rstrip("\n").replace("\n", "\n# "),
+        )
+    click.echo(f"# {status}\n{toml}")
+    for header, value in proposal.unused:
+        click.echo(f"# not used: {clean(header)} ({clean(value)[:_LONGEST_VALUE]})")
+    if proposal.questions:
+        view.notes(proposal.problems)
+        for question in proposal.questions:
+            click.echo(_question_text(question))
+            click.echo(f"  answer it with --answer {question.name}=ANSWER")
+        if keeps:
+            click.echo("treasury: a question is open: nothing is kept", err=True)
+        view.context.exit(1)
     view.rows(proposal.entries.slice(0, _SAMPLE_ROWS), title="It reads", layout="entries")
     view.rows(proposal.statements, title="It proves", layout="statements")
     view.notes(proposal.problems)
-    if save and not proposal.is_known:
-        from treasury.statements.csv.profiles import FOLDER
-
-        folder = view.folder / FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
-        safe = "".join(char if char.isalnum() else "-" for char in profile.name)[:60]
-        path = folder / f"{safe}.toml"
-        path.write_text(to_toml(profile), "utf-8")
-        click.echo(f"kept as {path}")
+    if keeps and not proposal.is_known:
+        _keep(view, profile)
 
 
+def _answers(given: tuple[str, ...]) -> dict[str, str]:
+    """Split QUESTION=ANSWER. InputError for anything else."""
+    pairs = [text.partition("=") for text in given]
+    for text, (question, equals, _) in zip(given, pairs, strict=True):
+        if not question or not equals:
+            raise InputError(f"{text!r} is no answer", do="write it as QUESTION=ANSWER")
+    return {question: answer for question, _, answer in pairs}
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _asked(question: Question) -> str:
+    click.echo(_question_text(question))
+    words = [answer.word for answer in question.answers]
+    numbers = click.IntRange(1, len(words))
+    return words[click.prompt("Which", type=numbers) - 1]
+
+
+def _question_text(question: Question) -> str:
+    lines = (
+        f"  {number}. {clean(answer.word)}: {clean(answer.meaning)}"
+        for number, answer in enumerate(question.answers, 1)
+    )
+    return "\n".join((f"{question.name}: {clean(question.text)}", *lines))
+
+
+def _keep(view: CommandView, profile: Profile) -> None:
+    from treasury.statements import to_toml
+    from treasury.statements.csv.profiles import FOLDER
+
+    folder = view.folder / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    safe = "".join(char if char.isalnum() else "-" for char in profile.name)[:60]
+    path = folder / f"{safe}.toml"
+    path.write_text(to_toml(profile), "utf-8")
+    click.echo(f"kept as {path}")
+
+
+_LONGEST_VALUE = 40
 _SAMPLE_ROWS = 10
 _SHORT_ID = 8
 

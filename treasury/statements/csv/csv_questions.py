@@ -1,0 +1,444 @@
+"""Questions about the CSV of an unknown bank: ambiguous columns, signs and tables.
+
+A question is settled by proof in the file, as a balance column that follows the movements, or by a
+person's answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from itertools import product
+from typing import Any, Final, Literal
+
+from treasury.errors import InputError
+from treasury.money import total
+from treasury.statements.csv.csv_course import courses_hold
+from treasury.statements.csv.csv_layout import Answer, Layout, Question
+from treasury.statements.csv.csv_rows import CsvMovement, CsvRows
+from treasury.statements.csv.csv_text import CsvRow
+from treasury.statements.csv.csv_values import cell, is_amount, is_day
+from treasury.statements.csv.csv_words import HEADERS, OTHER
+from treasury.statements.csv.profiles import Profile, plain
+
+Columns = dict[str, tuple[int, ...]]
+"""The places of each role's columns."""
+
+_Order = Literal["dmy", "mdy", "ymd"]
+_Sign = Literal["", ",", "."]
+_Way = Literal["in", "out"]
+WAYS: Final[tuple[_Way, ...]] = ("in", "out")
+_MOST_SHOWN: Final = 3
+_FEW_DAYS: Final = 2
+_FEW_ROWS: Final = 4
+
+
+class Table:
+    """The header and the first rows of a file, as one delimiter cuts them."""
+
+    def __init__(
+        self, names: list[str], rows: list[CsvRow], delimiter: str, number: int, file_name: str
+    ) -> None:
+        self.names, self.rows = names, rows
+        self.delimiter, self.number, self.file_name = delimiter, number, file_name
+        self.columns: Columns = {}
+        self._values: dict[int, list[str]] = {}
+        self._moves = [_has_amount(row) for row in rows]
+
+    def values(self, place: int) -> list[str]:
+        """The cells of a column, one a row."""
+        if place not in self._values:
+            self._values[place] = [
+                cell(row.cells[place]) if place < len(row.cells) else "" for row in self.rows
+            ]
+        return self._values[place]
+
+    def texts(self, place: int) -> list[str]:
+        """The cells of a column that are not empty, in rows with a day and an amount."""
+        values = zip(self._moves, self.values(place), strict=True)
+        return [text for moves, text in values if moves and text]
+
+    @property
+    def count(self) -> int:
+        """How many rows have a day and an amount, as a movement has."""
+        return sum(self._moves)
+
+    def header(self, place: int) -> str:
+        """The name of a column; its number if the name is empty or not unique."""
+        name = self.names[place]
+        return name if name and self.names.count(name) == 1 else f"#{place + 1}"
+
+    def shown(self, place: int) -> str:
+        """A column's name and first values."""
+        values = dict.fromkeys(self.texts(place))
+        return f"{self.header(place)} ({', '.join(list(values)[:_MOST_SHOWN])})"
+
+
+def _has_amount(row: CsvRow) -> bool:
+    cells = list(filter(None, map(cell, row.cells)))
+    return any(map(is_day, cells)) and any(map(is_amount, cells))
+
+
+def settled(
+    table: Table, answers: Mapping[str, str]
+) -> tuple[dict[str, Any], tuple[Question, ...]]:
+    """Choose among the candidates of a table; return fields of its profile, and what is open.
+
+    InputError for an answer that a question has not got.
+    """
+    changes: dict[str, Any] = {}
+    questions: list[Question] = []
+    for ask in (_kind_question, _amount_question, _currency_question, _name_question,
+                _text_question, _day_question):  # fmt: skip
+        question = ask(table)
+        if question is None:
+            continue
+        answer = answer_to(question, answers)
+        if answer is None:
+            questions.append(question)
+        else:
+            fields = dict(answer.changes)
+            columns: Any = fields.pop("columns", {})
+            table.columns = {
+                role: places for role, places in {**table.columns, **columns}.items() if places
+            }
+            changes |= fields
+    if "day_order" not in changes:
+        changes["day_order"] = _day_order(table)[0]
+    return changes, tuple(questions)
+
+
+def answer_to(question: Question, answers: Mapping[str, str]) -> Answer | None:
+    """Return the answer that was given to a question. InputError for one that it has not got."""
+    word = answers.get(question.name)
+    if word is None:
+        return None
+    for answer in question.answers:
+        if answer.word == word:
+            return answer
+    known = ", ".join(repr(answer.word) for answer in question.answers)
+    raise InputError(f"{word!r} is no answer to {question.name}", do=f"answer one of {known}")
+
+
+def _kind_question(table: Table) -> Question | None:
+    """Ask about a table that may be a journal or a list of invoices."""
+    headers = [plain(name) for name in table.names]
+    sides = [_side_accounts(table, headers, side) for side in ("debit", "credit")]
+    if all(place is not None for place in sides) and len(set(sides)) == len(sides):
+        columns = ", ".join(table.shown(place) for place in sides if place is not None)
+        return _kind("a journal", f"accounts for debit and credit, {columns}")
+    groups = [
+        next((table.names[at] for at, header in enumerate(headers) if _names(header, words)), None)
+        for words in (OTHER["invoice"], OTHER["due"], OTHER["tax"], OTHER["quantity"])
+    ]
+    named = list(filter(None, groups))
+    if len(named) > 1 and "balance" not in table.columns:
+        return _kind("a list of invoices or sales", f"columns {', '.join(named)}")
+    if _follows(table, {}):
+        return None
+    days: dict[date, list[Decimal]] = defaultdict(list)
+    for movement in _movements(table, table.columns):
+        if movement.booked is not None:
+            days[movement.booked].append(movement.signed)
+    count = sum(map(len, days.values()))
+    if len(days) >= _FEW_DAYS and count >= _FEW_ROWS and not any(map(total, days.values())):
+        return _kind("a journal", "debits and credits of every day are equal")
+    return None
+
+
+def _kind(what: str, why: str) -> Question:
+    text = f"it looks like {what}, not like a statement of one account: {why}"
+    return Question("table", text, (Answer("statement", "it is a statement all the same"),))
+
+
+def _side_accounts(table: Table, headers: Sequence[str], side: str) -> int | None:
+    """Return a column that names an account for one side of a journal, in every row."""
+    other = "credit" if side == "debit" else "debit"
+    for place, header in enumerate(headers):
+        texts = table.texts(place)
+        if (
+            _names(header, HEADERS[side])
+            and not _names(header, HEADERS[other])
+            and len(texts) == table.count
+            and all(_LEDGER.match(text) or not is_amount(text) for text in texts)
+            and not any(map(is_day, texts))
+        ):
+            return place
+    return None
+
+
+_LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
+"""The number of an account in a ledger."""
+
+
+def _amount_question(table: Table) -> Question | None:
+    """Choose the amounts: by the balances that follow one choice, else ask."""
+    choices = _distinct(table, _amount_choices(table))
+    following = [choice for choice in (*choices, *_swapped(choices)) if _follows(table, choice)]
+    net = _net(table, table.columns)
+    if len(following) == 1:
+        choices = following
+    elif net is not None:
+        choices = [{"amount": (net,)}]
+    table.columns = {**table.columns, **choices[0]}
+    is_part = all(_is_part(plain(table.names[place])) for (place,) in choices[0].values())
+    if len(choices) == 1 and (following or not is_part):
+        return None
+    answers = tuple(
+        Answer(
+            ", ".join(table.header(place) for (place,) in choice.values()),
+            "; ".join(table.shown(place) for (place,) in choice.values()),
+            {"columns": choice},
+        )
+        for choice in choices
+    )
+    return Question("amount", "which column is the amount that the account moved by?", answers)
+
+
+def _amount_choices(table: Table) -> list[Columns]:
+    """Return the columns that may be what the account moved by, each choice with its roles."""
+    columns = table.columns
+    if "amount" not in columns:
+        out, into = (_own(table, columns[role]) for role in ("debit", "credit"))
+        # The first debit belongs to the first credit, unless one of the two lacks its partner.
+        pairs = zip(out, into, strict=True) if len(out) == len(into) else product(out, into)
+        return [{"debit": (debit,), "credit": (credit,)} for debit, credit in pairs]
+    used = {place for places in columns.values() for place in places}
+    others = [
+        place
+        for place, name in enumerate(table.names)
+        if place not in used and _is_money(table, place) and not _is_part(plain(name))
+    ]
+    return [{"amount": (place,)} for place in (*_own(table, columns["amount"]), *others)]
+
+
+def _swapped(choices: Iterable[Columns]) -> list[Columns]:
+    """Return debit and credit the other way round, as a ledger has those of a bank's account."""
+    return [
+        {"debit": choice["credit"], "credit": choice["debit"]}
+        for choice in choices
+        if "debit" in choice
+    ]
+
+
+def _own(table: Table, places: Sequence[int]) -> list[int]:
+    """Leave out taxes, tips, amounts in another currency, and columns that are mostly empty."""
+    own = [
+        place
+        for place in places
+        if not _is_part(plain(table.names[place])) and 2 * len(table.texts(place)) >= table.count
+    ]
+    return own or list(places)
+
+
+def _is_part(header: str) -> bool:
+    return _names(header, OTHER["part"]) and not _names(header, OTHER["included"])
+
+
+def _is_money(table: Table, place: int) -> bool:
+    """Whether a column without a word for amounts in its header holds some with decimals."""
+    texts = table.texts(place)
+    others = (*OTHER["no_amount"], *OTHER["postage"])
+    if _names(plain(table.names[place]), others) or 2 * len(texts) < table.count:
+        return False
+    if any(map(is_day, texts)):
+        return False
+    return all(map(is_amount, texts)) and any("." in text or "," in text for text in texts)
+
+
+def _distinct(table: Table, choices: list[Columns]) -> list[Columns]:
+    """Leave out choices with the same values as another one."""
+    distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
+    for choice in choices:
+        values = tuple(tuple(table.values(place)) for (place,) in choice.values())
+        distinct.setdefault(values, choice)
+    return list(distinct.values())
+
+
+def _net(table: Table, columns: Columns) -> int | None:
+    """Return the column that is gross less fee in every row."""
+    nets = [p for p in columns.get("amount", ()) if plain(table.names[p]) in {"net", "netto"}]
+    if not nets or "fee" not in columns:
+        return None
+    for gross in columns["amount"]:
+        if gross == nets[0]:
+            continue
+        cells = (table.values(place) for place in (gross, columns["fee"][0], nets[0]))
+        rows = [row for row in zip(*cells, strict=True) if row[2]]
+        if rows and all(_is_net(*row) for row in rows):
+            return nets[0]
+    return None
+
+
+def _is_net(gross: str, fee: str, net: str) -> bool:
+    amounts = [Decimal(re.sub(r"[^0-9-]", "", text) or 0) for text in (gross, fee or "0", net)]
+    return amounts[2] == amounts[0] - amounts[1].copy_abs()
+
+
+def _currency_question(table: Table) -> Question | None:
+    """Choose the column of the account's currency, which few movements lack; ask if two differ."""
+    own = [
+        place
+        for place in table.columns.pop("currency", ())
+        if not _is_part(plain(table.names[place]))
+        and 10 * len(table.texts(place)) >= 9 * table.count
+    ]
+    return _one_column(table, "currency", own, "which column is the currency of the account?")
+
+
+def _name_question(table: Table) -> Question | None:
+    """Choose the column of the other party's name; ask if two differ and no header decides."""
+    if {"payer_name", "payee_name"} <= table.columns.keys():
+        table.columns.pop("counterparty_name", None)
+        return None
+    places = table.columns.get("counterparty_name", ())
+    sure = [p for p in places if _names(plain(table.names[p]), OTHER["other_party"])]
+    own = sure if len(sure) == 1 else list(places)
+    return _one_column(table, "counterparty_name", own, "which column names the other party?")
+
+
+def _one_column(table: Table, role: str, places: Sequence[int], text: str) -> Question | None:
+    distinct = {tuple(table.values(place)): place for place in reversed(places)}
+    if len(distinct) < len(places):
+        places = [place for place in places if place in distinct.values()]
+    if not places:
+        return None
+    table.columns[role] = (places[0],)
+    if len(places) == 1:
+        return None
+    answers = [
+        Answer(table.header(place), table.shown(place), {"columns": {role: (place,)}})
+        for place in places
+    ]
+    answers.append(Answer("none", "none of them", {"columns": {role: ()}}))
+    return Question(role.removeprefix("counterparty_"), text, tuple(answers))
+
+
+def _text_question(table: Table) -> Question | None:
+    """Ask for the text if no column is known as it: a reference would be lost with it."""
+    if any(map(table.texts, table.columns.get("text", ()))):
+        return None
+    used = {place for places in table.columns.values() for place in places}
+    places = [
+        place
+        for place in range(len(table.names))
+        if place not in used
+        and (texts := table.texts(place))
+        and not all(is_amount(text) or is_day(text) for text in texts)
+    ]
+    answers = [
+        Answer(table.header(place), table.shown(place), {"columns": {"text": (place,)}})
+        for place in places
+    ]
+    if len(places) > 1:
+        answers.append(Answer("all", "all of them", {"columns": {"text": tuple(places)}}))
+    answers.append(Answer("none", "none of them", {"columns": {"text": ()}}))
+    if not places:
+        return None
+    return Question("text", "which column is what a payment is for?", tuple(answers))
+
+
+def _day_question(table: Table) -> Question | None:
+    if _day_order(table)[1]:
+        return None
+    day = next(iter(table.texts(table.columns["booking_date"][0])), "")
+    answers = (
+        Answer("dmy", "the day comes first", {"day_order": "dmy"}),
+        Answer("mdy", "the month comes first", {"day_order": "mdy"}),
+    )
+    return Question("days", f"day or month may come first in {day!r}; which does?", answers)
+
+
+def _day_order(table: Table) -> tuple[_Order, bool]:
+    """Return the order of the days' parts, and whether the file shows it.
+
+    A part above twelve shows it, points do, and any language but English: the day is first.
+    """
+    found: set[tuple[int, int]] = set()
+    for text in table.texts(table.columns["booking_date"][0]):
+        parts = _PARTS.match(text)
+        if parts is None:
+            continue
+        if len(parts[1]) == 4:
+            return "ymd", True
+        if parts[0][len(parts[1])] == ".":
+            return "dmy", True
+        found.add((int(parts[1]), int(parts[2])))
+    if any(second > _MONTHS for _, second in found):
+        return "mdy", True
+    is_same = all(first == second for first, second in found)
+    is_shown = is_same or any(first > _MONTHS for first, _ in found) or not _is_english(table)
+    return "dmy", is_shown
+
+
+_MONTHS: Final = 12
+_PARTS: Final = re.compile(r"(\d{1,4})[-./: ](\d{1,2})[-./: ](\d{1,4})")
+
+
+def _is_english(table: Table) -> bool:
+    """Whether no header is a word of another language."""
+    words = {word for role_words in HEADERS.values() for word in role_words}
+    return not any(plain(name) in words - set(OTHER["english"]) for name in table.names)
+
+
+DECIMALS: Final[tuple[_Sign, ...]] = (",", ".")
+
+
+def decimal_question(shown: str) -> Question:
+    """Ask which sign separates the decimals, where every one of them may group thousands."""
+    answers = (
+        Answer(",", "a comma: 1.234 is one thousand", {"decimal": ","}),
+        Answer(".", "a point: 1.234 is less than two", {"decimal": "."}),
+    )
+    return Question(
+        "decimal", f"thousands or decimals, which sign is for decimals? {shown}", answers
+    )
+
+
+def sign_question(shown: str) -> Question:
+    """Ask what amounts without a minus do, where no balance shows it."""
+    answers = (
+        Answer("in", "an amount without a minus was received", {"positive": "in"}),
+        Answer("out", "an amount without a minus was paid, as by a card", {"positive": "out"}),
+    )
+    return Question("sign", f"nothing shows which amounts were paid: {shown}", answers)
+
+
+def _names(header: str, words: Iterable[str]) -> bool:
+    return any(word in header for word in words)
+
+
+def _follows(table: Table, choice: Columns) -> bool:
+    """Whether the balance column follows the movements of these columns, in or out."""
+    if not {"balance", "balance_before"} & table.columns.keys():
+        return False
+    columns = {role: places for role, places in table.columns.items() if role != "fee"} | choice
+    return any(courses_hold(_movements(table, columns, way)) for way in WAYS)
+
+
+def _movements(table: Table, columns: Columns, positive: _Way = "in") -> list[CsvMovement]:
+    """Read the first rows by these columns; an open decimal sign counts as a point."""
+    names = {role: tuple(map(table.header, places)) for role, places in columns.items()}
+    layout = Layout(
+        Profile(name="tried", columns=names, day_order=_day_order(table)[0], positive=positive),
+        table.delimiter,
+        table.number,
+        columns,
+        headers=[plain(name) for name in table.names],
+    )
+    rows = CsvRows(layout, {}, None, table.file_name, {})
+    rows.learn(table.rows)
+    rows.decimal = rows.decimal or "."
+    rows.unknown_status = "BOOK"
+    movements = []
+    for row in table.rows:
+        try:
+            movement = rows.read(row)
+        except InputError:
+            continue
+        if movement is not None:
+            movements.append(movement)
+    return movements

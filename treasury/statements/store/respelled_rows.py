@@ -1,0 +1,179 @@
+"""Rows of CSV exports that are known movements in other words.
+
+Exports of one account overlap, and a bank may spell the texts of a later one in another way. A row
+with unknown words is compared with the known movements of its day that the export lacks. It takes
+the id of a movement that is surely the same. If only day and amount agree, both are marked as
+twins: a person matches them.
+"""
+
+# ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.ground.package_files import step_sql
+from treasury.lake import INTEGER, TEXT, Snapshot
+from treasury.statements.arrow_columns import column
+from treasury.statements.csv.profiles import plain
+from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.store.row_staging import EXPORT_COLUMNS, Staging
+
+_STEPS: Final = "treasury.statements.store.steps"
+_UNKNOWN: Final = step_sql(_STEPS, "export_rows_unknown")
+_UNMATCHED: Final = step_sql(_STEPS, "export_rows_unmatched")
+_AT_ONCE: Final = 20_000
+_FEWEST_DIGITS: Final = 4
+_WORD: Final = re.compile(r"[^\W_]+(?:[-./][^\W_]+)*")
+
+_Moved = tuple[str | None, str | None, date, str, Decimal, str | None]
+"""Account, currency, day, direction, amount and status."""
+
+
+class ExportRow(msgspec.Struct, frozen=True, gc=False):
+    """A movement as an export has it; `place` is None for a stored one."""
+
+    place: int | None
+    entry_id: str
+    account: str | None
+    currency: str | None
+    booking_date: date
+    direction: str
+    amount: Decimal
+    entry_status: str | None
+    balance_after: Decimal | None
+    counterparty_account: str | None
+    counterparty_name: str | None
+    end_to_end_id: str | None
+    remittance: list[str]
+    structured_references: list[str]
+
+    @property
+    def moved(self) -> _Moved:
+        """The values that two rows of one movement share in any words."""
+        return (
+            self.account, self.currency, self.booking_date, self.direction, self.amount,
+            self.entry_status,
+        )  # fmt: skip
+
+    def proofs(self) -> tuple[object, ...]:
+        """Keys that identify a movement among rows of one day and amount, the surest first."""
+        account, name = self.counterparty_account, self.counterparty_name or ""
+        texts = [*self.remittance, *self.structured_references]
+        words = plain("".join([name, *texts]))
+        # A word with several digits may be a reference.
+        codes = frozenset(
+            plain(word)
+            for word in _WORD.findall(" ".join(texts))
+            if sum(map(str.isdigit, word)) >= _FEWEST_DIGITS
+        )
+        return (
+            self.balance_after,
+            (account, self.end_to_end_id) if account and self.end_to_end_id else None,
+            (account, words) if words else None,
+            (account, codes) if account and codes else None,
+        )
+
+
+def join_respelled(snapshot: Snapshot, staging: Staging, first: date, last: date) -> None:
+    """Give staged rows of CSV exports the ids of the movements that they are in other words.
+
+    `first` and `last` are the days between which a stored row may be one of them. The table
+    `doubtful` gets the pairs of which only day and amount agree.
+    """
+    names = ", ".join(EXPORT_COLUMNS)
+    views = snapshot.views()
+    staging.run(
+        f"CREATE TABLE known_exports AS SELECT -1 AS file, NULL::BIGINT AS place, {names}"
+        f" FROM ({views[STATEMENT_ENTRIES.name]}) WHERE {COUNTING}"
+        f" AND booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
+        " AND account_servicer_reference IS NULL AND entry_status <> 'SUPERSEDED'"
+        f" AND statement_id IN (SELECT statement_id FROM ({views[STATEMENTS.name]})"
+        f" WHERE {COUNTING} AND format LIKE 'CSV%')"
+    )
+    files = staging.run("SELECT DISTINCT file FROM export_rows ORDER BY file").fetchall()
+    for (file,) in files:
+        _join_file(staging, file)
+        staging.run(f"INSERT INTO known_exports SELECT * FROM export_rows WHERE file = {file}")
+
+
+def _join_file(staging: Staging, file: int) -> None:
+    staging.run(f"CREATE OR REPLACE TABLE mine AS SELECT * FROM export_rows WHERE file = {file}")
+    staging.run(f"CREATE OR REPLACE TABLE unknown AS {_UNKNOWN}")
+    staging.run(f"CREATE OR REPLACE TABLE unmatched AS {_UNMATCHED}")
+    staging.run("CREATE OR REPLACE TABLE respelled AS FROM doubtful LIMIT 0")
+    ((count,),) = staging.run("SELECT count(*) FROM unmatched").fetchall()
+    parts = count // _AT_ONCE + 1 if count else 0
+    for part in range(parts):
+        known, incoming = (
+            _rows(staging, f"SELECT * FROM {table} WHERE hash(booking_date) % {parts} = {part}")
+            for table in ("unmatched", "unknown")
+        )
+        for table, found in zip(("respelled", "doubtful"), pairs(known, incoming), strict=True):
+            rows = {
+                "file": column([file] * len(found), INTEGER),
+                "place": column([row.place for row, _ in found], INTEGER),
+                "entry_id": column([other.entry_id for _, other in found], TEXT),
+            }
+            staging.keep(table, pa.table(rows))
+    for table in ("came", "export_rows"):
+        staging.run(
+            f"UPDATE {table} SET entry_id = r.entry_id FROM respelled AS r"
+            f" WHERE r.place = {table}.place"
+        )
+
+
+def _rows(staging: Staging, query: str) -> list[ExportRow]:
+    names = ("place", *(name for name in EXPORT_COLUMNS if name in ExportRow.__struct_fields__))
+    table = staging.run(f"{query} ORDER BY place, entry_id").to_arrow_table()
+    listed = table.select(list(names)).to_pylist()
+    return [ExportRow(**row) for row in listed]
+
+
+_Pairs = list[tuple[ExportRow, ExportRow]]
+
+
+def pairs(known: Iterable[ExportRow], incoming: Iterable[ExportRow]) -> tuple[_Pairs, _Pairs]:
+    """Pair incoming rows with known ones: pairs of one movement first, then doubtful pairs.
+
+    Each row is in one pair at most.
+    """
+    groups: dict[_Moved, tuple[list[ExportRow], list[ExportRow]]] = defaultdict(lambda: ([], []))
+    for side, rows in enumerate((known, incoming)):
+        for row in rows:
+            groups[row.moved][side].append(row)
+    same: _Pairs = []
+    alike: _Pairs = []
+    for stored, came in groups.values():
+        rest_came, rest_stored = came, stored
+        for number in range(len(_PROOFS)):
+            found = list(_joined(rest_stored, rest_came, number))
+            same += found
+            used = {id(row) for pair in found for row in pair}
+            rest_came = [row for row in rest_came if id(row) not in used]
+            rest_stored = [row for row in rest_stored if id(row) not in used]
+        alike += zip(rest_came, rest_stored, strict=False)
+    return same, alike
+
+
+_PROOFS: Final = ("balance", "end-to-end id", "words", "references")
+"""Names of the keys in `ExportRow.proofs`."""
+
+
+def _joined(stored: Iterable[ExportRow], came: Iterable[ExportRow], number: int) -> Iterator[Any]:
+    waiting: dict[object, deque[ExportRow]] = defaultdict(deque)
+    for row in stored:
+        waiting[row.proofs()[number]].append(row)
+    waiting.pop(None, None)
+    for row in came:
+        others = waiting.get(row.proofs()[number])
+        if others:
+            yield row, others.popleft()
