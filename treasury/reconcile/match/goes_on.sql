@@ -8,10 +8,18 @@ WITH nested AS (
 ),
 texts_read AS (
     SELECT f.entry_id, f.field, f.text,
-        regexp_replace(regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '\?[0-9]{2}', '', 'g'),
-            '[^\p{L}\p{N}]+', '', 'g') AS letters,
-        regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}]+', '', 'g') AS all_letters
-    FROM fields AS f
+        regexp_replace(regexp_replace(f.latin, '\?[0-9]{2}', '', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS letters,
+        regexp_replace(f.latin, '[^\p{L}\p{N}]+', '', 'g') AS all_letters
+    FROM (
+        SELECT f.entry_id, f.field, f.text,
+            CASE
+                WHEN f.is_plain THEN substr(f.text, 1, u.max_text)
+                ELSE translate(substr(f.text, 1, u.max_text), k.foreign_letters, k.latin)
+            END AS latin
+        FROM fields AS f
+        CROSS JOIN rules AS u
+        CROSS JOIN latin_shapes AS k
+    ) AS f
     JOIN (SELECT DISTINCT entry_id FROM nested) AS n ON n.entry_id = f.entry_id
 ),
 folds AS (
