@@ -5,5 +5,8 @@ UNION
 SELECT entry_id, expectation_id, code, 'damaged' AS tier, 'cut off at the end' AS damage
 FROM part_codes
 UNION
+SELECT entry_id, expectation_id, code, 'damaged' AS tier, 'inside a longer word' AS damage
+FROM divided_tokens
+UNION
 SELECT entry_id, expectation_id, code, tier, 'one character off' AS damage
 FROM second_codes
