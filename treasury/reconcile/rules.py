@@ -72,6 +72,31 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "FACTUUR NR", "FACTURE", "FACTURA", "FATTURA", "ORDER", "CODE",
     )  # fmt: skip
     """Words that say that a reference follows; letters and digits, upper case."""
+    weak_labels: tuple[_Written, ...] = (
+        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REF NO", "REF NR", "PAY", "PAYMENT", "ORDER",
+        "CODE",
+    )  # fmt: skip
+    """Labels that banks and other parties use, too: one of them counts at the beginning of its
+    phrase, after another label, or after one of `label_openers`."""
+    label_openers: tuple[_Written, ...] = (
+        "YOUR", "THE", "FOR", "WITH", "PER", "BY", "RE", "IHRE", "IHR", "MIT", "ZUR", "UW", "MET",
+        "VOTRE", "VOS", "AVEC", "SU", "CON", "VOSTRA", "VOSTRO", "VAR", "ERES",
+    )  # fmt: skip
+    """Words before a label that leave its number ours; letters and digits, upper case."""
+    other_numbers: tuple[_Written, ...] = (
+        "OUR", "OURS", "MY", "UNSER", "UNSERE", "UNSEREN", "MEIN", "MEINE", "NOTRE", "NOS", "MON",
+        "MA", "ONZE", "ONS", "MIJN", "NUESTRA", "NUESTRO", "MI", "NOSTRA", "NOSTRO", "NASZ",
+        "NASZA", "MEIDAN", "THEIR", "HIS", "HER", "CLIENT", "CUSTOMER", "KUNDE", "KUNDEN", "KLANT",
+        "KLANTEN", "CLIENTE", "MEMBER", "DEBTOR", "DEBITOR", "CREDITOR", "SUPPLIER", "VENDOR",
+        "LIEFERANT", "FOURNISSEUR", "LEVERANCIER", "TENANT", "ACCOUNT", "ACCT", "KONTO", "CONTRACT",
+        "VERTRAG", "POLICY", "INTERNAL", "EMPLOYEE", "USER", "SENDER", "PAYER", "PURCHASE", "PO",
+        "MANDATE", "MANDAT", "AUTH", "AUTHORISATION", "AUTHORIZATION", "SEPA", "BANK", "BATCH",
+        "TRANSACTION", "TRANSFER", "TRX", "TXN", "TRN", "CARD", "TERMINAL", "SWIFT", "TAX", "VAT",
+        "NO", "NR", "NUM", "NUMBER", "NUMMER", "NUMERO", "ID", "AND", "OR", "UND", "ODER", "EN",
+        "OF", "ET", "OU", "Y", "O", "E",
+    )  # fmt: skip
+    """Words before a label that announce a number of another party, of the bank, or a second one;
+    letters and digits, upper case."""
     legal_forms: tuple[_Written, ...] = (
         "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
         "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",
