@@ -1,13 +1,23 @@
 -- Does the amount belong to somebody else's request? One row per line that does not settle the request which it names and
 -- other open request that expects exactly its amount, tied to it by its owner, its payer or its code; of very many the
 -- first that were opened.
-WITH sole_owners AS (
-    SELECT k.party, min(i.owner) AS owner, min(k.since) AS since
-    FROM known_payers AS k
-    JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
-    SEMI JOIN missed_amounts AS m ON m.party = k.party
-    GROUP BY k.party
-    HAVING min(i.owner) = max(i.owner)
+WITH first_owners AS (
+    SELECT party, owner, since
+    FROM (
+        SELECT k.party, i.owner, min(k.since) AS since
+        FROM known_payers AS k
+        JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
+        SEMI JOIN missed_amounts AS m ON m.party = k.party
+        GROUP BY k.party, i.owner
+    ) AS owners_of_party
+    QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, owner) <= 2
+),
+sole_owners AS (
+    SELECT m.entry_id, min(f.owner) AS owner
+    FROM (SELECT DISTINCT entry_id, party, booking_date FROM missed_amounts) AS m
+    JOIN first_owners AS f ON f.party = m.party AND f.since < m.booking_date
+    GROUP BY m.entry_id
+    HAVING min(f.owner) = max(f.owner)
 ),
 ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, 'owner' AS tie, e.owner AS tied_to
@@ -17,7 +27,7 @@ ties AS (
     UNION
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, 'owner' AS tie, s.owner AS tied_to
     FROM missed_amounts AS m
-    JOIN sole_owners AS s ON s.party = m.party AND s.since < m.booking_date
+    JOIN sole_owners AS s ON s.entry_id = m.entry_id
     UNION
     SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'account' AS tie, counterparty_account AS tied_to
     FROM missed_amounts
