@@ -44,6 +44,8 @@ QUESTIONS: Final = {
 }
 _CENT: Final = Decimal("0.01")
 _REQUESTS_OF_AN_OWNER: Final = 5
+_STILL_OPEN: Final = 0.25
+"""The part of all requests that no line pays yet, and of instalments whose last is still to come."""
 
 
 class Honest(msgspec.Struct, frozen=True):
@@ -81,6 +83,7 @@ def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
             number += random.randrange(1, 4)
             requests.append(_request(f"PAY-2026-{number:06}", name, random))
         world.expectations.extend(requests)
+        requests = [row for row in requests if random.random() >= _STILL_OPEN]
         while requests:
             way = random.choices(*zip(*_WAYS.items(), strict=True))[0]
             _pay(world, requests, way, payer, random)
@@ -102,6 +105,8 @@ def _pay(
     amounts = [total]
     if way == "instalments":
         amounts = list(_parts(total, random))
+        if random.random() < _STILL_OPEN:
+            amounts.pop()
     elif way == "short by charges":
         charges = Decimal(random.choice([500, 850, 1200, 1500, 2500, 3500])).scaleb(-2)
         amounts = [total - charges] if total > charges else [total]

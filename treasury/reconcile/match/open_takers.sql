@@ -1,6 +1,6 @@
 -- One row per request and amount that it takes exactly, of the amounts that a line missed its own request by, with what
 -- ties it to a line: its owner, and the account and the name of its payer. `are_alike`: all requests have one owner and
--- one payer, and are too many to choose from, so that neither says anything.
+-- one payer, and are too many to choose from, so that neither says anything. `rivals`: how many requests take the amount.
 WITH alike AS (
     SELECT count(*) > max(u.max_candidates) AS are_many,
         count(DISTINCT coalesce(e.owner, e.expectation_id)) AS owners,
@@ -12,6 +12,7 @@ WITH alike AS (
 line_payers AS (SELECT count(DISTINCT party) AS payers FROM missed_amounts)
 SELECT t.expectation_id, t.code, t.amount, t.currency, t.direction, t.opened_on, t.closed_on,
     a.are_many AND a.owners = 1 AND a.stated_payers <= 1 AND p.payers <= 1 AS are_alike,
+    count(*) OVER (PARTITION BY t.amount, t.currency, t.direction) AS rivals,
     e.owner, e.counterparty_account,
     nullif(regexp_replace(upper(e.counterparty_name), '[^\p{L}\p{N}]+', '', 'g'), '') AS payer_name
 FROM amount_takers AS t

@@ -1,5 +1,6 @@
 -- One row per line that does not settle the request which it names and other request that takes exactly its amount, tied
--- to it by its owner, its payer or its code; of very many the first that were opened. Whatever else paid that request.
+-- to it by its owner, its payer or its code; of very many the first that were opened. A near
+-- code says little where many requests take the amount. Whether the request is still open is asked afterwards.
 WITH first_owners AS (
     SELECT party, owner, since
     FROM (
@@ -71,6 +72,7 @@ tied_takers AS (
         SELECT expectation_id, code, amount, currency, direction, opened_on, closed_on, 'code' AS tie, '' AS tied_to,
             CAST(NULL AS DATE) AS since
         FROM open_takers
+        WHERE rivals <= (SELECT max_candidates FROM rules)
     ) AS every_tie
 )
 SELECT t.entry_id, o.expectation_id, t.amount, min(CASE t.tie WHEN 'owner' THEN 'of the same owner'
