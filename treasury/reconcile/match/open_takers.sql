@@ -12,10 +12,10 @@ WITH alike AS (
 line_payers AS (SELECT count(DISTINCT party) AS payers FROM missed_amounts)
 SELECT t.expectation_id, t.code, t.amount, t.currency, t.direction, t.opened_on, t.closed_on,
     a.are_many AND a.owners = 1 AND a.stated_payers <= 1 AND p.payers <= 1 AS are_alike,
-    count(*) OVER (PARTITION BY t.amount, t.currency, t.direction) AS rivals,
+    t.rivals,
     e.owner, e.counterparty_account,
     nullif(regexp_replace(upper(e.counterparty_name), '[^\p{L}\p{N}]+', '', 'g'), '') AS payer_name
-FROM amount_takers AS t
+FROM (SELECT *, count(*) OVER (PARTITION BY amount, currency, direction) AS rivals FROM amount_takers) AS t
 JOIN (SELECT DISTINCT amount, currency, direction FROM missed_amounts) AS m
     ON m.amount = t.amount AND m.currency = t.currency AND m.direction = t.direction
 JOIN expectations AS e ON e.expectation_id = t.expectation_id

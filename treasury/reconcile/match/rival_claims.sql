@@ -4,11 +4,17 @@
 WITH first_owners AS (
     SELECT party, owner, since
     FROM (
-        SELECT k.party, i.owner, min(k.since) AS since
-        FROM known_payers AS k
-        JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
+        SELECT k.party, k.owner, min(k.since) AS since
+        FROM (
+            SELECT p.party, i.owner, p.since
+            FROM known_payers AS p
+            JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
+            WHERE p.is_account
+            UNION ALL
+            SELECT party, owner, since FROM settled_payers
+        ) AS k
         SEMI JOIN missed_amounts AS m ON m.party = k.party
-        GROUP BY k.party, i.owner
+        GROUP BY k.party, k.owner
     ) AS owners_of_party
     QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, owner) <= 2
 ),
