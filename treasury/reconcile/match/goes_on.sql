@@ -111,6 +111,7 @@ FROM (
     WHERE l.charges > 0
 ) AS a
 JOIN nested_codes AS x ON x.short = a.short AND x.amount = a.asked
-LEFT JOIN codes AS c ON c.code = a.short AND (c.amount = a.amount OR c.amount = a.asked)
+LEFT JOIN codes AS c ON c.code = a.short AND c.amount = a.amount
+LEFT JOIN codes AS d ON d.code = a.short AND d.amount = a.asked
 LEFT JOIN expectations AS e ON e.expectation_id = x.expectation_id
-WHERE c.code IS NULL AND coalesce(e.currency = a.currency AND e.direction = a.direction, TRUE)
+WHERE c.code IS NULL AND d.code IS NULL AND coalesce(e.currency = a.currency AND e.direction = a.direction, TRUE)
