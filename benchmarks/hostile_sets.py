@@ -418,6 +418,23 @@ def other_letter_forms(rows: int) -> Tables:
     return _beside_its_code(rows, lambda _, code: f"{code} {'PAYMENT ' * 16}".translate(forms))
 
 
+def amounts_of_others(rows: int) -> Tables:
+    """Payments of a half of what they name, as much as each of many requests of the payers."""
+    half = rows // 2
+    named = [f"INV-{n:07d}" for n in range(half)]
+    others = [f"ORD-{n:07d}" for n in range(half)]
+    payers = [f"LT{n % 50:018d}" for n in range(half)]
+    lines = lines_table([f"{code} part" for code in named], [Decimal(500)] * half)
+    expected = requests_table(
+        [*named, *others],
+        [Decimal(1000)] * half + [Decimal(500)] * half,
+        owner=[f"owner {n % 2}" for n in range(2 * half)],
+        counterparty_account=[*payers, *payers],
+        counterparty_name=["Payer BV"] * (2 * half),
+    )
+    return lines, expected
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -449,4 +466,5 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "pieces beside a code": pieces_beside_a_code,
     "cut beside a code": cut_beside_a_code,
     "other letter forms": other_letter_forms,
+    "amounts of others": amounts_of_others,
 }

@@ -78,6 +78,8 @@ TIERS: Final = (
     Tier("sum", 6, "sum", "the line, where whole references add up to it exactly"),
 )  # fmt: skip
 _TIER: Final = grouped_schema((TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves"))
+_LABEL: Final = grouped_schema((TEXT, "label"), (BOOL, "is_weak"))
+_NEIGHBOUR: Final = grouped_schema((TEXT, "word"), (BOOL, "is_other"))
 _CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
 
 
@@ -321,8 +323,16 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         ),
         "structured_kinds": _texts(kind=rules.structured),
         "look_alikes": _texts(written=written, meant=stands_for),
+        "latin_shapes": _texts(foreign_letters=(letter_forms.FOREIGN,), latin=(letter_forms.SHAPES,)),
         "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
-        "labels": _texts(label=rules.labels),
+        "labels": _labels(rules),
+        "label_neighbours": table_of(
+            [
+                *((word, False) for word in rules.label_openers),
+                *((word, True) for word in rules.other_numbers),
+            ],
+            _NEIGHBOUR,
+        ),
         "legal_forms": _texts(form=rules.legal_forms),
         "usual_charges": pa.table({"charge": pa.array(rules.usual_charges, AMOUNT)}),
         "cut_lengths": _cut_lengths(rules),
@@ -344,6 +354,11 @@ def _cut_lengths(rules: Rules) -> pa.Table:
         (rules.reference_limit, "creditor_reference", True),
     ]
     return table_of(rows, _CUT_LENGTH)
+
+
+def _labels(rules: Rules) -> pa.Table:
+    """The labels, each with whether its number may be another party's."""
+    return table_of([(label, label in rules.weak_labels) for label in rules.labels], _LABEL)
 
 
 def _texts(**columns: Sequence[str]) -> pa.Table:

@@ -55,16 +55,6 @@ class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     remittance: str | None = None
 
 
-_CYRILLIC_LETTERS: Final = (
-    "\u0410\u0412\u0415\u0417\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
-    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458"
-)
-_GREEK_LETTERS: Final = (
-    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
-    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
-)
-_LATIN_SHAPES: Final = "ABE3KMHOPCTYXSIJABEKMHOPCTYXSIJABEZHIKMNOPTYXABEZHIKMNOPTYX"
-"""The Latin capitals, or the digit, that those letters look like, small ones as their capitals."""
 _STANDARD: Final = package_toml("treasury.reconcile", "standard_classes.toml")["classes"]
 _STANDARD_CLASSES: Final = convert(_STANDARD, tuple[ClassRule, ...])
 
@@ -83,6 +73,31 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "FACTUUR NR", "FACTURE", "FACTURA", "FATTURA", "ORDER", "CODE",
     )  # fmt: skip
     """Words that say that a reference follows; letters and digits, upper case."""
+    weak_labels: tuple[_Written, ...] = (
+        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REF NO", "REF NR", "PAY", "PAYMENT", "ORDER",
+        "CODE",
+    )  # fmt: skip
+    """Labels that banks and other parties use, too: one of them counts at the beginning of its
+    phrase, after another label, or after one of `label_openers`."""
+    label_openers: tuple[_Written, ...] = (
+        "YOUR", "THE", "FOR", "WITH", "PER", "BY", "RE", "IHRE", "IHR", "MIT", "ZUR", "UW", "MET",
+        "VOTRE", "VOS", "AVEC", "SU", "CON", "VOSTRA", "VOSTRO", "VAR", "ERES",
+    )  # fmt: skip
+    """Words before a label that leave its number ours; letters and digits, upper case."""
+    other_numbers: tuple[_Written, ...] = (
+        "OUR", "OURS", "MY", "UNSER", "UNSERE", "UNSEREN", "MEIN", "MEINE", "NOTRE", "NOS", "MON",
+        "MA", "ONZE", "ONS", "MIJN", "NUESTRA", "NUESTRO", "MI", "NOSTRA", "NOSTRO", "NASZ",
+        "NASZA", "MEIDAN", "THEIR", "HIS", "HER", "CLIENT", "CUSTOMER", "KUNDE", "KUNDEN", "KLANT",
+        "KLANTEN", "CLIENTE", "MEMBER", "DEBTOR", "DEBITOR", "CREDITOR", "SUPPLIER", "VENDOR",
+        "LIEFERANT", "FOURNISSEUR", "LEVERANCIER", "TENANT", "ACCOUNT", "ACCT", "KONTO", "CONTRACT",
+        "VERTRAG", "POLICY", "INTERNAL", "EMPLOYEE", "USER", "SENDER", "PAYER", "PURCHASE", "PO",
+        "MANDATE", "MANDAT", "AUTH", "AUTHORISATION", "AUTHORIZATION", "SEPA", "BANK", "BATCH",
+        "TRANSACTION", "TRANSFER", "TRX", "TXN", "TRN", "CARD", "TERMINAL", "SWIFT", "TAX", "VAT",
+        "NO", "NR", "NUM", "NUMBER", "NUMMER", "NUMERO", "ID", "AND", "OR", "UND", "ODER", "EN",
+        "OF", "ET", "OU", "Y", "O", "E",
+    )  # fmt: skip
+    """Words before a label that announce a number of another party, of the bank, or a second one;
+    letters and digits, upper case."""
     legal_forms: tuple[_Written, ...] = (
         "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
         "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",
@@ -96,7 +111,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A payment above what remains by more than this is a question, unless its payer is known."""
     usual_charges: tuple[Decimal, ...] = ()
     """What banks on the way may keep of a payment: one so much short may be somebody else's."""
-    cut_lengths: tuple[Size, ...] = (27, 35, 65, 70, 78, 105, 108, 140)
+    cut_lengths: tuple[Size, ...] = (
+        16, 18, 20, 25, 27, 30, 32, 35, 50, 60, 65, 70, 78, 80, 100, 105, 108, 140,
+    )  # fmt: skip
     """Lengths, in characters or octets, at which banks cut a text."""
     placeholders: tuple[_Written, ...] = (
         "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
@@ -120,9 +137,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     look_alikes: tuple[tuple[_Written, _Written], ...] = (
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),
-        (_CYRILLIC_LETTERS + _GREEK_LETTERS, _LATIN_SHAPES),
     )  # fmt: skip
-    """Characters as written, and those that they may stand for."""
+    """Letters and digits as written, and those that they may stand for; of other scripts, Unicode's
+    confusables stand for the Latin letters that they look like."""
     max_alike: Count = 20
     """A damaged text that fits more codes than this says nothing, unless the amount agrees."""
     window_days: Count = 30

@@ -1,7 +1,12 @@
 -- read through
--- What stands beside the codes that a line names, as words: without what divides them; with slashes and dots dividing
+-- What stands beside the codes that a line names, as words, with letters of other scripts as the Latin ones that they
+-- look like: without what divides them; with slashes and dots dividing
 -- them too; and without the tags of raw subfields.
-SELECT entry_id, words, is_divided
+SELECT entry_id, is_divided,
+    CASE
+        WHEN bit_length(words) = 8 * CAST(length(words) AS BIGINT) THEN words
+        ELSE translate(words, k.foreign_letters, k.latin)
+    END AS words
 FROM (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided
@@ -31,4 +36,5 @@ FROM (
             OR f.entry_id IN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined)
     ) AS divided_texts
 ) AS texts_left
+CROSS JOIN latin_shapes AS k
 WHERE length(words) >= (SELECT min_code FROM rules)

@@ -20,6 +20,10 @@ FROM (
         'damaged reference: one slip away' AS reason
     FROM slips
     UNION ALL
+    SELECT entry_id, expectation_id, 'unnamed' AS tier, CAST(0.3 AS DECIMAL(6, 4)) AS score, CAST(NULL AS VARCHAR) AS contradiction,
+        'no reference; ' || tie AS reason
+    FROM rival_requests
+    UNION ALL
     SELECT entry_id, expectation_id, 'unnamed' AS tier, score, CAST(NULL AS VARCHAR) AS contradiction, reason
     FROM unnamed
     UNION ALL

@@ -5,4 +5,4 @@ FROM (
     FROM codes AS c
     JOIN (SELECT DISTINCT size, length FROM forms WHERE size > length) AS k ON k.size = length(c.code)
 ) AS c
-JOIN (SELECT DISTINCT form FROM forms WHERE size > length) AS f ON f.form = c.start
+JOIN (SELECT DISTINCT form, compared FROM forms WHERE size > length) AS f ON f.compared = c.start

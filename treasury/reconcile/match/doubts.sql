@@ -1,43 +1,6 @@
--- What else could it be? Every reason for which a line is not settled by itself, in words, of every tier: the one
--- place that is asked before a match.
-SELECT DISTINCT o.entry_id, 'the text may also read ' || e.code AS why
-FROM other_readings AS o
-JOIN expectations AS e ON e.expectation_id = o.expectation_id
-UNION
-SELECT r.entry_id, 'very many expectations have its code' AS why
-FROM read_as AS r
-JOIN shared_codes AS s ON s.code = r.code
-UNION
-SELECT s.entry_id, e.code || ', one slip away, expects exactly this amount' AS why
-FROM slips AS s
-JOIN expectations AS e ON e.expectation_id = s.expectation_id
-UNION
-SELECT o.entry_id, 'it is more than what remains, from a payer who is not known for it' AS why
-FROM overpaying AS o
-LEFT JOIN paid_before AS b ON b.entry_id = o.entry_id
-CROSS JOIN rules AS u
-WHERE b.amount IS NULL OR o.amount > greatest(o.expected - b.amount, CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance
-UNION
-SELECT v.entry_id, 'an earlier line names ' || e.code || ' beside others, and is exactly what they expect together' AS why
-FROM provisional AS v
-JOIN named_sums AS s ON s.expectation_id = v.expectation_id
-JOIN expectations AS e ON e.expectation_id = v.expectation_id
-WHERE v.accepted_reason IS NULL
-    AND (s.booking_date < v.booking_date OR (s.booking_date = v.booking_date AND s.entry_id < v.entry_id))
-UNION
-SELECT entry_id, why FROM other_payers
-UNION
-SELECT u.entry_id, 'it may be no reference at all' AS why
-FROM unlikely AS u
-JOIN line_parties AS l ON l.entry_id = u.entry_id
-LEFT JOIN known_payers AS k
-    ON k.expectation_id = u.expectation_id AND k.party = l.party AND k.since < l.booking_date
-WHERE k.party IS NULL
-UNION
-SELECT entry_id, 'a sign in its text stands for several letters' AS why
-FROM fields
-WHERE NOT is_plain AND contains(text, '⃝')
-UNION
-SELECT f.entry_id, 'its text is longer than the ' || CAST(u.max_text AS VARCHAR) || ' characters that are searched' AS why
-FROM fields AS f
-JOIN rules AS u ON length(f.text) > u.max_text
+-- read through
+-- Every reason for which a line is not settled by itself: the one place that is asked before a match.
+SELECT entry_id, question, why FROM line_doubts
+UNION ALL
+SELECT entry_id, 7 AS question, 'nothing of it is left to be paid' AS why
+FROM exhausted_requests

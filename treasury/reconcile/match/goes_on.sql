@@ -1,6 +1,7 @@
 -- Does the text go on? Lines whose code another one begins or ends with, where the rest stands behind or before it
 -- across any other characters, a fold, a subfield's tag, or in another field; or where the field ends with the code
--- at a length at which banks cut; or where what stands there is a longer one but for one slip. Each with the longer code.
+-- at a length at which banks cut; or where what stands there is a longer one but for one slip; or where the longer one
+-- expects exactly the line's amount and the named one does not. Each with the longer code.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
     FROM read_as AS r
@@ -8,10 +9,18 @@ WITH nested AS (
 ),
 texts_read AS (
     SELECT f.entry_id, f.field, f.text,
-        regexp_replace(regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '\?[0-9]{2}', '', 'g'),
-            '[^\p{L}\p{N}]+', '', 'g') AS letters,
-        regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}]+', '', 'g') AS all_letters
-    FROM fields AS f
+        regexp_replace(regexp_replace(f.latin, '\?[0-9]{2}', '', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS letters,
+        regexp_replace(f.latin, '[^\p{L}\p{N}]+', '', 'g') AS all_letters
+    FROM (
+        SELECT f.entry_id, f.field, f.text,
+            CASE
+                WHEN f.is_plain THEN substr(f.text, 1, u.max_text)
+                ELSE translate(substr(f.text, 1, u.max_text), k.foreign_letters, k.latin)
+            END AS latin
+        FROM fields AS f
+        CROSS JOIN rules AS u
+        CROSS JOIN latin_shapes AS k
+    ) AS f
     JOIN (SELECT DISTINCT entry_id FROM nested) AS n ON n.entry_id = f.entry_id
 ),
 folds AS (
@@ -89,3 +98,20 @@ FROM (
 WHERE length(h.form) = length(h.code) AND length(h.code) >= length(h.short) + (SELECT min_code FROM rules)
     AND substr(h.code, 1, length(h.short)) = h.short
     AND levenshtein(regexp_replace(h.form, '[^A-Z0-9]', '?', 'g'), h.code) = 1
+UNION
+SELECT DISTINCT a.entry_id, a.short, x.expectation_id, x.code, TRUE AS is_cut
+FROM (
+    SELECT n.entry_id, n.short, l.amount, l.amount AS asked, l.currency, l.direction
+    FROM nested AS n
+    JOIN lines AS l ON l.entry_id = n.entry_id
+    UNION
+    SELECT n.entry_id, n.short, l.amount, CAST(l.amount + l.charges AS DECIMAL(38, 18)) AS asked, l.currency, l.direction
+    FROM nested AS n
+    JOIN lines AS l ON l.entry_id = n.entry_id
+    WHERE l.charges > 0
+) AS a
+JOIN nested_codes AS x ON x.short = a.short AND x.amount = a.asked
+LEFT JOIN codes AS c ON c.code = a.short AND c.amount = a.amount
+LEFT JOIN codes AS d ON d.code = a.short AND d.amount = a.asked
+LEFT JOIN expectations AS e ON e.expectation_id = x.expectation_id
+WHERE c.code IS NULL AND d.code IS NULL AND coalesce(e.currency = a.currency AND e.direction = a.direction, TRUE)

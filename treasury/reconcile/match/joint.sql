@@ -1,5 +1,6 @@
 -- Several whole references, proved: a line that is exactly what all the expectations that it names still expect
--- together, one of the other direction counted with its sign; or, beside a standing code of its own owner or the only
+-- together, one of the other direction counted with its sign where all
+-- of them have one owner; or, beside a standing code of its own owner or the only
 -- one of its account, the one request that expects exactly the line. Of lines that claim one expectation so, the first
 -- takes it.
 WITH named_here AS (
@@ -33,6 +34,7 @@ exact AS (
         FROM named_here
         GROUP BY entry_id, booked
         HAVING count(*) > 1 AND count(*) = count(share) AND sum(share) = booked
+            AND (min(share) > 0 OR count(DISTINCT coalesce(owner, '')) = 1)
     ) AS w ON w.entry_id = h.entry_id
     UNION ALL
     SELECT

@@ -1,8 +1,8 @@
 """Other forms of letters, digits and signs, each beside the plain one that it is.
 
 Unicode's compatibility form (NFKC) makes one character of many: full-width and mathematical
-letters, circled ones, small digits above and below the line. A letter of another alphabet, or of
-an older spelling, stays what it is. What the steps of matching replace is written here once; the
+letters, circled ones, small digits above and below the line. A decimal digit of any script is the plain
+digit. A letter of another alphabet, or of an older spelling, stays what it is. What the steps of matching replace is written here once; the
 step `fields` names the ranges in which they look.
 """
 
@@ -12,6 +12,8 @@ import string
 import unicodedata
 from collections.abc import Iterator
 from typing import Final
+
+from treasury.ground.package_files import package_toml
 
 _INVISIBLE: Final = "\u2060"
 _SEVERAL: Final = "\u20dd"
@@ -36,6 +38,36 @@ _BLOCKS: Final = (
 """Where such forms of characters below U+0080 are."""
 
 
+_SCRIPTS: Final = range(0x0660, 0x1E960)
+"""Where decimal digits of other scripts are; those above are forms of the plain ones."""
+
+
+def other_digits() -> Iterator[tuple[str, str]]:
+    """Yield each decimal digit of another script with the plain digit of its value."""
+    for character in map(chr, _SCRIPTS):
+        if unicodedata.category(character) != "Nd":
+            continue
+        if not unicodedata.normalize("NFKC", character).isascii():
+            yield character, str(unicodedata.decimal(character))
+
+
+def latin_shapes() -> dict[str, str]:
+    """Map each letter of another script to the Latin capital or digit that it looks like.
+
+    A small letter without a shape of its own has that of its capital.
+    """
+    table = package_toml("treasury.ground", "look_alikes.toml")
+    shapes: dict[str, str] = {}
+    for case in ("small", "capital"):
+        for letter, alike in table[case].items():
+            # The strokes of I, l and 1 are told apart by no font; the rules' look-alikes go on.
+            latin = "I" if letter == "l" else letter.upper()
+            if latin.isalnum():
+                shapes |= dict.fromkeys((c for c in alike if not c.isascii()), latin)
+    small = {capital.lower(): latin for capital, latin in shapes.items()}
+    return {c: latin for c, latin in small.items() if len(c) == 1} | shapes
+
+
 def plain_forms() -> Iterator[tuple[str, str]]:
     """Each character beside what it is."""
     yield from zip(string.ascii_lowercase, string.ascii_uppercase, strict=True)
@@ -52,8 +84,12 @@ def plain_forms() -> Iterator[tuple[str, str]]:
             yield character, plain.upper()
         elif any(map(str.isalnum, plain)) and character != _NUMERO:
             yield character, _SEVERAL
+    yield from other_digits()
     yield from ((dash, "-") for dash in _DASHES)
     yield from ((character, _INVISIBLE) for character in _UNSEEN)
 
 
 WRITTEN, MEANT = map("".join, zip(*plain_forms(), strict=True))
+FOREIGN, SHAPES = map("".join, zip(*latin_shapes().items(), strict=True))
+"""Letters of other scripts, and the Latin capitals and digits that they look like. A text is read
+so for a doubt or a candidate; it never proves."""

@@ -13,18 +13,18 @@ FROM (
             FROM codes
         ) AS halves
         SEMI JOIN (
-            SELECT DISTINCT size, substr(form, length - 5) AS tail FROM forms WHERE length BETWEEN size - 1 AND size
+            SELECT DISTINCT size, substr(compared, length - 5) AS tail FROM forms WHERE length BETWEEN size - 1 AND size
         ) AS f ON f.size = halves.size AND f.tail = halves.tail
     ) AS places
 ) AS c
 JOIN (
     SELECT form, compared, size, head AS rest, tail
-    FROM (SELECT *, substr(form, 1, length - 6) AS head, substr(form, length - 5) AS tail FROM forms) AS shorter
+    FROM (SELECT *, substr(compared, 1, length - 6) AS head, substr(compared, length - 5) AS tail FROM forms) AS shorter
     WHERE length = size - 1
     UNION ALL
     SELECT form, compared, size, substr(head, 1, p - 1) || substr(head, p + 1) AS rest, tail
     FROM (
-        SELECT *, substr(form, 1, length - 6) AS head, substr(form, length - 5) AS tail,
+        SELECT *, substr(compared, 1, length - 6) AS head, substr(compared, length - 5) AS tail,
             unnest(generate_series(1, length - 6)) AS p
         FROM forms
         WHERE length = size

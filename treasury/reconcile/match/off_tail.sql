@@ -15,18 +15,18 @@ FROM (
             FROM codes
         ) AS halves
         SEMI JOIN (
-            SELECT DISTINCT size, substr(form, 1, size - 6) AS head FROM forms WHERE length BETWEEN size - 1 AND size
+            SELECT DISTINCT size, substr(compared, 1, size - 6) AS head FROM forms WHERE length BETWEEN size - 1 AND size
         ) AS f ON f.size = halves.size AND f.head = halves.head
     ) AS places
 ) AS c
 JOIN (
     SELECT form, compared, size, head, tail AS rest
-    FROM (SELECT *, substr(form, 1, size - 6) AS head, substr(form, size - 5) AS tail FROM forms) AS shorter
+    FROM (SELECT *, substr(compared, 1, size - 6) AS head, substr(compared, size - 5) AS tail FROM forms) AS shorter
     WHERE length = size - 1
     UNION ALL
     SELECT form, compared, size, head, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest
     FROM (
-        SELECT *, substr(form, 1, size - 6) AS head, substr(form, size - 5) AS tail,
+        SELECT *, substr(compared, 1, size - 6) AS head, substr(compared, size - 5) AS tail,
             unnest(generate_series(1, 6)) AS p
         FROM forms
         WHERE length = size

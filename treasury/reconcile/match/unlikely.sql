@@ -7,14 +7,10 @@ LEFT JOIN structured AS s ON s.entry_id = a.entry_id AND s.expectation_id = a.ex
 LEFT JOIN (
     SELECT DISTINCT n.entry_id, n.code
     FROM (SELECT DISTINCT entry_id, code FROM inexact_pairs) AS n
-    JOIN unlikely_codes AS k ON k.code = n.code
-    JOIN (
-        SELECT entry_id, field, ' ' || replace(replace(replace(words, '-', ''), '/', ''), '.', '') || ' ' AS padded
-        FROM words
-    ) AS w ON w.entry_id = n.entry_id
-    CROSS JOIN labels AS b
-    WHERE (w.field <> 'remittance' AND contains(w.padded, ' ' || n.code || ' '))
-        OR contains(w.padded, ' ' || b.label || ' ' || n.code || ' ')
+    JOIN label_streams AS w ON w.entry_id = n.entry_id AND w.field <> 'remittance'
+    WHERE contains(w.stream, ' ' || n.code || ' ')
+    UNION
+    SELECT entry_id, code FROM labelled_codes
 ) AS told ON told.entry_id = a.entry_id AND told.code = a.code
 WHERE s.entry_id IS NULL AND told.entry_id IS NULL
 UNION

@@ -1,9 +1,10 @@
 -- The candidates of lines without a reference: what their facts weigh together, of each part the weightiest, and the
--- words of each.
+-- words of each. `undated`: the same without the days since the request.
 SELECT
     entry_id,
     expectation_id,
     CAST(sum(worth) AS DECIMAL(6, 4)) AS score,
+    CAST(coalesce(sum(worth) FILTER (WHERE part <> 'request'), 0) AS DECIMAL(6, 4)) AS undated,
     'no reference'
         || coalesce('; ' || max(words) FILTER (WHERE part = 'account'), '')
         || coalesce('; ' || max(words) FILTER (WHERE part = 'name'), '')

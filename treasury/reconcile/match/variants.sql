@@ -8,19 +8,24 @@ FROM (
     FROM searched
     WHERE token IN ('', '/')
     UNION ALL
-    SELECT f.form, CAST(NULL AS VARCHAR) AS token, translate(f.form, k.written, k.meant) AS variant, 'letters and digits that look alike' AS damage
+    SELECT f.form, CAST(NULL AS VARCHAR) AS token, translate(f.compared, k.written, k.meant) AS variant, 'letters and digits that look alike' AS damage
     FROM forms AS f
     CROSS JOIN look_alikes AS k
     WHERE f.length = f.size
     UNION ALL
-    SELECT w.form, CAST(NULL AS VARCHAR) AS token, substr(w.form, w.p, z.size) AS variant, 'inside a longer word' AS damage
+    SELECT form, CAST(NULL AS VARCHAR) AS token, compared AS variant, 'letters and digits that look alike' AS damage
+    FROM forms
+    WHERE length = size AND compared <> form
+    UNION ALL
+    SELECT w.form, CAST(NULL AS VARCHAR) AS token, substr(w.compared, w.p, z.size) AS variant, 'inside a longer word' AS damage
     FROM (
-        SELECT s.form, s.p
+        SELECT s.form, s.compared, s.p
         FROM (
-            SELECT form, p, substr(form, p, min_damaged) AS start
+            SELECT form, compared, p, substr(compared, p, min_damaged) AS start
             FROM (
-                SELECT s.form, u.min_damaged, unnest(generate_series(1, length(s.form) - u.min_damaged + 1)) AS p
-                FROM (SELECT DISTINCT form FROM searched) AS s
+                SELECT s.form, s.compared, u.min_damaged,
+                    unnest(generate_series(1, length(s.form) - u.min_damaged + 1)) AS p
+                FROM latin_forms AS s
                 CROSS JOIN rules AS u
             ) AS places
         ) AS s
@@ -29,18 +34,18 @@ FROM (
     JOIN sizes AS z ON z.size < length(w.form) AND z.size <= length(w.form) - w.p + 1
     WHERE z.size >= (SELECT min_damaged FROM rules)
     UNION ALL
-    SELECT form, CAST(NULL AS VARCHAR) AS token, substr(form, 1, p - 1) || substr(form, p + 1) AS variant, 'one character too many' AS damage
+    SELECT form, CAST(NULL AS VARCHAR) AS token, substr(compared, 1, p - 1) || substr(compared, p + 1) AS variant, 'one character too many' AS damage
     FROM (
-        SELECT form, unnest(generate_series(1, length)) AS p FROM forms WHERE size = length - 1
+        SELECT form, compared, unnest(generate_series(1, length)) AS p FROM forms WHERE size = length - 1
     ) AS places
     UNION ALL
     SELECT
         form,
         CAST(NULL AS VARCHAR) AS token,
-        substr(form, 1, p - 1) || substr(form, p + 1, 1) || substr(form, p, 1) || substr(form, p + 2) AS variant,
+        substr(compared, 1, p - 1) || substr(compared, p + 1, 1) || substr(compared, p, 1) || substr(compared, p + 2) AS variant,
         'two characters swapped' AS damage
     FROM (
-        SELECT form, unnest(generate_series(1, length - 1)) AS p FROM forms WHERE size = length
+        SELECT form, compared, unnest(generate_series(1, length - 1)) AS p FROM forms WHERE size = length
     ) AS places
     UNION ALL
     SELECT

@@ -1,0 +1,207 @@
+"""A payment that misses the request which it names: whose request has its amount?"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from attacked_lines import LONG, PAYER, Row, left_open, request, standing
+from match_tables import expectation, line, match, outcome, state
+
+OTHER = "PAY-2026-009983"
+STRANGER = {"counterparty_account": "DE89370400440532013000", "counterparty_name": "Stranger"}
+OURS: dict[str, Any] = {"owner": "ours"}
+
+
+def of_owner(name: str, code: str, amount: str, owner: str | None = "ours", **more: Any) -> Row:
+    stated = {"counterparty_account": None, "counterparty_name": None, "owner": owner}
+    return request(name, code, amount, **(stated | more))
+
+
+def paid(amount: str, text: str = LONG, day: int = 5, **more: Any) -> Row:
+    return line("a", amount, text, day, **(PAYER | more))
+
+
+def earlier(amount: str, text: str = LONG, **more: Any) -> Row:
+    return line("k", amount, text, 1, **(PAYER | more))
+
+
+# An expectation with nothing left
+
+
+@pytest.mark.parametrize("amount", ["515", "2000", "0.50", "499.99"])
+def test_a_request_with_nothing_left_takes_no_further_payment(amount: str) -> None:
+    matches = match([earlier("500"), paid(amount)], [of_owner("r", LONG, "500", None)])
+    row = outcome(matches)
+    assert (row["outcome"], row["expectation_id"]) == ("suggested", "r")
+    assert "nothing of it is left" in row["reason"]
+    assert state(matches)["state"] == "received"
+
+
+def test_the_same_amount_once_more_is_a_duplicate() -> None:
+    rows = [earlier("500"), paid("500"), paid("500", day=6) | {"entry_id": "b"}]
+    matches = match(rows, [of_owner("r", LONG, "500")])
+    assert matches.lines["outcome"].to_pylist() == ["duplicate", "duplicate", "matched"]
+
+
+def test_what_instalments_paid_in_full_takes_no_further_payment() -> None:
+    parts = [earlier("200"), line("l", "300", LONG, 2, **PAYER)]
+    row = left_open([*parts, paid("200")], [of_owner("r", LONG, "500")])
+    assert "nothing of it is left" in row["reason"]
+
+
+def test_a_payment_in_question_uses_nothing_up() -> None:
+    lines = [line("k", "900", LONG, 1, **STRANGER), paid("500")]
+    matches = match(lines, [of_owner("r", LONG, "500")])
+    assert outcome(matches, "k")["outcome"] == "suggested"
+    assert outcome(matches)["outcome"] == "matched"
+
+
+def test_what_a_person_divided_off_is_not_paid_again_by_itself() -> None:
+    lines = [earlier("700", "thanks"), paid("500"), paid("515", day=6) | {"entry_id": "b"}]
+    decisions = [
+        {"entry_id": "k", "expectation_id": name, "verdict": "accept", "reason": "by telephone"}
+        for name in ("r", "s")
+    ]
+    both = [of_owner("r", LONG, "500"), of_owner("s", OTHER, "200")]
+    matches = match(lines, both, decisions)
+    assert outcome(matches)["outcome"] == outcome(matches, "b")["outcome"] == "suggested"
+    assert {row["state"] for row in matches.expectations.to_pylist()} == {"received"}
+
+
+# The amount of another request
+
+
+@pytest.mark.parametrize("first", ["500", "5000"])
+def test_the_amount_of_another_request_of_the_owner_is_a_question(first: str) -> None:
+    lines = [earlier("500"), paid("612.35")]
+    row = left_open(lines, [of_owner("r", LONG, first), of_owner("s", OTHER, "612.35")])
+    assert "PAY-2026-009983, of the same owner, expects exactly this amount" in row["reason"]
+
+
+TIES = (
+    {"owner": "ours"},
+    {"owner": None, "counterparty_account": PAYER["counterparty_account"]},
+    {"owner": None, "counterparty_name": "ramp-operator B.V."},
+)
+
+
+@pytest.mark.parametrize("tie", TIES)
+def test_both_requests_of_the_payer_are_named(tie: Row) -> None:
+    both = [of_owner("r", LONG, "5000", **tie), of_owner("s", OTHER, "612.35", **tie)]
+    row = paid("612.35", counterparty_name="Ramp Operator BV")
+    matches = match([row], both)
+    assert outcome(matches)["outcome"] == "suggested"
+    named = {row["expectation_id"] for row in matches.candidates.to_pylist()}
+    assert named == {"r", "s"}
+
+
+def test_a_payer_who_paid_a_part_of_the_other_request_is_tied_to_it() -> None:
+    both = [of_owner("r", LONG, "5000", None), of_owner("s", OTHER, "700", None)]
+    left_open([earlier("87.65", OTHER), paid("612.35")], both)
+
+
+def test_a_payer_who_is_known_for_one_owner_is_tied_to_his_requests() -> None:
+    requests = [
+        of_owner("k", "PAY-2026-000001", "10", "his"),
+        of_owner("r", LONG, "5000", None),
+        of_owner("s", OTHER, "612.35", "his"),
+    ]
+    left_open([earlier("10", "PAY-2026-000001"), paid("612.35")], requests)
+
+
+@pytest.mark.parametrize("typed", ["PAY-2026-004428", "PAY-2026-00441", "PAY-2026-004471"])
+def test_a_near_code_with_the_amount_of_another_request_is_a_question(typed: str) -> None:
+    both = [of_owner("r", LONG, "612.35", None), of_owner("s", typed, "5000", None)]
+    left_open([paid("612.35", typed)], both)
+
+
+def test_two_wrong_digits_onto_a_strangers_code_with_the_right_payer() -> None:
+    both = [
+        of_owner("r", LONG, "500", None, counterparty_account=PAYER["counterparty_account"]),
+        of_owner("s", "PAY-2026-014418", "5000", None),
+    ]
+    matches = match([paid("500", "PAY-2026-014418")], both)
+    assert outcome(matches)["outcome"] == "suggested"
+    assert "r" in {row["expectation_id"] for row in matches.candidates.to_pylist()}
+
+
+def test_two_payments_that_name_each_others_request_are_questions() -> None:
+    lines = [paid("612.35"), paid("5000", OTHER) | {"entry_id": "b"}]
+    matches = match(lines, [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")])
+    assert set(matches.lines["outcome"].to_pylist()) == {"suggested"}
+
+
+def test_the_amount_with_the_charges_that_the_line_states() -> None:
+    both = [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")]
+    row = left_open([paid("600", charges=Decimal("12.35"))], both)
+    assert OTHER in row["reason"]
+
+
+# What is not asked
+
+
+def test_charges_that_settle_the_named_request_answer_it() -> None:
+    both = [of_owner("r", LONG, "612.35"), of_owner("s", OTHER, "612.35")]
+    matches = match([paid("600", charges=Decimal("12.35"))], both)
+    assert (outcome(matches)["outcome"], outcome(matches)["expectation_id"]) == ("matched", "r")
+    exact = [of_owner("r", LONG, "612.35"), of_owner("s", OTHER, "600")]
+    left_open([paid("600", charges=Decimal("12.35"))], exact)
+
+
+def test_a_standing_code_takes_any_amount() -> None:
+    both = [standing("v", "VFY-8M3T-407") | OURS, of_owner("s", OTHER, "612.35")]
+    assert outcome(match([paid("612.35", "VFY-8M3T-407")], both))["outcome"] == "matched"
+
+
+def test_our_own_debit_with_our_end_to_end_id_is_not_asked_about() -> None:
+    both = [
+        expectation(name, code, amount, direction="DBIT", owner="ours")
+        for name, code, amount in (("r", LONG, "5000"), ("s", OTHER, "612.35"))
+    ]
+    ours = {"direction": "DBIT", "end_to_end_id": LONG}
+    assert outcome(match([paid("612.35", "wire", **ours)], both))["outcome"] == "matched"
+    left_open([paid("612.35", direction="DBIT")], both)
+
+
+def test_an_accepted_instalment_answers_it_for_the_payer_and_the_code() -> None:
+    both = [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")]
+    lines = [earlier("612.35"), paid("612.35"), line("z", "612.35", LONG, 6, **STRANGER)]
+    accepted = {"entry_id": "k", "expectation_id": "r", "verdict": "accept", "reason": "instalment"}
+    matches = match(lines, both, [accepted])
+    outcomes = [outcome(matches, name)["outcome"] for name in "kaz"]
+    assert outcomes == ["matched", "matched", "suggested"]
+
+
+def test_a_request_that_is_paid_by_its_own_reference_is_not_asked_about() -> None:
+    lines = [paid("612.35"), line("b", "612.35", OTHER, 9, **PAYER)]
+    matches = match(lines, [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")])
+    assert matches.lines["outcome"].to_pylist() == ["matched", "matched"]
+
+
+def test_one_owner_and_one_payer_of_all_requests_tie_nothing() -> None:
+    rates = [of_owner(f"r{n}", f"INV{n:02}-QX{7 * n:03}-{n:02}{9 * n:02}", "500") for n in range(8)]
+    whole = [of_owner(f"s{n}", f"S{n:02}-ABCD{n}X-{n}{n}{n}", "1500") for n in range(3)]
+    lines = [line(f"a{n}", "500", f"{row['code']} rate", 5, **PAYER) for n, row in enumerate(whole)]
+    matches = match(lines, [*rates, *whole])
+    assert set(matches.lines["outcome"].to_pylist()) == {"matched"}
+    rates[0] = rates[0] | {"owner": "theirs"}
+    matches = match(lines, [*rates, *whole])
+    assert set(matches.lines["outcome"].to_pylist()) == {"suggested"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"status": "CANCELLED"},
+        {"currency": "USD"},
+        {"direction": "DBIT"},
+        {"amount": "612.36"},
+    ],
+)
+def test_another_request_that_takes_no_such_payment_is_not_asked_about(more: Row) -> None:
+    other = of_owner("s", OTHER, more.get("amount", "612.35"))
+    other |= {name: value for name, value in more.items() if name != "amount"}
+    matches = match([paid("612.35")], [of_owner("r", LONG, "5000"), other])
+    assert outcome(matches)["outcome"] == "matched"

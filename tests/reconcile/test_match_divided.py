@@ -1,0 +1,102 @@
+"""A longer code that is cut, goes on or is divided by a sign, and several codes with directions."""
+
+from __future__ import annotations
+
+import pytest
+from attacked_lines import LONG, Row, request, standing
+from match_tables import OWN, expectation, line, match, outcome
+
+SHORT, LONGER = "VFY-8M3T-407", "VFY-8M3T-40778"
+LIMITS = (16, 18, 20, 25, 27, 30, 32, 35, 50, 60, 65, 70, 78, 80, 100, 105, 108, 140)
+
+
+def outcomes(texts: list[str], amount: str, expectations: list[Row]) -> list[str]:
+    rows = [line(f"a{n:02}", amount, text, 5) for n, text in enumerate(texts)]
+    return match(rows, expectations).lines["outcome"].to_pylist()
+
+
+@pytest.mark.parametrize("make", [request, standing])
+def test_a_code_that_goes_on_with_a_slip_to_the_amount_of_a_longer_one(make: object) -> None:
+    shorter = standing("v", SHORT) if make is standing else request("v", SHORT, "5000")
+    texts = [f"{SHORT}{gap}79{end}" for gap in (" ", "\n", ", ", " - ") for end in ("", " thanks")]
+    found = outcomes(texts, "500", [shorter, request("r", LONGER, "500")])
+    assert found == ["suggested"] * len(texts)
+
+
+def test_a_longer_code_of_the_amount_whose_end_was_lost_with_blanks() -> None:
+    expectations = [request("s", SHORT, "5000"), request("r", LONGER, "500")]
+    texts = [f"{'invoices of the month':x<{136 - len(SHORT)}} {SHORT}", f"rent {SHORT}", SHORT]
+    assert outcomes(texts, "500", expectations) == ["suggested"] * 3
+    assert outcomes(texts[1:], "70", expectations) == ["matched"] * 2
+
+
+def test_a_text_that_ends_with_a_code_where_banks_cut() -> None:
+    expectations = [standing("s", "EDD-5KY4-716"), request("r", "EDD-5KY4-7164", "500")]
+    texts = [f"{'R':x<{limit - 13}} EDD-5KY4-716" for limit in LIMITS]
+    assert {len(text) for text in texts} == set(LIMITS)
+    assert outcomes(texts, "33", expectations) == ["suggested"] * len(LIMITS)
+    assert outcomes(["RENT EDD-5KY4-716"], "33", expectations) == ["matched"]
+
+
+@pytest.mark.parametrize("longer", [standing, request])
+def test_a_sign_inside_a_longer_code_divides_it(longer: object) -> None:
+    code, whole = "UJW-GU38-762", "UJW-GU38-7621"
+    last = standing("t", whole) if longer is standing else request("t", whole, "612.35")
+    texts = [f"{code}{sign}1" for sign in "/.-"]
+    rows = [line(f"a{n}", "612.35", text, 5) for n, text in enumerate(texts)]
+    rows.append(line("e", "612.35", None, 5, end_to_end_id=texts[0]))
+    for row in match(rows, [standing("s", code), last]).lines.to_pylist():
+        assert row["outcome"] == "suggested", row
+        assert code in row["reason"]
+
+
+def test_signs_that_the_code_is_written_with_or_none_divide_nothing() -> None:
+    expectations = [request("s", "UJW-GU38-762", "10"), request("t", "UJW-GU38-7621", "20")]
+    texts = ["UJW/GU38/7621", "ujw.gu38.7621", "UJWGU387621", "UJW-GU387621"]
+    assert outcomes(texts[:1], "20", expectations) == ["matched"]
+    found = outcomes(texts, "20", expectations)
+    assert found.count("duplicate") == 3
+
+
+def netted(owner: str | None, other: str | None) -> list[Row]:
+    wire = {"kind": "on_ramp", "account": None, "direction": "DBIT"}
+    return [
+        expectation("r", LONG, "500", account=OWN, owner=owner),
+        expectation("s", "PAY-2026-009983", "100", owner=other, **wire),
+    ]
+
+
+@pytest.mark.parametrize(("owner", "other"), [("a", "b"), ("a", None), (None, "b")])
+def test_a_request_of_another_owner_does_not_count_against_the_sum(
+    owner: str | None, other: str | None
+) -> None:
+    row = line("a", "400", f"{LONG} PAY-2026-009983", 5)
+    matches = match([row], netted(owner, other))
+    assert outcome(matches)["outcome"] == "conflict"
+    assert matches.allocations.num_rows == 0
+
+
+@pytest.mark.parametrize("owner", ["a", None])
+def test_a_request_of_the_same_owner_counts_with_its_sign(owner: str | None) -> None:
+    matches = match([line("a", "400", f"{LONG} PAY-2026-009983", 5)], netted(owner, owner))
+    assert outcome(matches)["outcome"] == "matched"
+
+
+def test_as_many_payments_as_requests_of_one_amount_are_one_group_to_decide() -> None:
+    requests = [request(f"r{n}", f"PAY-2026-00441{n}", "77.31") for n in range(3)]
+    known = line("k", "9", "PAY-2026-000001", 1)
+    rows = [line(f"a{n}", "77.31", "thanks", 9 - n) for n in range(3)]
+    matches = match([known, *rows], [request("f", "PAY-2026-000001", "9"), *requests])
+    for n, row in enumerate(matches.lines.to_pylist()[:3]):
+        assert (row["outcome"], row["expectation_id"]) == ("suggested", f"r{2 - n}")
+        assert "one of 3 payments that fit as many requests equally" in row["reason"]
+    fewer = match([known, *rows[:2]], [request("f", "PAY-2026-000001", "9"), *requests])
+    assert all("payments that fit" not in row["reason"] for row in fewer.lines.to_pylist())
+
+
+def test_one_code_of_several_requests_is_a_group_too() -> None:
+    requests = [request(f"r{n}", LONG, "77.31") for n in range(2)]
+    rows = [line(f"a{n}", "77.31", LONG, 5 + n) for n in range(2)]
+    matches = match(rows, requests)
+    assert matches.lines["expectation_id"].to_pylist() == ["r0", "r1"]
+    assert matches.lines["outcome"].to_pylist() == ["suggested"] * 2

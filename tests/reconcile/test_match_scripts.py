@@ -1,0 +1,86 @@
+"""Digits and letters of other scripts: digits are read as digits, look-alikes raise a doubt."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from attacked_lines import LONG, Row, left_open, request
+from match_tables import line, match
+
+from treasury.reconcile.match.letter_forms import latin_shapes
+
+OTHER = "PAY-2026-009983"
+BOTH = [request("r", LONG, "5000"), request("s", OTHER, "612.35")]
+
+SHAPES = latin_shapes()
+SCRIPTS = {
+    "CHEROKEE": "\u13e2\u13aa\u13a9",
+    "LISU": "\ua4d1\ua4ee\ua4ec",
+    "COPTIC": "\u2ca2\u2ca8",
+    "CYRILLIC": "\u0420\u0410\u0423",
+    "GREEK": "\u03a1\u0391\u03a5",
+    "CARIAN": "\U000102a0",
+    "DESERET": "\U00010404",
+}
+
+
+def in_script(code: str, script: str) -> str:
+    """The code with every letter, or zero, that has a look-alike in the script written so."""
+    shapes = {SHAPES[letter]: letter for letter in SCRIPTS[script]}
+    return "".join(shapes.get("O" if c == "0" else c, c) for c in code)
+
+
+def in_digits(code: str, zero: str) -> str:
+    """The code in the decimal digits of the script that has this zero."""
+    return "".join(chr(ord(zero) + int(c)) if c.isdigit() else c for c in code)
+
+
+ZEROS = [chr(c) for c in range(0x0660, 0x11F60) if unicodedata.decimal(chr(c), None) == 0]
+
+
+def test_every_script_has_its_digits_read() -> None:
+    assert len(ZEROS) > 50
+    rows = [
+        line(f"a{n}", "612.35", f"{LONG} {in_digits(OTHER, zero)}") for n, zero in enumerate(ZEROS)
+    ]
+    matches = match(rows, BOTH)
+    assert set(matches.lines["outcome"].to_pylist()) == {"conflict"}
+
+
+def test_a_code_in_the_digits_of_another_script_matches() -> None:
+    requests = [request(f"s{n}", f"PAY-2026-00998{n}", "612.35") for n in range(4)]
+    zeros = ("\u0660", "\u0966", "\u0e50", "\U0001e950")
+    rows = [
+        line(f"a{n}", "612.35", in_digits(f"PAY-2026-00998{n}", zero))
+        for n, zero in enumerate(zeros)
+    ]
+    matches = match(rows, requests)
+    assert matches.lines["outcome"].to_pylist() == ["matched"] * 4
+    assert matches.lines["expectation_id"].to_pylist() == [f"s{n}" for n in range(4)]
+
+
+def test_a_second_code_in_letters_that_look_alike_is_a_question() -> None:
+    seconds = [in_script(OTHER, s).replace("-", gap) for s in SCRIPTS for gap in ("-", " ", "/")]
+    rows = [line(f"a{n}", "612.35", f"{LONG} {second}") for n, second in enumerate(seconds)]
+    for row, second in zip(match(rows, BOTH).lines.to_pylist(), seconds, strict=True):
+        assert second.isascii() is False
+        assert row["outcome"] == "suggested", (second, row)
+        assert OTHER in row["reason"]
+
+
+def test_a_code_in_letters_that_look_alike_is_a_candidate_and_no_more() -> None:
+    rows = [line(f"a{n}", "612.35", in_script(OTHER, s)) for n, s in enumerate(SCRIPTS)]
+    for row in match(rows, BOTH).lines.to_pylist():
+        assert (row["outcome"], row["expectation_id"]) == ("suggested", "s")
+        assert "damaged reference" in row["reason"]
+
+
+def test_a_look_alike_and_one_wrong_digit_are_still_a_candidate() -> None:
+    typed: Row = line("a", "612.35", in_script("PAY-2026-009988", "CHEROKEE"))
+    assert left_open([typed], BOTH)["expectation_id"] == "s"
+
+
+def test_a_code_that_goes_on_with_a_look_alike_is_a_question() -> None:
+    nested = [request("r", "PAY-2026-00A", "5000"), request("s", "PAY-2026-00AB", "70")]
+    row = left_open([line("a", "80", "PAY-2026-00A \u0412")], nested)
+    assert "PAY-2026-00AB" in row["reason"]

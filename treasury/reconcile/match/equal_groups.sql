@@ -1,0 +1,46 @@
+-- One row per line and request of a group of as many payments as requests of one amount, each of which fits all of the
+-- others' requests equally: `is_assigned` is the one that it has by date, the first payment for the first request.
+WITH best AS (
+    SELECT entry_id, expectation_id, 'unnamed' AS tier
+    FROM (
+        SELECT n.entry_id, n.expectation_id, n.undated, max(n.undated) OVER (PARTITION BY n.entry_id) AS most
+        FROM unnamed AS n
+        JOIN unplaced_payments AS p ON p.entry_id = n.entry_id
+        JOIN open_expectations AS o ON o.expectation_id = n.expectation_id AND o.remaining = p.amount
+    ) AS of_amount
+    WHERE undated = most
+    UNION ALL
+    SELECT p.entry_id, p.expectation_id, p.tier
+    FROM pairs AS p
+    JOIN crowded AS c ON c.entry_id = p.entry_id
+    WHERE p.is_whole AND p.contradiction IS NULL AND p.expected = p.amount AND c.code = c.other_code AND c.viable > 1
+),
+request_sets AS (
+    SELECT entry_id, tier, count(*) AS size, array_to_string(list_sort(array_agg(expectation_id)), ' ') AS requests
+    FROM best
+    GROUP BY entry_id, tier
+    HAVING count(*) > 1 AND count(*) <= (SELECT max_same_code FROM rules)
+),
+lines_in_turn AS (
+    SELECT s.entry_id, s.tier, s.size, s.requests,
+        row_number() OVER (PARTITION BY s.tier, s.requests ORDER BY l.booking_date, s.entry_id) AS turn,
+        count(*) OVER (PARTITION BY s.tier, s.requests) AS payments
+    FROM request_sets AS s
+    JOIN lines AS l ON l.entry_id = s.entry_id
+),
+requests_in_turn AS (
+    SELECT m.tier, m.requests, m.expectation_id,
+        row_number() OVER (
+            PARTITION BY m.tier, m.requests ORDER BY CAST(e.opened_at AS DATE) NULLS FIRST, m.expectation_id
+        ) AS turn
+    FROM (
+        SELECT DISTINCT s.tier, s.requests, b.expectation_id
+        FROM lines_in_turn AS s
+        JOIN best AS b ON b.entry_id = s.entry_id AND b.tier = s.tier
+        WHERE s.payments = s.size AND s.turn = 1
+    ) AS m
+    JOIN expectations AS e ON e.expectation_id = m.expectation_id
+)
+SELECT l.entry_id, r.expectation_id, l.tier, l.size, r.turn = l.turn AS is_assigned
+FROM lines_in_turn AS l
+JOIN requests_in_turn AS r ON r.tier = l.tier AND r.requests = l.requests

@@ -1,0 +1,96 @@
+-- One row per line that does not settle the request which it names and other request that takes exactly its amount, tied
+-- to it by its owner, its payer or its code; of very many the first that were opened. A near
+-- code says little where many requests take the amount. Whether the request is still open is asked afterwards.
+WITH first_owners AS (
+    SELECT party, owner, since
+    FROM (
+        SELECT k.party, k.owner, min(k.since) AS since
+        FROM (
+            SELECT p.party, i.owner, p.since
+            FROM known_payers AS p
+            JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
+            WHERE p.is_account
+            UNION ALL
+            SELECT party, owner, since FROM settled_payers
+        ) AS k
+        SEMI JOIN missed_amounts AS m ON m.party = k.party
+        GROUP BY k.party, k.owner
+    ) AS owners_of_party
+    QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, owner) <= 2
+),
+sole_owners AS (
+    SELECT m.entry_id, min(f.owner) AS owner
+    FROM (SELECT DISTINCT entry_id, party, booking_date FROM missed_amounts) AS m
+    JOIN first_owners AS f ON f.party = m.party AND f.since < m.booking_date
+    GROUP BY m.entry_id
+    HAVING min(f.owner) = max(f.owner)
+),
+ties AS (
+    SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, 'owner' AS tie, e.owner AS tied_to
+    FROM missed_amounts AS m
+    JOIN expectations AS e ON e.expectation_id = m.expectation_id
+    WHERE e.owner IS NOT NULL
+    UNION
+    SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, 'owner' AS tie, s.owner AS tied_to
+    FROM missed_amounts AS m
+    JOIN sole_owners AS s ON s.entry_id = m.entry_id
+    UNION
+    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'account' AS tie, counterparty_account AS tied_to
+    FROM missed_amounts
+    WHERE counterparty_account IS NOT NULL
+    UNION
+    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'name' AS tie,
+        nullif(regexp_replace(upper(counterparty_name), '[^\p{L}\p{N}]+', '', 'g'), '') AS tied_to
+    FROM missed_amounts
+    UNION
+    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'payer' AS tie, party AS tied_to
+    FROM missed_amounts
+    WHERE party IS NOT NULL
+    UNION
+    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'code' AS tie, '' AS tied_to
+    FROM missed_amounts
+),
+tied_takers AS (
+    SELECT *, row_number() OVER (
+        PARTITION BY tie, tied_to, amount, currency, direction, closed_on ORDER BY opened_on NULLS FIRST, code, expectation_id
+    ) AS place
+    FROM (
+        SELECT expectation_id, code, amount, currency, direction, opened_on, closed_on, 'owner' AS tie, owner AS tied_to,
+            CAST(NULL AS DATE) AS since
+        FROM open_takers
+        WHERE NOT are_alike
+        UNION ALL
+        SELECT expectation_id, code, amount, currency, direction, opened_on, closed_on, 'account' AS tie,
+            counterparty_account AS tied_to, CAST(NULL AS DATE) AS since
+        FROM open_takers
+        UNION ALL
+        SELECT expectation_id, code, amount, currency, direction, opened_on, closed_on, 'name' AS tie, payer_name AS tied_to,
+            CAST(NULL AS DATE) AS since
+        FROM open_takers
+        UNION ALL
+        SELECT o.expectation_id, o.code, o.amount, o.currency, o.direction, o.opened_on, o.closed_on, 'payer' AS tie,
+            k.party AS tied_to, min(k.since) AS since
+        FROM open_takers AS o
+        JOIN known_payers AS k ON k.expectation_id = o.expectation_id
+        WHERE NOT o.are_alike
+        GROUP BY o.expectation_id, o.code, o.amount, o.currency, o.direction, o.opened_on, o.closed_on, k.party
+        UNION ALL
+        SELECT expectation_id, code, amount, currency, direction, opened_on, closed_on, 'code' AS tie, '' AS tied_to,
+            CAST(NULL AS DATE) AS since
+        FROM open_takers
+        WHERE rivals <= (SELECT max_candidates FROM rules)
+    ) AS every_tie
+)
+SELECT t.entry_id, o.expectation_id, t.amount, min(CASE t.tie WHEN 'owner' THEN 'of the same owner'
+    WHEN 'code' THEN 'with a near code' ELSE 'of the same payer' END) AS tie
+FROM ties AS t
+JOIN tied_takers AS o
+    ON o.tie = t.tie AND o.tied_to = t.tied_to AND o.amount = t.amount AND o.currency = t.currency AND o.direction = t.direction
+JOIN missed_amounts AS m ON m.entry_id = t.entry_id AND m.amount = t.amount
+CROSS JOIN rules AS u
+WHERE o.place <= u.max_same_code AND o.expectation_id <> t.expectation_id
+    AND coalesce(o.opened_on <= t.booking_date, TRUE) AND coalesce(o.closed_on >= t.booking_date, TRUE)
+    AND coalesce(o.since < t.booking_date, TRUE)
+    AND (t.tie <> 'code' OR (length(m.code) >= u.min_segment
+        AND levenshtein(translate(o.code, 'OIL', '011'), translate(m.code, 'OIL', '011')) <= 2))
+GROUP BY t.entry_id, o.expectation_id, t.amount
