@@ -1,18 +1,43 @@
-"""Secrets, and the places where settings say that they are: env:NAME, file:PATH, keyring:….
+"""Secrets, and the places where settings say that they are: `env:NAME`, `file:PATH`, `keyring:…`.
 
-A secret is fetched when it is used and shown nowhere.
+A secret is fetched when it is used and never rendered. A setting that names a place can be changed
+by whoever may write the settings, so a place has to hold one line that is no private key: neither a
+key file nor a file of several credentials is ever sent.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from treasury.errors import SettingsError
+from treasury.ground.regular_files import open_regular
+
+T = TypeVar("T")
+
+_PLACE: Final = re.compile(
+    r"env:[A-Za-z_][A-Za-z0-9_.-]{0,99}|file:[^\x00-\x1f]{1,1000}|keyring:[^\x00-\x1f]{1,300}"
+)
+PLACES: Final = "env:NAME, file:PATH or keyring:SERVICE/USER"
+"""The forms of a place, for error messages."""
+OWN_PREFIX: Final = "TREASURY_"
+"""Environment variables with this prefix are meant for this program."""
+_LONGEST: Final = 16 * 1024
+"""Characters of a secret: a long token has four thousand."""
+_PRIVATE_KEY: Final = re.compile(
+    # PEM, OpenSSH, PGP, SSH2 and WireGuard; PuTTY; age; minisign and signify; our own.
+    r"(?i:PRIVATE\s?KEY|PuTTY-User-Key-File|AGE-SECRET-KEY|secret key|ed25519-private:)"
+    # OpenSSH's, RSA's, P-256's and Ed25519's without the lines around them.
+    r"|b3BlbnNzaC1rZXktdjE|^MII[A-Za-z0-9+/]{200}|^MIGHAgEAMBMG|^MC4CAQAwBQYDK2Vw"
+)
 
 
 class Secret:
-    """A string that shows itself to nobody; `reveal()` gives it to the one place that needs it."""
+    """A string that never renders; `reveal()` gives it to the one place that needs it."""
 
     __slots__ = ("_value",)
 
@@ -30,8 +55,25 @@ class Secret:
         return self._value
 
 
+class Unrendered:
+    """A struct of settings whose values never render: somebody may have typed a secret there."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return []
+
+
+def is_place(described: str) -> bool:
+    """Whether a setting says where a secret is, and does not hold it."""
+    return _PLACE.fullmatch(described) is not None
+
+
 def secret_at(described: str, holder: str, key: str) -> Secret:
-    """The secret at the place that a setting names; SettingsError where nothing is there."""
+    """Return the secret at the place that a setting names; SettingsError if there is none."""
     try:
         secret, missing = find_secret(described, key)
     except SettingsError as error:
@@ -43,41 +85,97 @@ def secret_at(described: str, holder: str, key: str) -> Secret:
     return secret
 
 
-def find_secret(described: str, key: str) -> tuple[Secret | None, str]:
-    """The secret at the place that a setting names, or None; and what is to be said of none.
+def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secret | None, str]:
+    """Return the secret at the place that a setting names, or None and why there is none.
 
-    SettingsError where nobody can tell: the keyring does not answer.
+    Raises SettingsError if the place cannot be read or, with `is_sent`, holds what is never sent.
     """
     kind, _, place = described.partition(":")
+    if not is_place(described):
+        return None, f"{key} names no place ({PLACES})"
     match kind:
         case "env":
             value = os.environ.get(place)
-            missing = f"environment variable {place} is not set"
+            # A secret that was typed here by mistake is no name in capitals.
+            name = place if place.isupper() else f"that {key} names"
+            missing = f"environment variable {name} is not set"
         case "file":
             path = Path(place).expanduser()
-            value = path.read_text("utf-8").strip() if path.is_file() else None
+            value = _file_text(path)
             missing = f"secret file {path} does not exist"
-        case "keyring":
-            missing = f"the keyring has no entry {place}"
-            try:
-                # Only where it is used: it loads the desktop's secret service.
-                import keyring
-            except ImportError:
-                why = "keyring is not installed (`pip install treasury[keyring]`)"
-                raise _no_keyring(why) from None
-            service, _, user = place.partition("/")
-            try:
-                value = keyring.get_password(service, user)
-            except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
-                why = f"the keyring does not answer ({type(error).__name__})"
-                if type(error).__name__ == "NoKeyringError":
-                    why = "this machine has no keyring; env:NAME and file:PATH need none"
-                raise _no_keyring(why) from None
         case _:
-            value = None
-            missing = f"{key} names no place (env:NAME, file:PATH, keyring:SERVICE/USER)"
-    return (Secret(value) if value else None), missing
+            value = _from_keyring(place)
+            missing = f"the keyring has no entry {place}"
+    secret = Secret((value or "").strip())
+    del value  # a traceback may show the variables of this function
+    if is_sent:
+        _require_sendable(secret, described)
+    return (secret if secret.reveal() else None), missing
+
+
+def readable_by_others(described: str) -> bool:
+    """Whether the place is a file that other users of the machine can read."""
+    kind, _, place = described.partition(":")
+    try:
+        mode = Path(place).expanduser().stat().st_mode if kind == "file" else 0
+    except OSError:
+        return False
+    return os.name == "posix" and bool(mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
+def call_unseen(call: Callable[[], T]) -> T:
+    """Call, and raise any error without the frames below, whose variables may hold a secret."""
+    try:
+        return call()
+    except BaseException as error:  # noqa: BLE001 - an interrupt shows variables as well
+        failure = error
+    failure.__cause__ = failure.__context__ = None
+    raise failure.with_traceback(None)
+
+
+def _file_text(path: Path) -> str | None:
+    """The text of a file; None if it does not exist."""
+    try:
+        with open_regular(path) as file:
+            content = Secret(file.read(4 * _LONGEST + 1).decode("utf-8"))
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        problem = "is not text"
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+    else:
+        return content.reveal()
+    raise SettingsError(f"secret file {path}: {problem}", do="name a file with one line of text")
+
+
+def _from_keyring(place: str) -> str | None:
+    try:
+        # Only where it is used: it loads the desktop's secret service.
+        import keyring
+    except ImportError:
+        why = "keyring is not installed (`pip install treasury[keyring]`)"
+        raise _no_keyring(why) from None
+    service, _, user = place.partition("/")
+    try:
+        return keyring.get_password(service, user)
+    except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
+        why = f"the keyring does not answer ({type(error).__name__})"
+        if type(error).__name__ == "NoKeyringError":
+            why = "this machine has no keyring; env:NAME and file:PATH need none"
+        raise _no_keyring(why) from None
 
 
 def _no_keyring(why: str) -> SettingsError:
     return SettingsError(why, do="unlock or install it, or name another place")
+
+
+def _require_sendable(secret: Secret, described: str) -> None:
+    """Raise SettingsError for a private key, and for anything that is not one line of text."""
+    problem = ""
+    if _PRIVATE_KEY.search(secret.reveal()):
+        problem = "holds a private key, which is never sent"
+    elif len(secret.reveal()) > _LONGEST or not secret.reveal().isprintable():
+        problem = "does not hold one line of text, as a secret is"
+    if problem:
+        raise SettingsError(f"{described} {problem}", do="name the place of the secret alone")

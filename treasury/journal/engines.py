@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from treasury.errors import JournalError
 from treasury.ground.loading import Later
+from treasury.journal.database_security import secured
 from treasury.settings import Secret
 
 if TYPE_CHECKING:
@@ -41,10 +42,11 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
         parsed = sa.URL.create("sqlite", database=str(url))
     else:
         parsed = sa.make_url(url)
-    if password is not None:
-        parsed = parsed.set(password=password.reveal())
     if parsed.get_backend_name() != "sqlite":
-        engine = sa.create_engine(parsed, pool_pre_ping=True)
+        required, parsed = secured(parsed), parsed.set(drivername="postgresql+psycopg")
+        if password is not None:
+            parsed = parsed.set(password=password.reveal())
+        engine = sa.create_engine(parsed, pool_pre_ping=True, connect_args=required)
 
         @sa.event.listens_for(engine, "begin")
         def wait_at_most(connection: sa.Connection) -> None:

@@ -20,18 +20,31 @@ _SECRET_NAME: Final = re.compile(
 
 
 def holds_secret(url: str) -> bool:
-    """Whether the address of a database holds a password, before its host or as a parameter."""
-    if _USERINFO.match(url):
+    """Whether an address holds a password, before its host or as a parameter.
+
+    An @ in what is no address at all counts, as somebody may have mistyped one with a password.
+    """
+    before = re.split(r"[?#]", url)[0]
+    scheme, separator, rest = before.partition("://")
+    if _USERINFO.match(url) or (not separator and "@" in before):
+        return True
+    if scheme.lower() in {"http", "https"} and "@" in re.split(r"[/\\]", rest)[0]:
         return True
     names = (unquote_plus(part.partition("=")[0]) for part in re.split(r"[?&;#]", url)[1:])
     return any(_SECRET_NAME.search(name.strip()) for name in names)
 
 
 def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
-    """An address of plain http that is not on this machine."""
-    parts = urlsplit(url)
+    """An address of plain http that is not on this machine, or none at all."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:  # it quotes the address
+        parts = urlsplit("")
     is_own = parts.scheme == "http" and is_loopback(parts.hostname or "")
-    if parts.scheme != "https" and not is_own:
+    if parts.scheme in {"", "https"} and not parts.hostname:
+        yield "it is no address", "write it as https://HOST/PATH"
+    elif parts.scheme != "https" and not is_own:
         problem = f"{parts.scheme}://{parts.hostname} is not https"
         yield problem, "plain http is for loopback addresses only"
 

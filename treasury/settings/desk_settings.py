@@ -13,7 +13,7 @@ import msgspec
 from treasury.errors import SettingsError
 from treasury.ground.access import Shared
 from treasury.ground.notice_terms import InboxTerms, NoticeTerms
-from treasury.ground.secret_places import Secret, secret_at
+from treasury.ground.secret_places import Secret, Unrendered, secret_at
 from treasury.identifiers import plain_account
 
 FILE_NAME = "treasury.toml"
@@ -44,13 +44,13 @@ class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Of the company's seat, by its ISO code: a payment beyond the EEA names the payer's."""
 
 
-class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Service(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One service's base address, version prefix included."""
 
     base_url: str
 
 
-class Services(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Services(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[services]`: the two base addresses and the token address they share.
 
     Whoever takes the addresses takes along which environment they belong to and whether it may be
@@ -75,7 +75,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.environment != "production" or self.allow_writes is True
 
 
-class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Credential(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[credentials.NAME]`: a client id, and where its secret is."""
 
     client_id: str
@@ -88,7 +88,9 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return secret_at(self.client_secret, self.client_id, "client_secret")
 
 
-class JournalPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JournalPlace(
+    Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
+):
     """`[journal]`: the database of a journal that several desks share, PostgreSQL by its URL.
 
     Without a URL it is in the workspace. The URL names no password; `password` says where it is, as
@@ -107,7 +109,9 @@ class JournalPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return None if place is None else secret_at(place, "the journal", "password")
 
 
-class SparkEngine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SparkEngine(
+    Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
+):
     """`[engine]`: the Spark on which `treasury reconcile` works a month out; DuckDB without it.
 
     `address` is that of a Spark Connect server or of a master, `token` the place of what a server
@@ -134,7 +138,7 @@ def is_spark_address(address: str) -> bool:
     return _SPARK_ADDRESS.fullmatch(address) is not None
 
 
-class LakePlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LakePlace(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[lake]`: the home that desks share the lake through: `s3://bucket/folder`, or a folder.
 
     A folder is given by its whole path, or by its path from the workspace. The credential comes
@@ -181,7 +185,7 @@ class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     country: str
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything `treasury.toml` says."""
 
     workspace: CompanySettings

@@ -52,6 +52,11 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
     return True
 
 
+def is_filled(folder: Path) -> bool:
+    """Whether a workspace was filled from an environment before."""
+    return (folder / _PIN_NAME).exists()
+
+
 def place_of(settings: Settings) -> str:
     """The environment and its hosts: `staging at finance.example.test, ramp.example.test`."""
     services, environment = settings.services, settings.workspace.environment

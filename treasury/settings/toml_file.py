@@ -15,7 +15,8 @@ import msgspec
 
 from treasury.errors import InputError, SettingsError
 from treasury.ground.decoding import convert
-from treasury.ground.notice_terms import NoticeTerms, is_place
+from treasury.ground.notice_terms import NoticeTerms
+from treasury.ground.secret_places import PLACES, is_place
 from treasury.identifiers import is_iban, plain_account
 from treasury.settings.addresses import holds_secret, in_the_clear, is_loopback
 from treasury.settings.desk_settings import (
@@ -28,6 +29,7 @@ from treasury.settings.desk_settings import (
     Source,
     is_spark_address,
 )
+from treasury.settings.secret_routes import ROUTES, values_at
 from treasury.text import clean
 
 
@@ -69,16 +71,12 @@ def load_settings(folder: Path) -> Settings:
     return msgspec.structs.replace(settings, services=services)
 
 
-_BY_CREDENTIALS: Final = "take it out; the services are asked with what [credentials] names"
-_ADDRESSES: Final = {
-    "journal.url": 'take it out, and say where it is with password = "env:NAME"',
-    "engine.address": 'take it out, and say where it is with token = "env:NAME"',
-    "lake.home": "take it out; the credential comes from the environment (docs/lake.md)",
-    "services.token_url": _BY_CREDENTIALS,
-    "services.finance.base_url": _BY_CREDENTIALS,
-    "services.ramp.base_url": _BY_CREDENTIALS,
+_IN_ENVIRONMENT: Final = "take it out; the credential comes from the environment (docs/lake.md)"
+_ADDRESSES: Final = {route.address: route.advice for route in ROUTES} | {
+    "lake.home": _IN_ENVIRONMENT
 }
-"""Addresses in which no password may stand, and where it goes."""
+"""Addresses that may hold no password, and where it goes."""
+_PLACES_OF_SECRETS: Final = [place for route in ROUTES for place in route.places]
 
 
 def _read(path: Path) -> Settings | SettingsError:
@@ -89,12 +87,9 @@ def _read(path: Path) -> Settings | SettingsError:
     """
     try:
         document = tomllib.loads(path.read_text("utf-8"))
-        for key, remedy in _ADDRESSES.items():
-            place: object = document
-            for part in key.split("."):
-                place = place.get(part) if isinstance(place, dict) else None
-            if holds_secret(str(place)):
-                return SettingsError(f"{path}: {key} holds a password", do=remedy)
+        if mistyped := next(_typed_secrets(document), None):
+            problem, remedy = mistyped
+            return SettingsError(f"{path}: {problem}", do=remedy)
         for key, value in _values(document):  # what of the template was not filled in
             if _PLACEHOLDER in value and (key != "workspace.company" or value == _PLACEHOLDER):
                 meanings = (words for end, words in _TO_FILL.items() if key.endswith(end))
@@ -110,6 +105,18 @@ def _read(path: Path) -> Settings | SettingsError:
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         return SettingsError(f"{path}: {error}", do="correct that key")
+
+
+def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Secrets that somebody typed into the file, by their key, and where each goes."""
+    for pattern, remedy in _ADDRESSES.items():
+        for key, value in values_at(document, pattern):
+            if not is_place(str(value)) and holds_secret(str(value)):
+                yield f"{key} holds a password", remedy
+    for pattern in _PLACES_OF_SECRETS:
+        for key, value in values_at(document, pattern):
+            if not is_place(str(value)) and _PLACEHOLDER not in str(value):
+                yield f"{key} is no place of a secret", f"say where the secret is: {PLACES}"
 
 
 _PLACEHOLDER: Final = "…"
@@ -160,8 +167,10 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
         for problem, remedy in _notice_problems(settings.notices):
             yield f"notices: {problem}", remedy
     if settings.engine is not None and not is_spark_address(settings.engine.address):
-        problem = f"engine.address {settings.engine.address!r:.80} is no address of Spark"
-        yield problem, f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB"
+        yield (
+            "engine.address is no address of Spark",
+            f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
+        )
 
 
 def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
@@ -186,13 +195,9 @@ def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
         problem = f"smtp.security is none, and {smtp.host} is not this machine"
         yield problem, "write starttls or tls"
     for name, webhook in terms.webhooks.items():
-        if is_place(webhook.url):
-            continue
-        if holds_secret(webhook.url):
-            problem = f"webhooks.{name}.url holds a password"
-            yield problem, 'say where the address is: url = "env:NAME"'
-        for problem, remedy in in_the_clear(webhook.url):
-            yield f"webhooks.{name}.url: {problem}", remedy
+        if not is_place(webhook.url.reveal()):
+            for problem, remedy in in_the_clear(webhook.url.reveal()):
+                yield f"webhooks.{name}.url: {problem}", remedy
 
 
 def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, str]]:

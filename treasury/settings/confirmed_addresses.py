@@ -1,0 +1,167 @@
+"""The addresses that a person has confirmed for secrets, and the places of these secrets.
+
+`treasury.toml` may be written by other people: in a shared folder, or by whoever sends a lake's
+head. So what it says is compared with what this user has confirmed before any secret leaves. That
+is kept in the user's own state folder, by the path of the workspace.
+
+A new workspace is trusted at its first use, as is one of a sandbox; a place that `SecretSetting`
+doubts never is. A workspace that was filled before addresses were kept here is no new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treasury.errors import SettingsError, StorageError
+from treasury.ground import durable
+from treasury.ground.decoding import decode_json
+from treasury.ground.state_folder import STATE_VARIABLE, state_folder
+from treasury.settings.desk_settings import FILE_NAME, Settings
+from treasury.settings.environment_pin import is_filled
+from treasury.settings.secret_routes import SecretSetting, secret_settings
+
+COMMAND: Final = "treasury addresses confirm"
+
+
+class ConfirmedValue(msgspec.Struct, frozen=True):
+    """A value as it was confirmed, with the doubt that the person was shown about it."""
+
+    value: str
+    doubt: str
+    reason: str
+    at: datetime
+
+
+class ConfirmedAddresses(msgspec.Struct, frozen=True):
+    """Everything that a user has confirmed for one workspace, by key."""
+
+    workspace: str
+    values: dict[str, ConfirmedValue] = {}
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A setting that is not as the person confirmed it; `confirmed` is None for a new one."""
+
+    setting: SecretSetting
+    confirmed: str | None
+
+    def __str__(self) -> str:
+        setting = self.setting
+        text = f"{setting.key} is {setting.value}"
+        if setting.doubt:
+            text += f" ({setting.doubt})"
+        if self.confirmed is None:
+            text += ", which you have not confirmed"
+        elif self.confirmed != setting.value:
+            text += f", and you confirmed {self.confirmed}"
+        # A letter of another alphabet in a host's name looks like the right one.
+        plain = (
+            char if char.isascii() and char.isprintable() else ascii(char)[1:-1] for char in text
+        )
+        return "".join(plain)
+
+
+def _unmistakable(char: str) -> str:
+    return char if char.isascii() and char.isprintable() else ascii(char)[1:-1]
+
+
+Ask = Callable[[Sequence[Difference]], str | None]
+"""Shows a person what differs, and returns the reason for confirming it; None for a refusal."""
+
+
+def confirmed_values(folder: Path) -> dict[str, ConfirmedValue]:
+    """Return everything that this user confirmed for a workspace, by key."""
+    path = _file(folder)
+    try:
+        return decode_json(path.read_bytes(), ConfirmedAddresses).values
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        raise SettingsError(
+            f"{path} does not say which addresses you confirmed ({error}): nothing was sent",
+            do=f"remove it, then run `{COMMAND}` on a terminal",
+        ) from error
+
+
+def differences(folder: Path, settings: Settings, *, trust_first: bool = True) -> list[Difference]:
+    """Return everything that a person has to confirm before secrets leave from this workspace.
+
+    Without `trust_first` that is everything in a new workspace, but for a sandbox's.
+    """
+    values = confirmed_values(folder)
+    is_new = not values and _is_trusted_at_first(folder, settings)
+    is_new = is_new and (trust_first or settings.workspace.environment == "sandbox")
+    found = []
+    for setting in secret_settings(settings):
+        known = values.get(setting.key)
+        is_same = known is not None and known.value == setting.value
+        doubt = setting.doubt
+        is_doubted = doubt != "" and (known is None or not is_same or known.doubt != doubt)
+        if is_doubted or not (is_same or is_new):
+            found.append(Difference(setting, None if known is None else known.value))
+    return found
+
+
+def require_confirmed(
+    folder: Path, settings: Settings, *prefixes: str, ask: Ask | None = None
+) -> None:
+    """Raise SettingsError if a setting below these keys is not as the person confirmed it.
+
+    With `ask` the person is shown everything that differs, and confirms it with a reason.
+    """
+    differing = differences(folder, settings, trust_first=ask is None)
+    needed = [each for each in differing if each.setting.key.startswith(prefixes)]
+    if not needed:
+        return
+    reason = None if ask is None else ask(differing)
+    if reason is None:
+        raise SettingsError(
+            f"{folder / FILE_NAME}: {'; '.join(map(str, needed))}: nothing was sent",
+            do=f"if that is right, run `{COMMAND}` on a terminal",
+        )
+    confirm(folder, settings, [each.setting for each in differing], reason)
+
+
+def confirm_first_use(folder: Path, settings: Settings) -> None:
+    """Keep the addresses and places of a new workspace, but for those that a person has to name."""
+    if not confirmed_values(folder) and _is_trusted_at_first(folder, settings):
+        confirm(folder, settings, [], "first use")
+
+
+def confirm(
+    folder: Path, settings: Settings, confirmed: Sequence[SecretSetting], reason: str
+) -> None:
+    """Keep what a person confirmed, beside everything of a new workspace that needs no word."""
+    values, now = dict(confirmed_values(folder)), datetime.now(UTC)
+    if not values and _is_trusted_at_first(folder, settings):
+        usual = [each for each in secret_settings(settings) if not each.doubt]
+        confirmed = [*usual, *confirmed]
+    if not confirmed:
+        return
+    for each in confirmed:
+        values[each.key] = ConfirmedValue(each.value, each.doubt, reason, now)
+    path = _file(folder)
+    content = msgspec.json.encode(ConfirmedAddresses(str(folder.resolve()), values))
+    try:
+        durable.make_folder(path.parent, mode=0o700)
+        durable.write_whole(path, content)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}",
+            do=f"set {STATE_VARIABLE} to a folder of your own that may be written to",
+        ) from error
+
+
+def _is_trusted_at_first(folder: Path, settings: Settings) -> bool:
+    return settings.workspace.environment == "sandbox" or not is_filled(folder)
+
+
+def _file(folder: Path) -> Path:
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:32]
+    return state_folder() / "addresses" / f"{name}.json"
