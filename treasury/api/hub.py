@@ -38,19 +38,27 @@ def hub_user(api: str, token: Secret) -> str:
     """Return the name of the person whose token this is; JournalError if the hub names none."""
     require_https(api, f"the hub's address {urlsplit(api).hostname}: ")
     with ThreadPoolExecutor(1) as apart:  # a notebook's own loop runs in this thread already
-        answer = apart.submit(call_unseen, lambda: asyncio.run(_exchange(api, token))).result()
+        exchange = apart.submit(call_unseen, lambda: asyncio.run(_exchange(api, token)))
+        name, problem = _name_in(exchange.result(), token)
+    if problem:  # raised here, where no variable holds the answer: it may repeat the token
+        raise _unusable(api, problem)
+    return name
+
+
+def _name_in(answer: bytes | str, token: Secret) -> tuple[str, str]:
+    """Return the name in the hub's answer, or why there is none."""
     if isinstance(answer, str):
-        raise _unusable(api, answer)
+        return "", answer
     try:
         user = decode_json(answer, _User)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise _unusable(api, "its answer is no user of a hub") from None
+        return "", "its answer is no user of a hub"
     name = user.name.strip()
     if user.kind != "user" or not name or not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise _unusable(api, "the token of this server belongs to no person")
+        return "", "the token of this server belongs to no person"
     if token.reveal() in name:
-        raise _unusable(api, "it answers with the token in place of a name")
-    return name
+        return "", "it answers with the token in place of a name"
+    return name, ""
 
 
 async def _exchange(api: str, token: Secret) -> bytes | str:
