@@ -106,6 +106,19 @@ def test_any_other_answer_is_an_error_that_shows_no_token(
     assert TOKEN.reveal() not in "".join(shown.format())
 
 
+def test_a_token_that_the_hub_repeats_in_a_header_is_not_logged(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    def echo(handler: BaseHTTPRequestHandler) -> None:
+        said = {"X-Token": handler.headers["Authorization"]}
+        saying(b'{"kind": "user", "name": "ines"}', **said)(handler)
+
+    with caplog.at_level("DEBUG"):
+        assert hub_user(serve(echo), TOKEN) == "ines"
+    assert "X-Token" in caplog.text
+    assert TOKEN.reveal() not in caplog.text
+
+
 def test_the_token_is_not_sent_in_the_clear_to_another_machine() -> None:
     with pytest.raises(SettingsError, match="is not https"):
         hub_user("http://hub.example.test/hub/api", TOKEN)

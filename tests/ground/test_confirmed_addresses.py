@@ -11,7 +11,7 @@ from treasury.errors import SettingsError, StorageError
 from treasury.ground.state_folder import STATE_VARIABLE
 from treasury.settings import Settings, load_settings, pin_environment
 from treasury.settings.confirmed_addresses import (
-    Difference,
+    AddressDifference,
     confirm,
     confirm_first_use,
     confirmed_values,
@@ -117,7 +117,7 @@ def test_a_person_who_confirms_with_a_reason_is_asked_once(tmp_path: Path) -> No
     settings = settings_of(folder, DESK.replace("login.example", "sso.example"))
     asked: list[str] = []
 
-    def ask(shown: Sequence[Difference]) -> str:
+    def ask(shown: Sequence[AddressDifference]) -> str:
         asked.extend(map(str, shown))
         return "the provider moved"
 
@@ -169,7 +169,7 @@ def test_on_a_terminal_the_first_use_is_confirmed_as_well(tmp_path: Path) -> Non
     settings = settings_of(folder)
     asked: list[str] = []
 
-    def ask(shown: Sequence[Difference]) -> str:
+    def ask(shown: Sequence[AddressDifference]) -> str:
         asked.extend(difference.setting.key for difference in shown)
         return "mine"
 

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
+from treasury.api.exchange.response_body import Redactor
 from treasury.errors import JournalError
 from treasury.ground.decoding import decode_json
 from treasury.ground.secret_places import call_unseen
@@ -37,6 +38,8 @@ class _User(msgspec.Struct, frozen=True):
 def hub_user(api: str, token: Secret) -> str:
     """Return the name of the person whose token this is; JournalError if the hub names none."""
     require_https(api, f"the hub's address {urlsplit(api).hostname}: ")
+    redactor = Redactor()  # an answer may repeat the token in a header, which is logged
+    redactor.hide(token.reveal())
     with ThreadPoolExecutor(1) as apart:  # a notebook's own loop runs in this thread already
         exchange = apart.submit(call_unseen, lambda: asyncio.run(_exchange(api, token)))
         name, problem = _name_in(exchange.result(), token)

@@ -7,19 +7,20 @@ from collections.abc import Sequence
 
 import click
 
-from treasury.settings.confirmed_addresses import Ask, Difference
+from treasury.settings.confirmed_addresses import AddressDifference, Ask
 
 
 def terminal_question() -> Ask | None:
     """Return what asks the person; None in a script, where nobody can answer."""
-    return _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
-
-
-def _ask(differing: Sequence[Difference]) -> str | None:
-    """Show each difference, and return the reason for confirming them; None for a refusal."""
-    click.echo("Secrets go to these addresses, and come from these places:", err=True)
-    for difference in differing:
-        click.echo(f"  {difference}", err=True)
-    if not click.confirm("Is that right?", err=True):
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
-    return str(click.prompt("Reason, for the record", err=True)).strip()
+
+    def ask(differing: Sequence[AddressDifference]) -> str | None:
+        click.echo("Secrets go to these addresses, and come from these places:", err=True)
+        for difference in differing:
+            click.echo(f"  {difference}", err=True)
+        if not click.confirm("Is that right?", err=True):
+            return None
+        return str(click.prompt("Reason, for the record", err=True)).strip() or None
+
+    return ask

@@ -171,22 +171,18 @@ def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> 
 
 
 def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
+    """What the settings name, and whether secrets go where this user confirmed."""
     yield from _environment(settings)
-    yield from _addresses(folder, settings)
-    if settings.services is not None or settings.credentials:
-        yield from _credentials(settings)
-
-
-def _addresses(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Whether secrets go where this user confirmed, and come from the places they confirmed."""
+    do = f"if that is right, run `{COMMAND}` on a terminal; nothing is sent there before"
     try:
         differing = differences(folder, settings)
     except SettingsError as error:
         yield HealthFinding("addresses", "missing", error.what, error.do or "")
-        return
-    do = f"if that is right, run `{COMMAND}` on a terminal; nothing is sent there before"
-    for difference in differing:
-        yield HealthFinding("addresses", "missing", str(difference), do)
+    else:
+        for difference in differing:
+            yield HealthFinding("addresses", "missing", str(difference), do)
+    if settings.services is not None or settings.credentials:
+        yield from _credentials(settings)
 
 
 def _environment(settings: Settings) -> Iterator[HealthFinding]:

@@ -76,7 +76,13 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree
         with tempfile.TemporaryDirectory() as beside:
             (Path(beside) / FILE_NAME).write_text(text, "utf-8")
             _agreed(folder, load_settings(Path(beside)), agree)
-        _write(path, text)
+        try:
+            durable.make_folder(path.parent)
+            durable.write_whole(path, text.encode())
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be written: {error.strerror}", do="make the folder writable"
+            ) from error
         settings = load_settings(folder)
     _agreed(folder, settings, agree)
     pin_environment(folder, settings)
@@ -117,16 +123,6 @@ def _settings_of_head(path: Path, place: str) -> str:
         ) from error
     document = {**_without_empty(msgspec.json.decode(given)), "lake": {"home": place}}
     return tomli_w.dumps(document) + _CREDENTIALS
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        durable.make_folder(path.parent)
-        durable.write_whole(path, text.encode())
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}", do="make the folder writable"
-        ) from error
 
 
 def _without_empty(node: Any) -> Any:

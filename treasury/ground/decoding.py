@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from treasury.ground.secret_places import Secret
-
 T = TypeVar("T")
 
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
@@ -37,11 +35,7 @@ def convert(value: object, kind: type[T], *, from_attributes: bool = False) -> T
         with _WORKING_OUT:
             msgspec.msgpack.Decoder(kind)  # takes every key of a mapping, as `convert` does
             _WORKED_OUT.add(kind)
-    return msgspec.convert(value, kind, from_attributes=from_attributes, dec_hook=_secret_of)
-
-
-def _secret_of(kind: type, value: object) -> object:
-    """A secret that stands in a file itself."""
-    if kind is not Secret or not isinstance(value, str):
-        raise msgspec.ValidationError("Expected `str`")
-    return Secret(value)
+    # A type that msgspec does not know is a secret, which is made of its text.
+    return msgspec.convert(
+        value, kind, from_attributes=from_attributes, dec_hook=lambda own, text: own(text)
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from treasury.errors import SettingsError
-from treasury.ground.regular_files import open_regular
+from treasury.ground.regular_files import read_regular
 
 T = TypeVar("T")
 
@@ -42,6 +42,8 @@ class Secret:
     __slots__ = ("_value",)
 
     def __init__(self, value: str) -> None:
+        if not isinstance(value, str):
+            raise TypeError("Expected `str`")
         self._value = value
 
     def __repr__(self) -> str:
@@ -53,6 +55,15 @@ class Secret:
     def reveal(self) -> str:
         """The secret itself."""
         return self._value
+
+    @property
+    def flaw(self) -> str:
+        """Why this may not be sent: it is a private key, or no single line; empty if it may."""
+        if _PRIVATE_KEY.search(self._value):
+            return "holds a private key, which is never sent"
+        if len(self._value) > _LONGEST or not self._value.isprintable():
+            return "does not hold one line of text, as a secret is"
+        return ""
 
 
 class Unrendered:
@@ -101,15 +112,28 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
             missing = f"environment variable {name} is not set"
         case "file":
             path = Path(place).expanduser()
-            value = _file_text(path)
             missing = f"secret file {path} does not exist"
+            value = _file_text(path)
         case _:
-            value = _from_keyring(place)
             missing = f"the keyring has no entry {place}"
+            try:
+                # Only where it is used: it loads the desktop's secret service.
+                import keyring
+            except ImportError:
+                why = "keyring is not installed (`pip install treasury[keyring]`)"
+                raise _no_keyring(why) from None
+            service, _, user = place.partition("/")
+            try:
+                value = keyring.get_password(service, user)
+            except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
+                why = f"the keyring does not answer ({type(error).__name__})"
+                if type(error).__name__ == "NoKeyringError":
+                    why = "this machine has no keyring; env:NAME and file:PATH need none"
+                raise _no_keyring(why) from None
     secret = Secret((value or "").strip())
     del value  # a traceback may show the variables of this function
-    if is_sent:
-        _require_sendable(secret, described)
+    if is_sent and secret.flaw:
+        raise SettingsError(f"{described} {secret.flaw}", do="name the place of the secret alone")
     return (secret if secret.reveal() else None), missing
 
 
@@ -136,46 +160,16 @@ def call_unseen(call: Callable[[], T]) -> T:
 def _file_text(path: Path) -> str | None:
     """The text of a file; None if it does not exist."""
     try:
-        with open_regular(path) as file:
-            content = Secret(file.read(4 * _LONGEST + 1).decode("utf-8"))
+        return read_regular(path)
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
         problem = "is not text"
     except OSError as error:
         problem = error.strerror or type(error).__name__
-    else:
-        return content.reveal()
-    raise SettingsError(f"secret file {path}: {problem}", do="name a file with one line of text")
-
-
-def _from_keyring(place: str) -> str | None:
-    try:
-        # Only where it is used: it loads the desktop's secret service.
-        import keyring
-    except ImportError:
-        why = "keyring is not installed (`pip install treasury[keyring]`)"
-        raise _no_keyring(why) from None
-    service, _, user = place.partition("/")
-    try:
-        return keyring.get_password(service, user)
-    except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
-        why = f"the keyring does not answer ({type(error).__name__})"
-        if type(error).__name__ == "NoKeyringError":
-            why = "this machine has no keyring; env:NAME and file:PATH need none"
-        raise _no_keyring(why) from None
+    # Raised here, as the error before may hold what was read.
+    raise SettingsError(f"secret file {path} {problem}", do="name a file with one line of text")
 
 
 def _no_keyring(why: str) -> SettingsError:
     return SettingsError(why, do="unlock or install it, or name another place")
-
-
-def _require_sendable(secret: Secret, described: str) -> None:
-    """Raise SettingsError for a private key, and for anything that is not one line of text."""
-    problem = ""
-    if _PRIVATE_KEY.search(secret.reveal()):
-        problem = "holds a private key, which is never sent"
-    elif len(secret.reveal()) > _LONGEST or not secret.reveal().isprintable():
-        problem = "does not hold one line of text, as a secret is"
-    if problem:
-        raise SettingsError(f"{described} {problem}", do="name the place of the secret alone")

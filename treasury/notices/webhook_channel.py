@@ -6,6 +6,7 @@ else that is no success may have been carried out, and is left to a person.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,11 +16,12 @@ import httpx
 import msgspec
 
 from treasury.api.exchange.network import Exchange, Network, exchanging
+from treasury.api.exchange.response_body import Redactor
 from treasury.errors import NoticeError, SettingsError
 from treasury.ground.notice_terms import Webhook
 from treasury.ground.secret_places import Secret, call_unseen, is_place, secret_at
 from treasury.notices.digest import Digest
-from treasury.settings import require_https
+from treasury.settings.addresses import in_the_clear
 
 SECONDS: Final = 30.0
 _MOST_BYTES: Final = 64 * 1024
@@ -33,15 +35,24 @@ def opened_webhook(
     holder, url, token = f"the webhook {name}", webhook.url, None
     if is_place(url.reveal()):
         url = secret_at(url.reveal(), holder, "url")
-    if not _is_usable(url):
+    problem = next((problem for problem, _ in in_the_clear(url.reveal())), "")
+    try:
+        call_unseen(lambda: httpx.URL(url.reveal()))
+    except (httpx.InvalidURL, ValueError):
+        problem = "it does not read"
+    if problem:
         raise SettingsError(
             f"the address of {holder} is no https address", do="correct it where it is kept"
         )
     if webhook.token is not None:
         token = secret_at(webhook.token, holder, "token")
-    network = Network(connections=1, trust_env=True)
+    network, redactor = Network(connections=1, trust_env=True), Redactor()
+    for part in (url.reveal(), *re.split(r"[/?&=#]", url.reveal()), token and token.reveal()):
+        redactor.hide(part or "")
+    del part
+    endpoint = _Endpoint(name, url, token, network, redactor)
     try:
-        yield lambda digest: _post(_Endpoint(name, url, token, network), digest, seconds)
+        yield lambda digest: _post(endpoint, digest, seconds)
     finally:
         network.close()
 
@@ -53,34 +64,8 @@ class _Endpoint(msgspec.Struct, frozen=True):
     url: Secret
     token: Secret | None
     network: Network
-
-
-def _is_usable(url: Secret) -> bool:
-    try:
-        require_https(url.reveal())
-        httpx.URL(url.reveal())
-    except (SettingsError, httpx.InvalidURL, ValueError):
-        return False
-    return True
-
-
-def _request(endpoint: _Endpoint, digest: Digest, seconds: float) -> httpx.Request:
-    request = httpx.Request(
-        "POST",
-        endpoint.url.reveal(),
-        headers={
-            "Accept": "*/*",
-            "Accept-Encoding": "identity",
-            "Content-Type": "application/json",
-            "Idempotency-Key": digest.key,
-            "User-Agent": "treasury",
-        },
-        content=msgspec.json.encode(digest.to_json()),
-        extensions={"timeout": httpx.Timeout(seconds).as_dict()},
-    )
-    if endpoint.token is not None:
-        request.headers["Authorization"] = f"Bearer {endpoint.token.reveal()}"
-    return request
+    redactor: Redactor
+    """Keeps both out of the log of the network as well, where an answer repeats them."""
 
 
 def _answer(endpoint: _Endpoint, digest: Digest, seconds: float) -> int | Exception:
@@ -90,7 +75,22 @@ def _answer(endpoint: _Endpoint, digest: Digest, seconds: float) -> int | Except
     """
 
     def status() -> int:
-        answer = endpoint.network.handle_request(_request(endpoint, digest, seconds))
+        request = httpx.Request(
+            "POST",
+            endpoint.url.reveal(),
+            headers={
+                "Accept": "*/*",
+                "Accept-Encoding": "identity",
+                "Content-Type": "application/json",
+                "Idempotency-Key": digest.key,
+                "User-Agent": "treasury",
+            },
+            content=msgspec.json.encode(digest.to_json()),
+            extensions={"timeout": httpx.Timeout(seconds).as_dict()},
+        )
+        if endpoint.token is not None:
+            request.headers["Authorization"] = f"Bearer {endpoint.token.reveal()}"
+        answer = endpoint.network.handle_request(request)
         answer.close()
         return answer.status_code
 

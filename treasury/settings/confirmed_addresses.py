@@ -45,7 +45,7 @@ class ConfirmedAddresses(msgspec.Struct, frozen=True):
     values: dict[str, ConfirmedValue] = {}
 
 
-class Difference(msgspec.Struct, frozen=True):
+class AddressDifference(msgspec.Struct, frozen=True):
     """A setting that is not as the person confirmed it; `confirmed` is None for a new one."""
 
     setting: SecretSetting
@@ -61,17 +61,12 @@ class Difference(msgspec.Struct, frozen=True):
         elif self.confirmed != setting.value:
             text += f", and you confirmed {self.confirmed}"
         # A letter of another alphabet in a host's name looks like the right one.
-        plain = (
+        return "".join(
             char if char.isascii() and char.isprintable() else ascii(char)[1:-1] for char in text
         )
-        return "".join(plain)
 
 
-def _unmistakable(char: str) -> str:
-    return char if char.isascii() and char.isprintable() else ascii(char)[1:-1]
-
-
-Ask = Callable[[Sequence[Difference]], str | None]
+Ask = Callable[[Sequence[AddressDifference]], str | None]
 """Shows a person what differs, and returns the reason for confirming it; None for a refusal."""
 
 
@@ -89,7 +84,9 @@ def confirmed_values(folder: Path) -> dict[str, ConfirmedValue]:
         ) from error
 
 
-def differences(folder: Path, settings: Settings, *, trust_first: bool = True) -> list[Difference]:
+def differences(
+    folder: Path, settings: Settings, *, trust_first: bool = True
+) -> list[AddressDifference]:
     """Return everything that a person has to confirm before secrets leave from this workspace.
 
     Without `trust_first` that is everything in a new workspace, but for a sandbox's.
@@ -104,7 +101,7 @@ def differences(folder: Path, settings: Settings, *, trust_first: bool = True) -
         doubt = setting.doubt
         is_doubted = doubt != "" and (known is None or not is_same or known.doubt != doubt)
         if is_doubted or not (is_same or is_new):
-            found.append(Difference(setting, None if known is None else known.value))
+            found.append(AddressDifference(setting, None if known is None else known.value))
     return found
 
 

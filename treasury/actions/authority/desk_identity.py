@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.actions.authority.policy import POLICY_FILE, Hub, Policy
+from treasury.actions.authority.policy import POLICY_FILE, Policy
 from treasury.errors import JournalError
 from treasury.journal import Actor, current_actor
 from treasury.settings import Secret
@@ -54,7 +54,14 @@ class Identity:
             return msgspec.structs.replace(current_actor(), assurance="claimed")
         from treasury.api.hub import hub_user
 
-        api = _address(hub)
+        api = os.environ.get(HUB_API, "").strip()
+        if api.rstrip("/") != hub.api.rstrip("/"):
+            stated = f"it is {clean(api)}" if api else f"{HUB_API} is not set"
+            raise JournalError(
+                f"{POLICY_FILE} requires the hub at {clean(hub.api)}, and by the environment"
+                f" {stated}: nothing was decided",
+                do=f"start this server from that hub, or correct [hub] api in {POLICY_FILE}",
+            )
         question = (api, token)
         with self._lock:
             name, since = self._answer
@@ -63,16 +70,3 @@ class Identity:
                 name = hub_user(api, Secret(token))
                 self._question, self._answer = question, (name, self._clock())
         return Actor(name, "hub", "verified")
-
-
-def _address(hub: Hub) -> str:
-    """The hub's address by its own environment; JournalError if it is not the policy's."""
-    api = os.environ.get(HUB_API, "").strip()
-    if api.rstrip("/") == hub.api.rstrip("/"):
-        return api
-    stated = f"it is {clean(api)}" if api else f"{HUB_API} is not set"
-    raise JournalError(
-        f"{POLICY_FILE} requires the hub at {clean(hub.api)}, and by the environment {stated}:"
-        " nothing was decided",
-        do=f"start this server from that hub, or correct [hub] api in {POLICY_FILE}",
-    )
