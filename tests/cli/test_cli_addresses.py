@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from terminals import on_terminal
 
 from treasury.cli import treasury
 from treasury.errors import TreasuryError
@@ -112,36 +109,6 @@ def script(folder: Path, *arguments: str) -> str:
     return done.output
 
 
-def terminal(folder: Path, *arguments: str, answers: str) -> tuple[int, str]:
-    """Run a verb on a terminal with these answers; its exit code and everything that it shows."""
-    leader, follower = pty.openpty()
-    shown = bytearray()
-
-    def read() -> None:
-        while True:
-            try:
-                piece = os.read(leader, 4096)
-            except OSError:
-                return
-            if not piece:
-                return
-            shown.extend(piece)
-
-    with subprocess.Popen(
-        [sys.executable, "-m", "treasury.cli", "--workspace", str(folder), *arguments],
-        stdin=follower, stdout=follower, stderr=follower,
-        env={**os.environ, "COLUMNS": "200"},
-    ) as running:  # fmt: skip
-        os.close(follower)
-        reader = threading.Thread(target=read)
-        reader.start()
-        os.write(leader, answers.encode())
-        code = running.wait(60)
-        reader.join(10)
-    os.close(leader)
-    return code, shown.decode()
-
-
 def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
     folder: Path, good: Listener, evil: Listener
 ) -> None:
@@ -151,7 +118,7 @@ def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
     assert "run `treasury addresses confirm` on a terminal" in said
     assert good.received == ""
     assert "only a person can confirm that" in script(folder, "addresses", "confirm")
-    code, shown = terminal(folder, "addresses", "confirm", answers="y\nthe first time\n")
+    code, shown = on_terminal(folder, "addresses", "confirm", answers="y\nthe first time\n")
     assert code == 0, shown
     assert f"services.token_url is {good.url}/token, which you have not confirmed" in shown
     assert "credentials.maker.client_secret is env:TREASURY_MAKER" in shown
@@ -164,11 +131,11 @@ def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
     doctor = script(folder, "doctor")
     assert f"missing  addresses: services.token_url is {evil.url}/token, and you" in doctor
     assert "to confirm" in script(folder, "addresses", "list")
-    code, shown = terminal(folder, "sync", answers="n\n")
+    code, shown = on_terminal(folder, "sync", answers="n\n")
     assert code != 0
     assert f"{evil.url}/token" in shown
     assert evil.received == ""
-    terminal(folder, "sync", answers="y\nthe provider moved\n")
+    on_terminal(folder, "sync", answers="y\nthe provider moved\n")
     assert CANARY in evil.received
 
 
@@ -219,7 +186,7 @@ def test_a_file_that_the_container_mounts_for_everybody_is_confirmed_by_name(
 def test_a_webhook_that_somebody_adds_gets_no_secret(
     folder: Path, evil: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, shown = terminal(folder, "addresses", "confirm", answers="y\nmine\n")
+    code, shown = on_terminal(folder, "addresses", "confirm", answers="y\nmine\n")
     assert code == 0, shown
     with (folder / "treasury.toml").open("a") as file:
         file.write(f"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -219,6 +220,32 @@ def test_a_file_that_others_can_read_by_now_is_asked_about_again(tmp_path: Path)
     assert keys(folder, settings) == set()
     secret.chmod(0o644)
     assert keys(folder, settings) == {"credentials.maker.client_secret"}
+
+
+def test_a_link_that_another_user_made_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").write_text("x")
+    (tmp_path / "mine").chmod(0o600)
+    (tmp_path / "shared").symlink_to(tmp_path)
+    text = DESK.replace("env:TREASURY_MAKER", f"file:{tmp_path}/shared/mine")
+    folder = confirmed_desk(tmp_path / "desk", text)
+    settings = settings_of(folder, text)
+    assert keys(folder, settings) == set()
+    if os.getuid() == 0:
+        os.lchown(tmp_path / "shared", 12345, 12345)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    (difference,) = differences(folder, settings)
+    assert "(another user made a link on its path)" in str(difference)
+
+
+def test_the_page_about_setup_lists_what_is_declared() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "setup.md").read_text("utf-8")
+    for route in (*ROUTES, HUB_ROUTE):
+        places = ", ".join(f"`{place}`" for place in route.places)
+        row = f"| `{route.address}` | {route.sends} | {places} |".replace("|  |", "| |")
+        assert row in page
 
 
 def test_the_hubs_address_is_confirmed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,11 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import httpcore
 import msgspec
+from interrupts import interrupted
 from notice_servers import MONDAY, due, settings
 
 from treasury.errors import TreasuryError
@@ -41,23 +40,6 @@ def tell(error: BaseException) -> None:
         shown = traceback.TracebackException.from_exception(part, capture_locals=True)
         show("".join(shown.format()), repr(part), vars(part))
         part = part.__cause__ or part.__context__
-
-
-def interrupted(call: Callable[[], Any]) -> None:
-    """Break a call off in the depths of the network, where its variables hold bytes to send."""
-    from treasury.api.exchange import network
-
-    def write(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    whole = network._Stream.write
-    network._Stream.write = write  # type: ignore[method-assign]
-    try:
-        call()
-    except KeyboardInterrupt as error:
-        tell(error)
-    finally:
-        network._Stream.write = whole  # type: ignore[method-assign]
 
 
 def of_webhook(url: str) -> Settings:
@@ -101,7 +83,8 @@ def main(folder: str, endpoint: str, mail: str) -> None:
             try:
                 with channel.opened() as post:
                     show(repr(post))
-                    interrupted(lambda p=post: p(digest))  # type: ignore[misc]
+                    if interrupt := interrupted(lambda p=post: p(digest)):  # type: ignore[misc]
+                        tell(interrupt)
             except TreasuryError as error:
                 tell(error)
     show([entry.body for entry in journal.entries()])

@@ -137,14 +137,23 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
     return (secret if secret.reveal() else None), missing
 
 
-def readable_by_others(described: str) -> bool:
-    """Whether the place is a file that other users of the machine can read."""
+def doubt_of(described: str) -> str:
+    """Return why a person has to name this place before it is used; empty for a usual one."""
     kind, _, place = described.partition(":")
+    if kind == "env" and not place.startswith(OWN_PREFIX):
+        return f"its name does not begin with {OWN_PREFIX}"
+    if kind != "file" or os.name != "posix":
+        return ""
+    path = Path(place).expanduser().absolute()
     try:
-        mode = Path(place).expanduser().stat().st_mode if kind == "file" else 0
-    except OSError:
-        return False
-    return os.name == "posix" and bool(mode & (stat.S_IRGRP | stat.S_IROTH))
+        for part in (path, *path.parents):
+            # Whoever made the link decides which of our files is sent.
+            if part.is_symlink() and part.lstat().st_uid not in {0, os.geteuid()}:
+                return "another user made a link on its path"
+        is_open = path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
+    except OSError:  # reading it says why
+        return ""
+    return "other users can read the file" if is_open else ""
 
 
 def call_unseen(call: Callable[[], T]) -> T:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from treasury.ground.secret_places import OWN_PREFIX, Secret, is_place, readable_by_others
+from treasury.ground.secret_places import Secret, doubt_of, is_place
 from treasury.settings.desk_settings import Settings
 
 HUB_API: Final = "JUPYTERHUB_API_URL"
@@ -65,7 +65,7 @@ ROUTES: Final = (
         advice='say where the address is: url = "env:NAME"',
     ),
 )
-HUB_ROUTE: Final = SecretRoute(HUB_API, f"the notebook server's own token ({HUB_TOKEN})")
+HUB_ROUTE: Final = SecretRoute(HUB_API, f"the notebook server's own token (`{HUB_TOKEN}`)")
 """Not of the settings: the hub itself sets the address."""
 
 
@@ -79,11 +79,7 @@ class SecretSetting(msgspec.Struct, frozen=True):
     @property
     def doubt(self) -> str:
         """Why a person has to name this place before it is used; empty for a usual one."""
-        if self.role == "address":
-            return ""
-        if self.value.startswith("env:") and not self.value.startswith(f"env:{OWN_PREFIX}"):
-            return f"its name does not begin with {OWN_PREFIX}"
-        return "other users can read the file" if readable_by_others(self.value) else ""
+        return doubt_of(self.value) if self.role == "place" else ""
 
 
 def secret_settings(settings: Settings) -> list[SecretSetting]:
