@@ -483,7 +483,7 @@ class Workspace:
             self.lake.accept_loss(given_up, self.settings.now())
         try:
             journal = self.journal
-        except SettingsError as error:  # no more can be said without the journal
+        except SettingsError as error:  # the rest needs the journal
             return examine_settings(self.folder, self.settings, error)
         return examine(
             self.folder,

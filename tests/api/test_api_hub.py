@@ -65,7 +65,7 @@ def test_the_hub_says_who_the_tokens_owner_is(
         asked.append((handler.path, handler.headers["Authorization"]))
         saying(b'{"kind": "user", "name": "ines", "admin": false, "groups": []}')(handler)
 
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # no proxy is asked
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # proxies are ignored
     api = serve(answer)
     assert hub_user(api, TOKEN) == "ines"
     assert hub_user(f"{api}/", TOKEN) == "ines"

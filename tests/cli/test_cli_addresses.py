@@ -1,4 +1,4 @@
-"""`treasury addresses`, and every verb that sends: a script is refused, a terminal asks."""
+"""`treasury addresses`, and verbs that send secrets: on a terminal and in a script."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def change(folder: Path, before: str, after: str) -> None:
 
 
 def script(folder: Path, *arguments: str) -> str:
-    """What a verb says, without a terminal; a refusal too."""
+    """Run a verb without a terminal; its output, or the text of its error."""
     done: Result = CliRunner().invoke(treasury, ["--workspace", str(folder), *arguments])
     if isinstance(done.exception, TreasuryError):
         return str(done.exception)

@@ -297,7 +297,7 @@ def test_a_record_that_does_not_read_or_cannot_be_written_sends_nothing(
     (kept,) = (tmp_path / "state" / "addresses").iterdir()
     kept.write_text('{"workspace": ')
     settings = settings_of(folder)
-    with pytest.raises(SettingsError, match="does not say which addresses you confirmed"):
+    with pytest.raises(SettingsError, match="is not a readable list of confirmed addresses"):
         require_confirmed(folder, settings, "services")
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -82,7 +82,7 @@ def used(url: str) -> list[str]:
 
 
 def refusal(url: str) -> str:
-    """What the person is told of an address that is refused; nowhere the password."""
+    """The error for a refused address; its traceback does not show the password."""
     with pytest.raises(JournalError) as caught:
         used(url)
     shown = TracebackException.from_exception(caught.value, capture_locals=True)

@@ -60,7 +60,7 @@ def test_a_script_takes_no_address_that_it_did_not_name(
     for known in ((), ADDRESSES[1:]):
         done = cloned(shared_home / "home", tmp_path / "desk", *known)
         assert isinstance(done.exception, InputError)
-        assert "the lake brings addresses that nobody has confirmed" in str(done.exception)
+        assert "the lake brings addresses that you have not confirmed" in str(done.exception)
         for address in ADDRESSES:
             assert f"is {address}\n" in done.output
         assert not (tmp_path / "desk").exists()
@@ -76,7 +76,7 @@ def test_addresses_that_cannot_be_are_not_even_asked_about(
     done = cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
     assert "is not https" in str(done.exception)
     brought["services"]["token_url"] = "https://login.evil.test/token"
-    brought["workspace"]["environment"] = "sandbox"  # of which a script is not asked
+    brought["workspace"]["environment"] = "sandbox"  # which a script accepts
     done = cloned(shared_home / "home", tmp_path / "desk")
     assert "cannot be sandbox" in str(done.exception)
     assert not (tmp_path / "desk").exists()
@@ -90,7 +90,7 @@ def test_a_clone_that_was_cut_off_is_asked_about_again(
     changed = text.replace("login.evil.test", "login.worse.test")
     (tmp_path / "desk" / "treasury.toml").write_text(changed)
     done = cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
-    assert "addresses that nobody has confirmed" in str(done.exception)
+    assert "addresses that you have not confirmed" in str(done.exception)
     assert "services.token_url is https://login.worse.test/token" in done.output
     assert "services.ramp" not in done.output  # which was confirmed
 

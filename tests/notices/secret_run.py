@@ -1,6 +1,6 @@
 """A run of notices that fail in every way, with every log on: run by the canary test, apart.
 
-Arguments: a folder, the address of an endpoint that fails as its path asks, and a mail server's
+Arguments: a folder, the address of an endpoint that fails by its path, and a mail server's
 port. The variables TREASURY_URL and TREASURY_TOKEN hold the secrets, TREASURY_PASSWORD the mail
 server's password.
 """

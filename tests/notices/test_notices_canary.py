@@ -21,7 +21,7 @@ RUN = Path(__file__).with_name("secret_run.py")
 
 
 class Failing(ThreadingHTTPServer):
-    """Answers as the path asks, and repeats what it was sent."""
+    """Answers by the path, and repeats the request."""
 
     daemon_threads = True
 
@@ -136,7 +136,7 @@ def test_a_run_of_failing_notices_shows_no_secret_with_every_log_on(
     assert told.rstrip().endswith("FAILED 15"), run.stderr[-2000:]
     assert failing.addresses >= 13  # the address was used,
     assert failing.tokens >= 13  # the token was sent,
-    assert logins  # the server was asked to log in,
+    assert logins  # the login was tried,
     assert "DEBUG:httpcore" in told  # every log was on,
     assert "KeyboardInterrupt" in told  # and interrupts were shown with their variables
     assert leaks(told) == []

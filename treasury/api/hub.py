@@ -36,7 +36,7 @@ class _User(msgspec.Struct, frozen=True):
 
 
 def hub_user(api: str, token: Secret) -> str:
-    """Return the name of the person whose token this is; JournalError if the hub names none."""
+    """Return the name of the token's owner; JournalError if the hub names none."""
     require_https(api, f"the hub's address {urlsplit(api).hostname}: ")
     redactor = Redactor()  # an answer may repeat the token in a header, which is logged
     redactor.hide(token.reveal())
@@ -67,8 +67,8 @@ def _name_in(answer: bytes | str, token: Secret) -> tuple[str, str]:
 async def _exchange(api: str, token: Secret) -> bytes | str:
     """Return the body of the hub's answer, or as text why there is none."""
     try:
-        # Neither a proxy nor a redirect has a say in who is asked. No variable holds the token:
-        # a traceback may show those.
+        # Proxies and redirects are ignored. No variable holds the token, as tracebacks may
+        # show variables.
         async with (
             asyncio.timeout(SECONDS),
             httpx.AsyncClient(

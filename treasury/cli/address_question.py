@@ -11,7 +11,7 @@ from treasury.settings.confirmed_addresses import AddressDifference, Ask
 
 
 def terminal_question() -> Ask | None:
-    """Return what asks the person; None in a script, where nobody can answer."""
+    """Return the prompt for the person; None in a script."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
 

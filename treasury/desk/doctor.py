@@ -171,7 +171,7 @@ def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> 
 
 
 def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """What the settings name, and whether secrets go where this user confirmed."""
+    """Check environment and credentials, and that secrets go to confirmed addresses."""
     yield from _environment(settings)
     do = f"if that is right, run `{COMMAND}` on a terminal; nothing is sent there before"
     try:

@@ -1,8 +1,8 @@
-"""Secrets, and the places where settings say that they are: `env:NAME`, `file:PATH`, `keyring:…`.
+"""Secrets, and the places that settings name for them: `env:NAME`, `file:PATH`, `keyring:…`.
 
-A secret is fetched when it is used and never rendered. A setting that names a place can be changed
-by whoever may write the settings, so a place has to hold one line that is no private key: neither a
-key file nor a file of several credentials is ever sent.
+A secret is fetched when it is used and never rendered. Everybody with write access to the
+settings can change a place, so a place has to hold one line that is no private key: neither a key
+file nor a file of several credentials is ever sent.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Secret:
 
 
 class Unrendered:
-    """A struct of settings whose values never render: somebody may have typed a secret there."""
+    """Base of settings that never render their values: one may be a secret, typed by mistake."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ class Unrendered:
 
 
 def is_place(described: str) -> bool:
-    """Whether a setting says where a secret is, and does not hold it."""
+    """Whether a setting names the place of a secret, and does not hold one."""
     return _PLACE.fullmatch(described) is not None
 
 
@@ -151,13 +151,13 @@ def doubt_of(described: str) -> str:
             if part.is_symlink() and part.lstat().st_uid not in {0, os.geteuid()}:
                 return "another user made a link on its path"
         is_open = path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
-    except OSError:  # reading it says why
+    except OSError:  # reading the file raises the error
         return ""
     return "other users can read the file" if is_open else ""
 
 
 def call_unseen(call: Callable[[], T]) -> T:
-    """Call, and raise any error without the frames below, whose variables may hold a secret."""
+    """Call, and raise any error without the frames below: their variables may hold a secret."""
     try:
         return call()
     except BaseException as error:  # noqa: BLE001 - an interrupt shows variables as well

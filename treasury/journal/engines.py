@@ -5,8 +5,8 @@ folders; the file of it is kept from one append to the next, for making it anew 
 entry.
 
 PostgreSQL proves who it is by a verified certificate, unless it is on this machine, and is sent no
-password in the clear: libpq's own defaults are to go on without encryption if the server offers
-none, and to send the password as the server asks.
+password in the clear: by default libpq continues without encryption if the server offers
+none, and sends the password in any form that the server requests.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
 def _secured(url: sa.URL) -> dict[str, str]:
     """Return the options that every connection to this server is made with.
 
-    Raises JournalError for another database than PostgreSQL, and for an address that asks for less.
+    Raises JournalError for another database than PostgreSQL, and for an address with less security.
     """
     if url.drivername not in _DRIVERS:
         raise JournalError(
@@ -118,13 +118,13 @@ def _ways_to_log_in(url: sa.URL) -> str:
 def _is_on_this_machine(url: sa.URL) -> bool:
     """Whether every server that the address can mean is on loopback or a local socket."""
     if _stated(url, "service") or os.environ.get("PGSERVICE"):
-        return False  # a file says which server that is
+        return False  # a file names the server
     hosts = [url.host or "", *_stated(url, "host")]
     if not any(hosts):
         hosts = [os.environ.get("PGHOST", "")]
     hosts += _stated(url, "hostaddr") or [os.environ.get("PGHOSTADDR", "")]
     each = [host.strip() for listed in hosts if listed for host in listed.split(",")]
-    # One of several hosts may have a port of its own.
+    # In a list of hosts each may have a port.
     names = [host if host == "::1" else re.sub(r":\d+$", "", host).strip("[]") for host in each]
     return all(name.startswith(("/", "@")) or is_loopback(name) for name in names)
 

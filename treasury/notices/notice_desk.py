@@ -43,7 +43,7 @@ _Opened = AbstractContextManager[Callable[[Digest], None]]
 
 
 class Channel(msgspec.Struct, frozen=True):
-    """One way to tell somebody: its name, its key in the settings, the person, what opens it."""
+    """A receiver of notices: its name, its key in the settings, the person, and how it opens."""
 
     name: str
     key: str
@@ -84,8 +84,8 @@ class NoticeDesk:
     """The verbs: `send`, `list`, `settle`.
 
     `due` gives what is open and may be acted on now, `waiting_for` the ids of the actions that wait
-    for a person's approval. `require_confirmed` raises SettingsError if nobody has confirmed the
-    address of a channel, by its key. `until` is the instant of a workspace that only reads.
+    for a person's approval. `require_confirmed` raises SettingsError if the address of a
+    channel, by its key, is not confirmed. `until` is the instant of a workspace that only reads.
     """
 
     def __init__(

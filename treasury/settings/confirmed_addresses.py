@@ -1,8 +1,8 @@
 """The addresses that a person has confirmed for secrets, and the places of these secrets.
 
-`treasury.toml` may be written by other people: in a shared folder, or by whoever sends a lake's
-head. So what it says is compared with what this user has confirmed before any secret leaves. That
-is kept in the user's own state folder, by the path of the workspace.
+`treasury.toml` may be written by other people: in a shared folder, or through a lake's head. So
+its addresses are compared with the ones that this user has confirmed before any secret leaves. The
+confirmed ones are in the user's own state folder, by the path of the workspace.
 
 A new workspace is trusted at its first use, as is one of a sandbox; a place that `SecretSetting`
 doubts never is. A workspace that was filled before addresses were kept here is no new one.
@@ -79,7 +79,7 @@ def confirmed_values(folder: Path) -> dict[str, ConfirmedValue]:
         return {}
     except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         raise SettingsError(
-            f"{path} does not say which addresses you confirmed ({error}): nothing was sent",
+            f"{path} is not a readable list of confirmed addresses ({error}): nothing was sent",
             do=f"remove it, then run `{COMMAND}` on a terminal",
         ) from error
 
@@ -126,7 +126,7 @@ def require_confirmed(
 
 
 def confirm_first_use(folder: Path, settings: Settings) -> None:
-    """Keep the addresses and places of a new workspace, but for those that a person has to name."""
+    """Confirm a new workspace's addresses and places, except places that a person has to name."""
     if not confirmed_values(folder) and _is_trusted_at_first(folder, settings):
         confirm(folder, settings, [], "first use")
 
@@ -134,7 +134,7 @@ def confirm_first_use(folder: Path, settings: Settings) -> None:
 def confirm(
     folder: Path, settings: Settings, confirmed: Sequence[SecretSetting], reason: str
 ) -> None:
-    """Keep what a person confirmed, beside everything of a new workspace that needs no word."""
+    """Store what a person confirmed; in a new workspace also everything that needs no person."""
     values, now = dict(confirmed_values(folder)), datetime.now(UTC)
     if not values and _is_trusted_at_first(folder, settings):
         usual = [each for each in secret_settings(settings) if not each.doubt]

@@ -25,7 +25,7 @@ HUB_TOKEN: Final = "JUPYTERHUB_API_TOKEN"  # noqa: S105 - the variable's name
 class SecretRoute(msgspec.Struct, frozen=True):
     """An address that a secret is sent to, and the settings that name the secret's place.
 
-    In a key `*` stands for each name below it. `advice` says where a password in the address goes.
+    In a key `*` stands for each name below it. `advice` is shown for an address with a password.
     """
 
     address: str

@@ -116,7 +116,7 @@ def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for pattern in _PLACES_OF_SECRETS:
         for key, value in values_at(document, pattern):
             if not is_place(str(value)) and _PLACEHOLDER not in str(value):
-                yield f"{key} is no place of a secret", f"say where the secret is: {PLACES}"
+                yield f"{key} is no place of a secret", f"name its place: {PLACES}"
 
 
 _PLACEHOLDER: Final = "…"

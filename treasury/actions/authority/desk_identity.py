@@ -2,10 +2,10 @@
 
 Where the policy names a hub and this is a server of one, the hub is asked with the server's own
 token, at the address that the hub gave its server. The policy can only require that address to be
-the one that it names: the token never goes where a file says. The answer holds for some minutes, so
+the one that it names: no file decides where the token goes. The answer holds for some minutes, so
 that a batch does not ask for each entry. Without a hub it is the environment, claimed, or the
-system's user. Where a hub is named nobody else vouches for a name: else its people would each have
-a second one, that of the system's user.
+system's user. Where a hub is named, no other source verifies a name: each person would have a
+second one, that of the system's user.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Hub(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The hub whose answer counts; `api` ends in `/hub/api`, as its servers' JUPYTERHUB_API_URL."""
+    """The only hub that identifies people; `api` equals its servers' JUPYTERHUB_API_URL."""
 
     api: str
 

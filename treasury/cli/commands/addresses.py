@@ -65,13 +65,13 @@ _ADDRESSES = pa.schema(
     metavar="PLACE",
     help="Confirm this place of a secret alone, as treasury.toml names it; also in a script.",
 )
-@click.option("--reason", help="Why; asked for on a terminal.")
+@click.option("--reason", help="Why; a terminal prompts for it.")
 @pass_view
 def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | None) -> None:
-    """Confirm what treasury.toml says now about where secrets go, and where they are.
+    """Confirm the addresses and places of secrets that treasury.toml names now.
 
-    Each address that is new or changed is shown with the one before, and asked about on a terminal.
-    A workspace of an earlier version confirms all of them once.
+    Each new or changed one is shown with the value before, for a confirmation on a terminal. In a
+    workspace of an earlier version every address is new, once.
     """
     folder, settings = view.folder, view.workspace.settings
     question = terminal_question()

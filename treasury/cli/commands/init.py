@@ -85,7 +85,7 @@ def init(view: CommandView, /, **given: Any) -> None:
     new = answers.connected(NewSettings(company=answers.company(), time_zone=given["time_zone"]))
     new = msgspec.structs.replace(new, accounts=answers.accounts())
     settings = new.write(folder)
-    if not given["offline"]:  # whoever typed them has confirmed them, and they work
+    if not given["offline"]:  # typed by this person, and tried
         confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")
     click.echo(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")

@@ -143,8 +143,8 @@ def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
     """Begin a workspace in FOLDER on the lake whose home is at URL, and pull it.
 
     URL is s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder; the credential
-    comes from the environment. The lake brings the services' addresses: each is shown, and asked
-    about on a terminal. A script names each with --address, but for a sandbox's on this machine.
+    comes from the environment. The services' addresses come from the lake: each is shown for a
+    confirmation on a terminal. A script names each with --address; a sandbox's need no name.
     """
     from treasury.desk.lake_clone import clone_lake
 
@@ -157,8 +157,8 @@ def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
             click.confirm("Will secrets go to the right addresses?", abort=True, err=True)
         elif settings.workspace.environment != "sandbox":
             raise InputError(
-                "the lake brings addresses that nobody has confirmed: nothing was written",
-                do="run this on a terminal, or name each of them with --address",
+                "the lake brings addresses that you have not confirmed: nothing was written",
+                do="run this on a terminal, or name each with --address",
             )
 
     cloned = clone_lake(url, Path(folder), lambda path: Workspace(path).lake, agree)
