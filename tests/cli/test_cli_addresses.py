@@ -15,6 +15,9 @@ from terminals import on_terminal
 from treasury.cli import treasury
 from treasury.errors import TreasuryError
 from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.settings import load_settings
+from treasury.settings.confirmed_addresses import confirm
+from treasury.settings.secret_routes import secret_settings
 
 CANARY = "canary-secret-4e77"
 
@@ -118,10 +121,8 @@ def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
     assert "run `treasury addresses confirm` on a terminal" in said
     assert good.received == ""
     assert "only a person can confirm that" in script(folder, "addresses", "confirm")
-    code, shown = on_terminal(folder, "addresses", "confirm", answers="y\nthe first time\n")
-    assert code == 0, shown
-    assert f"services.token_url is {good.url}/token, which you have not confirmed" in shown
-    assert "credentials.maker.client_secret is env:TREASURY_MAKER" in shown
+    settings = load_settings(folder)
+    confirm(folder, settings, secret_settings(settings), "the first time")
     script(folder, "sync")
     assert CANARY in good.received
 
@@ -184,10 +185,12 @@ def test_a_file_that_the_container_mounts_for_everybody_is_confirmed_by_name(
 
 
 def test_a_webhook_that_somebody_adds_gets_no_secret(
-    folder: Path, evil: Listener, monkeypatch: pytest.MonkeyPatch
+    folder: Path, good: Listener, evil: Listener
 ) -> None:
     code, shown = on_terminal(folder, "addresses", "confirm", answers="y\nmine\n")
     assert code == 0, shown
+    assert f"services.token_url is {good.url}/token, which you have not confirmed" in shown
+    assert "credentials.maker.client_secret is env:TREASURY_MAKER" in shown
     with (folder / "treasury.toml").open("a") as file:
         file.write(f"""
         [notices]
