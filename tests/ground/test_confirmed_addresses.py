@@ -271,6 +271,17 @@ def test_a_sandbox_may_move_to_another_port_and_only_as_a_whole(tmp_path: Path) 
     assert keys(folder, settings_of(folder, other)) == {"credentials.maker.client_secret"}
 
 
+def test_a_workspace_of_another_environment_is_not_trusted_as_a_sandbox(tmp_path: Path) -> None:
+    folder = tmp_path / "desk"
+    pin_environment(folder, settings_of(folder))  # filled from staging by a colleague
+    text = DESK.replace('"staging"', '"sandbox"')
+    for host in ("login", "finance", "ramp"):
+        text = text.replace(f"https://{host}.example.test", "http://127.0.0.1:8000")
+    settings = settings_of(folder, text)
+    confirm_first_use(folder, settings)
+    assert keys(folder, settings) == set(CHANGES)
+
+
 def test_another_user_confirms_for_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,8 @@ KEYS = {
     "age": b"AGE-SECRET-KEY-1QQQQQQQQQQQQ",
     "wireguard": b"[Interface]\nPrivateKey = AAAA\n",
     "minisign": b"untrusted comment: minisign encrypted secret key\nRWRT\n",
+    "jwk": b'{"kty": "OKP", "d": "AAAA"}',
+    "xml": b"<RSAKeyValue><D>AAAA</D></RSAKeyValue>",
     "our own signing key": b"ed25519-private:AAAA",
 }  # fmt: skip
 
@@ -117,10 +119,10 @@ def test_a_private_key_in_a_variable_is_refused_too(monkeypatch: pytest.MonkeyPa
 
 def test_a_secret_of_one_line_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "secret"
-    path.write_text(f"{CANARY} with blanks\n")
+    path.write_text(f"{CANARY} with blanks and my private key\n")
     secret, _ = find_secret(f"file:{path}", "client_secret")
     assert secret is not None
-    assert secret.reveal() == f"{CANARY} with blanks"
+    assert secret.reveal() == f"{CANARY} with blanks and my private key"
 
 
 @pytest.mark.parametrize("typed", [CANARY, f"env:{CANARY}!", "env:", f"vault:{CANARY}", "file:"])

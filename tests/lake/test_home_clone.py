@@ -62,7 +62,7 @@ def test_a_script_takes_no_address_that_it_did_not_name(
         assert isinstance(done.exception, InputError)
         assert "the lake brings addresses that you have not confirmed" in str(done.exception)
         for address in ADDRESSES:
-            assert f"is {address}\n" in done.output
+            assert f"is {address}, which you have not confirmed\n" in done.output
         assert not (tmp_path / "desk").exists()
     cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
     values = confirmed_values(tmp_path / "desk")

@@ -21,6 +21,7 @@ from treasury.errors import JournalError
 from treasury.ground.decoding import decode_json
 from treasury.ground.secret_places import call_unseen
 from treasury.settings import Secret, require_https
+from treasury.settings.secret_routes import HUB_API
 
 SECONDS: Final = 10
 _MOST_BYTES: Final = 256 * 1024
@@ -37,7 +38,7 @@ class _User(msgspec.Struct, frozen=True):
 
 def hub_user(api: str, token: Secret) -> str:
     """Return the name of the token's owner; JournalError if the hub names none."""
-    require_https(api, f"the hub's address {urlsplit(api).hostname}: ")
+    require_https(api, f"{HUB_API}: ")
     redactor = Redactor()  # an answer may repeat the token in a header, which is logged
     redactor.hide(token.reveal())
     with ThreadPoolExecutor(1) as apart:  # a notebook's own loop runs in this thread already

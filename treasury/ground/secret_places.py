@@ -29,8 +29,9 @@ OWN_PREFIX: Final = "TREASURY_"
 _LONGEST: Final = 16 * 1024
 """Characters of a secret: a long token has four thousand."""
 _PRIVATE_KEY: Final = re.compile(
-    # PEM, OpenSSH, PGP, SSH2 and WireGuard; PuTTY; age; minisign and signify; our own.
-    r"(?i:PRIVATE\s?KEY|PuTTY-User-Key-File|AGE-SECRET-KEY|secret key|ed25519-private:)"
+    # PEM, OpenSSH, PGP and SSH2; WireGuard; PuTTY; age; minisign and signify; XML; JWK; our own.
+    r"(?i:BEGIN [A-Z0-9 ]*PRIVATE KEY|PrivateKey *=|PuTTY-User-Key-File|AGE-SECRET-KEY"
+    r"|^untrusted comment:|<RSAKeyValue|\"kty\" *:|ed25519-private:)"
     # OpenSSH's, RSA's, P-256's and Ed25519's without the lines around them.
     r"|b3BlbnNzaC1rZXktdjE|^MII[A-Za-z0-9+/]{200}|^MIGHAgEAMBMG|^MC4CAQAwBQYDK2Vw"
 )

@@ -4,8 +4,8 @@
 its addresses are compared with the ones that this user has confirmed before any secret leaves. The
 confirmed ones are in the user's own state folder, by the path of the workspace.
 
-A new workspace is trusted at its first use, as is one of a sandbox; a place that `SecretSetting`
-doubts never is. A workspace that was filled before addresses were kept here is no new one.
+A new workspace is trusted at its first use, as is a sandbox's; a place that `SecretSetting` doubts
+never is. A workspace that was filled before addresses were kept here is no new one.
 """
 
 from __future__ import annotations
@@ -92,8 +92,9 @@ def differences(
     Without `trust_first` that is everything in a new workspace, but for a sandbox's.
     """
     values = confirmed_values(folder)
-    is_new = not values and _is_trusted_at_first(folder, settings)
-    is_new = is_new and (trust_first or settings.workspace.environment == "sandbox")
+    is_sandbox = settings.workspace.environment == "sandbox"
+    is_new = not values and not is_filled(folder, but_from="sandbox" if is_sandbox else "")
+    is_new = is_new and (trust_first or is_sandbox)
     found = []
     for setting in secret_settings(settings):
         known = values.get(setting.key)
@@ -127,7 +128,7 @@ def require_confirmed(
 
 def confirm_first_use(folder: Path, settings: Settings) -> None:
     """Confirm a new workspace's addresses and places, except places that a person has to name."""
-    if not confirmed_values(folder) and _is_trusted_at_first(folder, settings):
+    if not confirmed_values(folder):
         confirm(folder, settings, [], "first use")
 
 
@@ -136,8 +137,9 @@ def confirm(
 ) -> None:
     """Store what a person confirmed; in a new workspace also everything that needs no person."""
     values, now = dict(confirmed_values(folder)), datetime.now(UTC)
-    if not values and _is_trusted_at_first(folder, settings):
-        usual = [each for each in secret_settings(settings) if not each.doubt]
+    if not values:
+        differing = {each.setting.key for each in differences(folder, settings)}
+        usual = [each for each in secret_settings(settings) if each.key not in differing]
         confirmed = [*usual, *confirmed]
     if not confirmed:
         return
@@ -153,10 +155,6 @@ def confirm(
             f"{path} cannot be written: {error.strerror}",
             do=f"set {STATE_VARIABLE} to a folder of your own that may be written to",
         ) from error
-
-
-def _is_trusted_at_first(folder: Path, settings: Settings) -> bool:
-    return settings.workspace.environment == "sandbox" or not is_filled(folder)
 
 
 def _file(folder: Path) -> Path:

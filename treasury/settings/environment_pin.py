@@ -52,9 +52,12 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
     return True
 
 
-def is_filled(folder: Path) -> bool:
-    """Whether a workspace was filled from an environment before."""
-    return (folder / _PIN_NAME).exists()
+def is_filled(folder: Path, *, but_from: str) -> bool:
+    """Whether a workspace was filled from an environment before, except from this one."""
+    try:
+        return (folder / _PIN_NAME).read_text("utf-8").strip() != but_from
+    except FileNotFoundError:
+        return False
 
 
 def place_of(settings: Settings) -> str:

@@ -16,8 +16,8 @@ from treasury.cli.command_view import CommandView, pass_view, print_options, vie
 from treasury.cli.output import format_option, print_rows
 from treasury.errors import InputError, SettingsError
 from treasury.settings import FILE_NAME, Settings
+from treasury.settings.confirmed_addresses import AddressDifference
 from treasury.settings.secret_routes import SecretSetting
-from treasury.text import clean
 from treasury.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
 
     def agree(brought: Sequence[SecretSetting], settings: Settings) -> None:
         for setting in brought:
-            click.echo(clean(f"{setting.key} is {setting.value}"), err=True)
+            click.echo(str(AddressDifference(setting, None)), err=True)
         if all(setting.value in known for setting in brought):
             return
         if terminal_question() is not None:
