@@ -19,8 +19,8 @@ from pathlib import Path
 from treasury.actions import Actions
 from treasury.api import Client
 from treasury.api.bodies import NewCryptoTransfer
+from treasury.ground.state_folder import STATE_VARIABLE
 from treasury.journal import Actor, Journal
-from treasury.journal.workspace_copies import STATE_VARIABLE
 from treasury.sandbox import Sandbox, Served, serve_forever
 from treasury.settings import CompanySettings, Credential, Service, Services, Settings
 

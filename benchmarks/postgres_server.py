@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -46,14 +46,19 @@ def _has(name: str) -> bool:
 class Server:
     """A running server; `new_url` is a database of one's own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int = 5432) -> None:
         self._folder = folder
         self._made = 0
+        self.port = port
 
     def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
         """A plain connection, as somebody with psql has."""
         return psycopg.connect(
-            host=str(self._folder), dbname=database, user="tester", autocommit=True
+            host=str(self._folder),
+            port=self.port,
+            dbname=database,
+            user="tester",
+            autocommit=True,
         )
 
     def new_url(self) -> str:
@@ -62,12 +67,18 @@ class Server:
         name = f"journal_{self._made}"
         with self.connect() as connection:
             connection.execute(f"CREATE DATABASE {name}")
-        return f"postgresql+psycopg://tester@/{name}?host={self._folder}"
+        return f"postgresql+psycopg://tester@/{name}?host={self._folder}&port={self.port}"
 
 
 @contextmanager
-def serving(programs: Path) -> Iterator[Server]:
-    """A server in a temporary folder, gone afterwards."""
+def serving(
+    programs: Path, port: int = 5432, configure: Callable[[Path], Sequence[str]] = lambda _: ()
+) -> Iterator[Server]:
+    """A server in a temporary folder, gone afterwards.
+
+    `configure` is given the folder of its data, and returns settings; with none of
+    `listen_addresses` among them it is reached by its socket alone.
+    """
     whom = _as_whom()
     folder = Path(tempfile.mkdtemp(prefix="treasury-pg-"))
     data = folder / "data"
@@ -79,14 +90,16 @@ def serving(programs: Path) -> Iterator[Server]:
             [programs / "initdb", "-D", data, "-U", "tester", "-A", "trust", "--no-sync"],
             check=True, cwd=folder, **quiet,
         )  # fmt: skip
+        settings = ["listen_addresses=", f"port={port}", *configure(data)]
+        options = [part for setting in settings for part in ("-c", setting)]
         with open(folder / "log", "wb") as log:
             server = subprocess.Popen(
-                [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="],
+                [programs / "postgres", "-D", data, "-k", folder, *options],
                 stdout=log, stderr=log, cwd=folder, **whom,
             )  # fmt: skip
         try:
-            _wait(server, folder)
-            yield Server(folder)
+            _wait(server, folder, port)
+            yield Server(folder, port)
         finally:
             server.send_signal(signal.SIGINT)  # a fast shutdown: whoever is connected is let go
             server.wait(60)
@@ -94,11 +107,11 @@ def serving(programs: Path) -> Iterator[Server]:
         shutil.rmtree(folder)
 
 
-def _wait(server: subprocess.Popen[bytes], folder: Path) -> None:
+def _wait(server: subprocess.Popen[bytes], folder: Path, port: int) -> None:
     until = time.monotonic() + 60
     while True:
         try:
-            Server(folder).connect().close()
+            Server(folder, port).connect().close()
         except psycopg.OperationalError:
             assert server.poll() is None, (folder / "log").read_text("utf-8")
             assert time.monotonic() < until, "the server did not start in time"

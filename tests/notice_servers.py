@@ -16,7 +16,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from treasury.ground.notice_terms import MailServer, NoticedPerson, NoticeTerms, Webhook
 from treasury.journal import Journal
 from treasury.notices import DueItem, NoticeDesk
-from treasury.settings import CompanySettings, Settings
+from treasury.settings import CompanySettings, Secret, Settings
 
 MONDAY = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
@@ -138,7 +138,7 @@ def settings(
     named: dict[str, Any] = {
         "smtp": smtp,
         "people": {} if mail is None else {person: NoticedPerson(email=f"{person}@harbour.test")},
-        "webhooks": {} if url is None else {"desk": Webhook(url=url)},
+        "webhooks": {} if url is None else {"desk": Webhook(url=Secret(url))},
     }
     company = CompanySettings(company="Harbour Lane Trading NV", now=MONDAY)
     return Settings(workspace=company, notices=NoticeTerms(**named | terms))

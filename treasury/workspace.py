@@ -30,6 +30,8 @@ from treasury.settings import (
     place_of,
     settings_for_colleagues,
 )
+from treasury.settings.confirmed_addresses import Ask, confirm_first_use, require_confirmed
+from treasury.settings.secret_routes import HUB_API
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,8 +115,11 @@ class Workspace:
     last one that has ended; NothingStored where nothing of it is known.
     """
 
-    def __init__(self, folder: Path, *, as_of: datetime | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, as_of: datetime | None = None, ask: Ask | None = None
+    ) -> None:
         self.folder = folder
+        self._ask = ask
         self.settings: Settings = load_settings(folder)
         if self.settings.workspace.shared:
             keep_to_group(folder)
@@ -208,7 +213,7 @@ class Workspace:
 
     def at(self, instant: str | datetime) -> Workspace:
         """The same workspace as it was known at `instant`; it reads and does not write."""
-        return Workspace(self.folder, as_of=_instant(instant))
+        return Workspace(self.folder, as_of=_instant(instant), ask=self._ask)
 
     def sync(
         self,
@@ -244,7 +249,8 @@ class Workspace:
         client = self.client(credential or self._first_credential())
         if not pinned:
             client.require_answers()
-            pin_environment(self.folder, self.settings)
+        confirm_first_use(self.folder, self.settings)
+        pin_environment(self.folder, self.settings)
         bars = progress or self._progress()
         return self.lake.again(
             lambda: sync(
@@ -348,7 +354,7 @@ class Workspace:
     @cached_property
     def notices(self) -> NoticeDesk:
         """What is new, told by mail and webhook: `send`, `list`, `settle`."""
-        return self._desk().notices(self.settings)
+        return self._desk().notices(self.settings, self._require_confirmed)
 
     def watching(self) -> str | None:
         """What `treasury watch` is doing here, in a line; None where nobody watches."""
@@ -470,18 +476,22 @@ class Workspace:
         what is not, and it says what was lost. `accept_loss` names tables whose lost rows are no
         longer asked for.
         """
-        from treasury.desk.doctor import examine
+        from treasury.desk.doctor import examine, examine_settings
 
         given_up = tuple(accept_loss)
         if repair or given_up:
             self._require_now("repair")
         if given_up:
             self.lake.accept_loss(given_up, self.settings.now())
+        try:
+            journal = self.journal
+        except SettingsError as error:  # the rest needs the journal
+            return examine_settings(self.folder, self.settings, error)
         return examine(
             self.folder,
             self.settings,
             self.lake,
-            self.journal,
+            journal,
             self.settings.now(),
             mend=repair,
             ask_again=lambda tables: self.sync(tables=tables, full=True),
@@ -520,6 +530,7 @@ class Workspace:
 
         settings, token = self.settings.engine, None
         if engine is None and settings is not None:
+            self._require_confirmed("engine")
             engine, token = settings.address, settings.secret()
         is_on_spark = engine is not None and engine != "duckdb"
         if into is not None and not is_on_spark:
@@ -790,12 +801,16 @@ class Workspace:
         from treasury.journal import Journal
 
         place = self.settings.journal or JournalPlace()
+        if place.url is not None:
+            self._require_confirmed("journal")
         return Journal(
             place.url or self.folder,
             password=place.secret(),
             now=self.settings.now,
             folder=self.folder,
-            who=Identity(lambda: load_policy(self.folder)).who,
+            who=Identity(
+                lambda: load_policy(self.folder), lambda: self._require_confirmed(HUB_API)
+            ).who,
             signing=self._signing,
         )
 
@@ -940,9 +955,16 @@ class Workspace:
         from treasury.api import Client
 
         if credential not in self._clients:
-            services = self._require_services()
-            self._clients[credential] = Client(services, self.settings.credential(credential))
+            services, client = self._require_services(), self.settings.credential(credential)
+            keys = "services", f"credentials.{credential}."
+            require_confirmed(self.folder, self.settings, *keys, ask=self._ask)
+            self._clients[credential] = Client(services, client)
         return self._clients[credential]
+
+    def _require_confirmed(self, *keys: str) -> None:
+        """Raise SettingsError if a person has to confirm where secrets below these keys go."""
+        require_confirmed(self.folder, self.settings, *keys, ask=self._ask)
+        confirm_first_use(self.folder, self.settings)
 
     def _require_services(self) -> Services:
         services = self.settings.services

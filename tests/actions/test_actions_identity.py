@@ -18,6 +18,8 @@ from treasury.actions.authority.policy import POLICY_FILE, load_policy
 from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
 from treasury.journal import Actor, Journal, Signing
 from treasury.journal.signing import make_key
+from treasury.settings.confirmed_addresses import confirm_first_use, require_confirmed
+from treasury.settings.secret_routes import HUB_API
 
 TOKENS = {"token of-ines": "ines", "token of-jonas": "jonas"}
 
@@ -49,8 +51,10 @@ class Hub:
 
 
 @pytest.fixture
-def hub() -> Iterator[Hub]:
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub, which gives its servers its address."""
     hub = Hub()
+    monkeypatch.setenv("JUPYTERHUB_API_URL", hub.api)
     yield hub
     hub.server.shutdown()
     hub.server.server_close()
@@ -97,7 +101,6 @@ def test_one_person_with_two_names_in_the_environment_does_not_propose_and_appro
 def test_a_hub_in_the_environment_that_the_policy_does_not_name_vouches_for_nobody(
     practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("JUPYTERHUB_API_URL", hub.api)
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-ines")
     monkeypatch.setenv("JUPYTERHUB_USER", "ines")
     desk = at_a_desk(practice)
@@ -107,6 +110,49 @@ def test_a_hub_in_the_environment_that_the_policy_does_not_name_vouches_for_nobo
     write(practice.folder, 'identified_by = ["hub", "system"]\n')
     with pytest.raises(ActionRefused, match=r"name the hub in policy.toml: \[hub\] api"):
         desk.propose("crypto_transfer.create", **transfer_fields("2.00"))
+
+
+@pytest.mark.parametrize("who", ["policy", "environment"])
+def test_the_token_goes_to_the_address_that_policy_and_environment_agree_on(
+    practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    other = Hub()  # answers with any name, and keeps the token
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-ines")
+    if who == "policy":
+        write(practice.folder, f'identified_by = ["hub"]\n[hub]\napi = "{other.api}"\n')
+    else:
+        write(practice.folder, f'identified_by = ["hub"]\n[hub]\napi = "{hub.api}/"\n')
+        monkeypatch.setenv("JUPYTERHUB_API_URL", other.api)
+    with pytest.raises(JournalError, match=r"policy\.toml requires the hub at"):
+        at_a_desk(practice).propose("crypto_transfer.create", **transfer_fields())
+    monkeypatch.delenv("JUPYTERHUB_API_URL")
+    with pytest.raises(JournalError, match="JUPYTERHUB_API_URL is not set"):
+        at_a_desk(practice).propose("crypto_transfer.create", **transfer_fields())
+    assert other.asked == hub.asked == 0
+    other.server.shutdown()
+    other.server.server_close()
+
+
+def test_the_hub_is_asked_only_at_an_address_that_the_person_confirmed(
+    practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(practice.folder, f'[hub]\napi = "{hub.api}"\n')
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-ines")
+    settings = practice.settings
+    confirm_first_use(practice.folder, settings)
+    identity = Identity(
+        lambda: load_policy(practice.folder),
+        lambda: require_confirmed(practice.folder, settings, HUB_API),
+    )
+    assert identity.who().name == "ines"
+    other = Hub()
+    write(practice.folder, f'[hub]\napi = "{other.api}"\n')
+    monkeypatch.setenv("JUPYTERHUB_API_URL", other.api)
+    with pytest.raises(SettingsError, match=f"{HUB_API} is {other.api}, and you confirmed"):
+        identity.who()
+    assert other.asked == 0
+    other.server.shutdown()
+    other.server.server_close()
 
 
 def test_an_actor_that_a_program_hands_over_is_claimed(practice: Practice) -> None:

@@ -126,7 +126,12 @@ def failing() -> Iterator[Failing]:
 def test_a_run_of_failures_shows_neither_secret_nor_token(failing: Failing) -> None:
     run = subprocess.run(
         [sys.executable, str(RUN), f"http://127.0.0.1:{failing.server_port}", "CANARY_SECRET"],
-        env={**os.environ, "CANARY_SECRET": SECRET, "PYTHONFAULTHANDLER": "1"},
+        env={
+            **os.environ,
+            "CANARY_SECRET": SECRET,
+            "PYTHONFAULTHANDLER": "1",
+            "PYTHONPATH": str(RUN.parents[1]),
+        },
         capture_output=True,
         text=True,
         timeout=120,
@@ -138,5 +143,6 @@ def test_a_run_of_failures_shows_neither_secret_nor_token(failing: Failing) -> N
     assert failing.tokens > 50  # so was the token,
     assert failing.strangers == 0  # but nowhere else,
     assert "httpcore" in told  # and with every log on
+    assert told.count("\nKeyboardInterrupt") >= 3  # interrupts too, with their variables
     leaks = [line for line in told.splitlines() if SECRET in line or TOKEN in line]
     assert leaks == []

@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from traceback import TracebackException
 
 import pytest
 
 from treasury.api import hub
 from treasury.api.hub import hub_user
-from treasury.errors import JournalError
+from treasury.errors import JournalError, SettingsError
 from treasury.settings import Secret
 
 TOKEN = Secret("the-servers-own-token")
@@ -64,9 +65,7 @@ def test_the_hub_says_who_the_tokens_owner_is(
         asked.append((handler.path, handler.headers["Authorization"]))
         saying(b'{"kind": "user", "name": "ines", "admin": false, "groups": []}')(handler)
 
-    # Neither a proxy nor the hub's address is taken from the environment.
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("JUPYTERHUB_API_URL", "http://127.0.0.1:9/hub/api")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # proxies are ignored
     api = serve(answer)
     assert hub_user(api, TOKEN) == "ines"
     assert hub_user(f"{api}/", TOKEN) == "ines"
@@ -103,7 +102,26 @@ def test_any_other_answer_is_an_error_that_shows_no_token(
 ) -> None:
     with pytest.raises(JournalError, match=said) as caught:
         hub_user(serve(answer), TOKEN)
-    assert TOKEN.reveal() not in str(caught.value)
+    shown = TracebackException.from_exception(caught.value, capture_locals=True)
+    assert TOKEN.reveal() not in "".join(shown.format())
+
+
+def test_a_token_that_the_hub_repeats_in_a_header_is_not_logged(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    def echo(handler: BaseHTTPRequestHandler) -> None:
+        said = {"X-Token": handler.headers["Authorization"]}
+        saying(b'{"kind": "user", "name": "ines"}', **said)(handler)
+
+    with caplog.at_level("DEBUG"):
+        assert hub_user(serve(echo), TOKEN) == "ines"
+    assert "X-Token" in caplog.text
+    assert TOKEN.reveal() not in caplog.text
+
+
+def test_the_token_is_not_sent_in_the_clear_to_another_machine() -> None:
+    with pytest.raises(SettingsError, match="is not https"):
+        hub_user("http://hub.example.test/hub/api", TOKEN)
 
 
 def test_a_hub_that_is_away_or_dribbles_ends_in_an_error(

@@ -92,7 +92,7 @@ def reading(command: click.Command, name: str = "") -> Iterator[tuple[str, click
 
 
 NO_INSTANT = re.compile(
-    "tables|doctor|lake status"  # of what is declared, or on the disk now
+    "tables|doctor|lake status|addresses list"  # of what is declared, or on the disk now
     "|statements (read|check)"  # of files
     "|sync|statements add|decide|close|verify|periods verify"  # what they did, now
     "|actions .*|journal .*|rules .*"  # of what people decided: each row has its own time
@@ -226,7 +226,10 @@ def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) ->
     given = ["-w", str(tmp_path), "init", "--company", "A", "--offline"]
     for name in ("token", "finance", "ramp"):
         given += [f"--{name}-url", f"https://service.example.test/{name}"]
-    given += ["--credential", "maker", "the-maker", f"file:{tmp_path / 'treasury.toml'}"]
+    secret = tmp_path / "secret"
+    secret.write_text("of the maker")
+    secret.chmod(0o600)
+    given += ["--credential", "maker", "the-maker", f"file:{secret}"]
     result = CliRunner().invoke(treasury, given, catch_exceptions=False)
     assert result.exit_code == 0
     told = str(Workspace(tmp_path).doctor())

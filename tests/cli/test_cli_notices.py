@@ -115,9 +115,8 @@ def test_there_is_nothing_to_watch_without_services(tmp_path: Path) -> None:
 def test_the_doctor_names_an_inbox_and_secrets_that_are_not_there(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terms = (
-        '[inbox]\nfolder = "in"\n[notices.webhooks.desk]\nurl = "env:HOOK"\ntoken = "env:TOKEN"\n'
-    )
+    hook = '[notices.webhooks.desk]\nurl = "env:TREASURY_HOOK"\ntoken = "env:TREASURY_TOKEN"\n'
+    terms = f'[inbox]\nfolder = "in"\n{hook}'
     folder = desk(month_end, tmp_path / "desk", terms)
 
     def said() -> dict[str, list[str]]:
@@ -125,14 +124,15 @@ def test_the_doctor_names_an_inbox_and_secrets_that_are_not_there(
         topics = {"inbox", "notices"}
         return {f.what: [f.topic, f.state] for f in findings if f.topic in topics}
 
+    key = "notices.webhooks.desk"
     assert said() == {
         f"{folder / 'in'} is no folder": ["inbox", "missing"],
-        "the address of webhook desk: environment variable HOOK is not set": ["notices", "missing"],
-        "the token of webhook desk: environment variable TOKEN is not set": ["notices", "missing"],
+        f"{key}.url: environment variable TREASURY_HOOK is not set": ["notices", "missing"],
+        f"{key}.token: environment variable TREASURY_TOKEN is not set": ["notices", "missing"],
     }
     (folder / "in").mkdir()
-    monkeypatch.setenv("HOOK", "https://hooks.example.test/x")
-    monkeypatch.setenv("TOKEN", "t")
+    monkeypatch.setenv("TREASURY_HOOK", "https://hooks.example.test/x")
+    monkeypatch.setenv("TREASURY_TOKEN", "t")
     assert [state for _, state in said().values()] == ["ok", "ok"]
     assert "hooks.example.test" not in str(Workspace(folder).doctor())
 
@@ -153,10 +153,10 @@ SMTP = '[notices.smtp]\nhost = "mail.example.test"\nsender = "treasury@example.t
         ),
         (f'{SMTP}security = "none"', "is not this machine"),
         (f'{SMTP}user = "t"', "go together"),
-        (f'{SMTP}user = "t"\npassword = "hunter2"', "smtp.password holds a password"),
+        (f'{SMTP}user = "t"\npassword = "hunter2"', "smtp.password is no place of a secret"),
         ('[notices.webhooks.x]\nurl = "http://hooks.example.test/"', "is not https"),
         ('[notices.webhooks.x]\nurl = "https://u:p@hooks.example.test/"', "url holds a password"),
-        ('[notices.webhooks.x]\nurl = "env:X"\ntoken = "hunter2"', "token holds a token"),
+        ('[notices.webhooks.x]\nurl = "env:X"\ntoken = "hunter2"', "token is no place of a secret"),
         ('[notices.webhooks."a b"]\nurl = "env:X"', "is no plain name"),
         ("[notices]\nturn = []", "turn"),
         ("[inbox]\npath = 'x'", "unknown field `path`"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import re
@@ -9,19 +10,29 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pprint import pformat
 from traceback import TracebackException
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
+from rich.pretty import Pretty
 
 from treasury.actions import load_policy
 from treasury.errors import InputError, JournalError, SettingsError
+from treasury.ground.notice_terms import MailServer, NoticeTerms, Webhook
 from treasury.journal import Journal
 from treasury.reconcile.rules import load_rules
 from treasury.settings import (
+    CompanySettings,
     Credential,
     JournalPlace,
+    LakePlace,
     Secret,
+    Service,
+    Services,
+    Settings,
+    SparkEngine,
     is_loopback,
     is_pinned,
     load_settings,
@@ -400,3 +411,75 @@ def test_a_workspace_whose_path_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (folder / "treasury.toml").write_text(GOOD)
     with pytest.raises(InputError, match="is not UTF-8"):
         load_settings(folder)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"https://login.example.test/token"', f'"https:/ann:{CANARY}@login.example.test/token"'),
+        ('"https://login.example.test/token"', f'"ann:{CANARY}@login.example.test"'),
+        ('"https://login.example.test/token"', f'"https://{CANARY}@login.example.test/token"'),
+        ('"https://login.example.test/token"', f'"https://[{CANARY}"'),
+        ('"https://login.example.test/token"', f'"https://login.example.test:{CANARY}/token"'),
+        ('"https://login.example.test/token"', f'"{CANARY}"'),
+        ('"env:CANARY_SECRET"', f'"{CANARY}"'),
+        ('"env:CANARY_SECRET"', f'"env: {CANARY}"'),
+        ("[[accounts]]", f'[journal]\nurl = "postgresql:/ann:{CANARY}@h/j"\n[[accounts]]'),
+        ("[[accounts]]", f'[journal]\nurl = "ann:{CANARY}@h/j"\n[[accounts]]'),
+        ("[[accounts]]", f'[journal]\npassword = "{CANARY}"\n[[accounts]]'),
+        ("[[accounts]]", f'[engine]\naddress = "spark {CANARY}"\n[[accounts]]'),
+        ("[[accounts]]", f'[engine]\naddress = "local"\ntoken = "{CANARY}"\n[[accounts]]'),
+        ("[[accounts]]", f'[notices.webhooks.x]\nurl = "{CANARY}"\n[[accounts]]'),
+        ("[[accounts]]", f'[notices.webhooks.x]\nurl = "http://h/{CANARY}"\n[[accounts]]'),
+        ("[[accounts]]", f'[notices.webhooks.x]\nurl = ["{CANARY}"]\n[[accounts]]'),
+        ("[[accounts]]", f'[notices.webhooks.x]\nurl = "env:X"\ntoken = "{CANARY}"\n[[accounts]]'),
+    ],
+)
+def test_a_secret_typed_by_mistake_is_refused_and_shown_nowhere(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    assert before in GOOD
+    with pytest.raises(SettingsError, match=r"treasury\.toml") as error:
+        load_settings(written(tmp_path, GOOD.replace(before, after, 1)))
+    assert CANARY not in "".join(shown_with_variables(error.value))
+
+
+def test_settings_that_somebody_made_render_none_of_their_values() -> None:
+    wrong = f"https:/ann:{CANARY}@h"
+    settings = Settings(
+        workspace=CompanySettings(company="Harbour"),
+        services=Services(token_url=wrong, finance=Service(wrong), ramp=Service(wrong)),
+        credentials={"maker": Credential("maker", CANARY)},
+        journal=JournalPlace(url=wrong, password=CANARY),
+        engine=SparkEngine(address=wrong, token=CANARY),
+        lake=LakePlace(home=wrong),
+        notices=NoticeTerms(
+            smtp=MailServer(host=wrong, sender="t@h.test", password=CANARY),
+            webhooks={"desk": Webhook(url=Secret(wrong), token=CANARY)},
+        ),
+    )
+    parts = [settings, *(getattr(settings, name) for name in settings.__struct_fields__)]
+    parts += [settings.credentials["maker"], settings.services and settings.services.finance]
+    assert settings.notices is not None
+    parts += [settings.notices.smtp, settings.notices.webhooks["desk"]]
+    console = Console(file=io.StringIO(), width=200)
+    for part in parts:
+        console.print(part, Pretty(part, expand_all=True))
+        shown = f"{part} {part!r} {[part]} {pformat(part)} {console.file.getvalue()}"  # type: ignore[attr-defined]
+        assert CANARY not in shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x.webhook.example.test/webhookb2/a1@b2/IncomingWebhook/c3",
+        "https://hooks.example.test/T0/B0/x",
+        "http://127.0.0.1:8000/hook",
+        "keyring:treasury/webhook",
+    ],
+)
+def test_an_address_of_a_webhook_is_taken_as_a_secret(tmp_path: Path, url: str) -> None:
+    text = f'{GOOD}[notices.webhooks.x]\nurl = "{url}"\n'
+    notices = load_settings(written(tmp_path, text)).notices
+    assert notices is not None
+    assert notices.webhooks["x"].url.reveal() == url

@@ -51,7 +51,7 @@ def test_a_module_name_occurs_once() -> None:
 def test_the_ground_floor_and_the_workspace_are_the_only_loose_modules() -> None:
     loose = {path.stem for path in (ROOT / "treasury").glob("*.py")}
     assert loose == {
-        "__init__", "calendar", "errors", "identifiers", "money", "settings", "text", "workspace",
+        "__init__", "calendar", "errors", "identifiers", "money", "text", "workspace",
     }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ ramp.base_url = "http://127.0.0.1:9/ramp/v1"
 
 [credentials.maker]
 client_id = "harbour-maker"
-client_secret = "env:TEST_NO_SECRET"
+client_secret = "env:TREASURY_NO_SECRET"
 """
 
 
@@ -48,8 +48,8 @@ def test_the_client_of_a_workspace_names_the_action_that_does_it(tmp_path: Path)
 def test_addresses_that_never_answered_are_not_held_against_the_right_ones(
     tmp_path: Path, company: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TEST_MAKER_SECRET", "sandbox-maker-secret")
-    text = SETTINGS.replace("TEST_NO_SECRET", "TEST_MAKER_SECRET")
+    monkeypatch.setenv("TREASURY_MAKER_SECRET", "sandbox-maker-secret")
+    text = SETTINGS.replace("TREASURY_NO_SECRET", "TREASURY_MAKER_SECRET")
     staging = text.replace('"Harbour"', '"Harbour"\nenvironment = "staging"')
     (tmp_path / "treasury.toml").write_text(staging)
     desk = treasury.open(tmp_path)
@@ -68,9 +68,9 @@ def test_addresses_that_never_answered_are_not_held_against_the_right_ones(
 def test_a_workspace_that_nobody_closes_leaves_no_connection_open(
     tmp_path: Path, company: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TEST_MAKER_SECRET", "sandbox-maker-secret")
+    monkeypatch.setenv("TREASURY_MAKER_SECRET", "sandbox-maker-secret")
     with company.serve() as served:
-        text = SETTINGS.replace("TEST_NO_SECRET", "TEST_MAKER_SECRET")
+        text = SETTINGS.replace("TREASURY_NO_SECRET", "TREASURY_MAKER_SECRET")
         (tmp_path / "treasury.toml").write_text(at(served, text))
         gc.collect()
         with warnings.catch_warnings(record=True) as told:

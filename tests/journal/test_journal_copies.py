@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from treasury.errors import ActionRefused, JournalError
+from treasury.ground.state_folder import STATE_VARIABLE, state_folder
 from treasury.journal import Journal
 from treasury.journal.workspace_copies import (
     FILE_NAME,
-    STATE_VARIABLE,
     adopt_copy,
     original_of,
     register,
     require_original,
-    state_folder,
 )
 
 

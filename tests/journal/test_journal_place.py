@@ -43,11 +43,11 @@ def test_a_password_is_fetched_from_its_place_and_not_read_from_the_address(
     with pytest.raises(SettingsError, match=r"journal\.url holds a password") as caught:
         desk(tmp_path, '[journal]\nurl = "postgresql+psycopg://a:topsecret@h/d"\n')
     assert "topsecret" not in str(caught.value)
-    apart = '[journal]\nurl = "postgresql+psycopg://a@h/d"\npassword = "env:JOURNAL_SECRET"\n'
+    apart = '[journal]\nurl = "postgresql+psycopg://a@h/d"\npassword = "env:TREASURY_SECRET"\n'
     workspace = desk(tmp_path, apart)
-    with pytest.raises(SettingsError, match="no secret for the journal: environment variable JOU"):
+    with pytest.raises(SettingsError, match="no secret for the journal: environment variable TRE"):
         _ = workspace.journal
-    monkeypatch.setenv("JOURNAL_SECRET", "topsecret")
+    monkeypatch.setenv("TREASURY_SECRET", "topsecret")
     place = load_settings(tmp_path).journal
     assert place is not None
     secret = place.secret()
@@ -56,5 +56,5 @@ def test_a_password_is_fetched_from_its_place_and_not_read_from_the_address(
     (tmp_path / "nowhere").mkdir()
     gone = f'[journal]\nurl = "postgresql+psycopg://a@/d?host={tmp_path}/nowhere"\n'
     with pytest.raises(JournalError, match="cannot be used") as failed:
-        desk(tmp_path, gone + 'password = "env:JOURNAL_SECRET"\n').journal.entries()
+        desk(tmp_path / "other", gone + 'password = "env:TREASURY_SECRET"\n').journal.entries()
     assert "topsecret" not in str(failed.value)

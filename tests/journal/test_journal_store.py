@@ -223,7 +223,7 @@ def test_a_file_that_is_no_journal_is_a_clear_error(tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_none_does_not_show_its_password() -> None:
-    with pytest.raises(JournalError, match="address cannot be used") as caught:
+    with pytest.raises(JournalError, match="a shared journal is in PostgreSQL") as caught:
         Journal("nosuchdatabase://anna:topsecret@host/name")
     assert "topsecret" not in str(caught.value)
 

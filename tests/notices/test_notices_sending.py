@@ -17,6 +17,7 @@ from notice_servers import MONDAY, Endpoint, Mailbox, desk, due, mail_server, se
 
 from treasury.errors import ActionRefused, InputError, NoticeError, SettingsError
 from treasury.ground.notice_terms import MailServer, NoticedPerson, Webhook
+from treasury.ground.secret_places import Secret
 from treasury.journal import Journal
 from treasury.journal.notice_history import notices_of
 from treasury.notices.digest import Digest
@@ -153,7 +154,7 @@ def test_the_message_of_a_webhook_names_itself_and_shows_its_token(
 ) -> None:
     monkeypatch.setenv("HOOK_TOKEN", "s3cret-token")
     monkeypatch.setenv("HOOK", hook.url)
-    terms = {"desk": Webhook(url="env:HOOK", token="env:HOOK_TOKEN")}
+    terms = {"desk": Webhook(url=Secret("env:HOOK"), token="env:HOOK_TOKEN")}
     of = settings(url=hook.url)
     assert of.notices is not None
     of = msgspec.structs.replace(of, notices=msgspec.structs.replace(of.notices, webhooks=terms))
@@ -436,7 +437,7 @@ def test_a_secret_that_is_not_there_is_said_without_a_try(mailbox: Mailbox) -> N
 
 def test_a_webhook_that_never_answers_ends_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        hook = Webhook(url=f"http://127.0.0.1:{server.getsockname()[1]}/")
+        hook = Webhook(url=Secret(f"http://127.0.0.1:{server.getsockname()[1]}/"))
         with (
             pytest.raises(NoticeError, match="is not known") as caught,
             opened_webhook("desk", hook, seconds=0.3) as post,

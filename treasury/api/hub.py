@@ -1,8 +1,8 @@
 """The notebook hub, asked whose server this is: the one question `GET {api}/user` of JupyterHub.
 
-The hub's address is given by the policy and its answer is about the owner of the token, so nothing
-that stands in the environment beside it decides who that is. One deadline holds for the exchange as
-a whole, and an answer of more than a few kilobytes is not read to its end.
+The hub gives its address to its servers, and its answer is about the owner of the token, so no
+other variable of the environment decides who that is. One deadline holds for the exchange as a
+whole, and an answer of more than a few kilobytes is not read to its end.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
+from treasury.api.exchange.response_body import Redactor
 from treasury.errors import JournalError
 from treasury.ground.decoding import decode_json
-from treasury.settings import Secret
+from treasury.ground.secret_places import call_unseen
+from treasury.settings import Secret, require_https
+from treasury.settings.secret_routes import HUB_API
 
 SECONDS: Final = 10
 _MOST_BYTES: Final = 256 * 1024
@@ -34,49 +37,70 @@ class _User(msgspec.Struct, frozen=True):
 
 
 def hub_user(api: str, token: Secret) -> str:
-    """The name of the person whose token this is; JournalError where the hub does not say."""
+    """Return the name of the token's owner; JournalError if the hub names none."""
+    require_https(api, f"{HUB_API}: ")
+    redactor = Redactor()  # an answer may repeat the token in a header, which is logged
+    redactor.hide(token.reveal())
     with ThreadPoolExecutor(1) as apart:  # a notebook's own loop runs in this thread already
-        body = apart.submit(asyncio.run, _exchange(api, token)).result()
-    try:
-        user = decode_json(body, _User)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise _unusable(api, "its answer is no user of a hub") from None
-    name = user.name.strip()
-    if user.kind != "user" or not name or not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise _unusable(api, "the token of this server belongs to no person")
-    if token.reveal() in name:
-        raise _unusable(api, "it answers with the token in place of a name")
+        exchange = apart.submit(call_unseen, lambda: asyncio.run(_exchange(api, token)))
+        name, problem = _name_in(exchange.result(), token)
+    if problem:  # raised here, where no variable holds the answer: it may repeat the token
+        raise _unusable(api, problem)
     return name
 
 
-async def _exchange(api: str, token: Secret) -> bytes:
-    headers = {"Authorization": f"token {token.reveal()}", "Accept-Encoding": "identity"}
+def _name_in(answer: bytes | str, token: Secret) -> tuple[str, str]:
+    """Return the name in the hub's answer, or why there is none."""
+    if isinstance(answer, str):
+        return "", answer
     try:
-        # Neither a proxy nor an address comes from the environment, for that is what is in doubt.
+        user = decode_json(answer, _User)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "", "its answer is no user of a hub"
+    name = user.name.strip()
+    if user.kind != "user" or not name or not name.isprintable() or len(name) > _LONGEST_NAME:
+        return "", "the token of this server belongs to no person"
+    if token.reveal() in name:
+        return "", "it answers with the token in place of a name"
+    return name, ""
+
+
+async def _exchange(api: str, token: Secret) -> bytes | str:
+    """Return the body of the hub's answer, or as text why there is none."""
+    try:
+        # Proxies and redirects are ignored. No variable holds the token, as tracebacks may
+        # show variables.
         async with (
             asyncio.timeout(SECONDS),
             httpx.AsyncClient(
                 trust_env=False, follow_redirects=False, verify=ssl.create_default_context()
             ) as client,
-            client.stream("GET", f"{api.rstrip('/')}/user", headers=headers) as answer,
+            client.stream(
+                "GET",
+                f"{api.rstrip('/')}/user",
+                headers={
+                    "Authorization": f"token {token.reveal()}",
+                    "Accept-Encoding": "identity",
+                },
+            ) as answer,
         ):
             if answer.status_code != httpx.codes.OK:
-                raise _unusable(api, f"it answers {answer.status_code}")
+                return f"it answers {answer.status_code}"
             body = bytearray()
             async for chunk in answer.aiter_raw():
                 body += chunk
                 if len(body) > _MOST_BYTES:
-                    raise _unusable(api, "its answer does not end")
+                    return "its answer does not end"
             return bytes(body)
     except TimeoutError:
-        raise _unusable(api, f"no answer within {SECONDS} s") from None
+        return f"no answer within {SECONDS} s"
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-        raise _unusable(api, type(error).__name__) from None
+        return type(error).__name__
 
 
 def _unusable(api: str, why: str) -> JournalError:
     return JournalError(
         f"the hub at {urlsplit(api).hostname} does not say who is deciding: {why}; nothing was"
         " decided",
-        do="restart this server from the hub, or correct [hub] api in policy.toml",
+        do="restart this server from the hub",
     )

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import click
 import pyarrow as pa
 
+from treasury.cli.address_question import terminal_question
 from treasury.cli.output import as_of_option, format_option, print_rows
 from treasury.tables.tabular import Tabular
 from treasury.text import clean
@@ -45,7 +46,7 @@ class CommandView:
     @cached_property
     def workspace(self) -> Workspace:
         """The workspace, or the view of it as known at the instant that was given."""
-        workspace = Workspace(self.folder)
+        workspace = Workspace(self.folder, ask=terminal_question())
         self.zone = workspace.settings.zone
         return workspace.at(self.as_of) if self.as_of else workspace
 

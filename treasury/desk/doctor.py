@@ -36,6 +36,8 @@ from treasury.journal.workspace_copies import original_of
 from treasury.lake import Lake, damages, repair, tables_of
 from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.settings import FILE_NAME, Settings, find_secret, is_loopback
+from treasury.settings.confirmed_addresses import COMMAND, differences
+from treasury.settings.secret_routes import secret_settings
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
 from treasury.tables.tabular import Tabular, html_table
@@ -124,9 +126,7 @@ def examine(
     says what came.
     """
     has_services = settings.services is not None
-    findings = [*_environment(settings)]
-    if has_services or settings.credentials:
-        findings += _credentials(settings)
+    findings = [*_settings_findings(folder, settings)]
     if os.access(folder, os.W_OK):
         findings.append(HealthFinding("workspace", "ok", str(folder)))
     else:
@@ -163,6 +163,28 @@ def examine(
     findings.append(HealthFinding("calendars", "ok", sentence))
     findings += [*_rules(folder), *_limits(folder, journal)]
     return Examination(tuple(findings))
+
+
+def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> Examination:
+    """Look at the settings alone: with this error the journal cannot be opened."""
+    findings = [*_settings_findings(folder, settings)]
+    findings.append(HealthFinding("journal", "missing", error.what, error.do or ""))
+    return Examination(tuple(findings))
+
+
+def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
+    """Check environment and credentials, and that secrets go to confirmed addresses."""
+    yield from _environment(settings)
+    do = f"if that is right, run `{COMMAND}` on a terminal; nothing is sent there before"
+    try:
+        differing = differences(folder, settings)
+    except SettingsError as error:
+        yield HealthFinding("addresses", "missing", error.what, error.do or "")
+    else:
+        for difference in differing:
+            yield HealthFinding("addresses", "missing", str(difference), do)
+    if settings.services is not None or settings.credentials:
+        yield from _credentials(settings)
 
 
 def _environment(settings: Settings) -> Iterator[HealthFinding]:
@@ -503,13 +525,15 @@ def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
     if terms is None:
         return
     missing = []
-    for holder, place_of_secret in terms.secret_places().items():
+    for setting in secret_settings(settings):
+        if setting.role != "place" or not setting.key.startswith("notices."):
+            continue
         try:
-            secret, why = find_secret(place_of_secret, holder)
+            secret, why = find_secret(setting.value, setting.key)
         except SettingsError as error:
             secret, why = None, error.what
         if secret is None:
-            missing.append(f"{holder}: {why}")
+            missing.append(f"{setting.key}: {why}")
     for problem in missing:
         yield HealthFinding("notices", "missing", problem, "set it there")
     if not missing:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,8 @@ from treasury.settings import (
     require_plain_path,
     settings_for_colleagues,
 )
+from treasury.settings.confirmed_addresses import confirm, confirmed_values
+from treasury.settings.secret_routes import SecretSetting, secret_settings
 
 if TYPE_CHECKING:
     from treasury.lake import Lake
@@ -43,11 +46,17 @@ _CREDENTIALS: Final = """
 """
 
 
-def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pulled:
+Agree = Callable[[Sequence[SecretSetting], Settings], None]
+"""Shows a person the addresses that a head brings, and raises InputError if they refuse."""
+
+
+def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree: Agree) -> Pulled:
     """Begin a workspace in `folder` on the lake whose home is at `address`, and pull it.
 
-    A `policy.toml` in the folder decides which heads are accepted from the first one on. A clone
-    that was cut off goes on where it is asked for again. Raises InputError where the folder
+    Whoever can write to the home can write the addresses that it brings, so nothing is written
+    here before a person has seen them: `agree` raises InputError if they refuse. A `policy.toml` in
+    the folder decides which heads are accepted from the first one on.
+    A clone that was cut off goes on where it is asked for again. Raises InputError where the folder
     is another workspace already or holds anything else, HomeUnreachable, and NothingStored where
     the home has no head yet.
     """
@@ -68,16 +77,40 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pu
         expected = {f"{FILE_NAME}.new", POLICY_FILE}
         if folder.is_dir() and any(entry.name not in expected for entry in folder.iterdir()):
             raise InputError(f"{folder} is not empty", do="name a new folder")
-        _write_settings(path, place)
+        text = _settings_of_head(path, place)
+        with tempfile.TemporaryDirectory() as beside:
+            (Path(beside) / FILE_NAME).write_text(text, "utf-8")
+            _agreed(folder, load_settings(Path(beside)), agree)
+        try:
+            durable.make_folder(path.parent)
+            durable.write_whole(path, text.encode())
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be written: {error.strerror}", do="make the folder writable"
+            ) from error
         settings = load_settings(folder)
+    _agreed(folder, settings, agree)
     pin_environment(folder, settings)
     sharing = opened(folder).sharing
     assert sharing is not None  # the settings name a home
     return sharing.pull()
 
 
-def _write_settings(path: Path, place: str) -> None:
-    """Write the settings that the newest head brings, and the home itself."""
+def _agreed(folder: Path, settings: Settings, agree: Agree) -> None:
+    """Have a person confirm the addresses of these settings that they have not yet."""
+    confirmed = confirmed_values(folder)
+    new = [
+        setting
+        for setting in secret_settings(settings)
+        if setting.key not in confirmed or confirmed[setting.key].value != setting.value
+    ]
+    if new:
+        agree(new, settings)
+        confirm(folder, settings, new, "treasury lake clone")
+
+
+def _settings_of_head(path: Path, place: str) -> str:
+    """The text of the settings that the newest head brings, with the home itself."""
     signing = Signing(None, lambda: load_policy(path.parent).signatures)
     home = LakeHome(place, path.parent / "lake", signatures=HomeSignatures(signing))
     numbers = home.numbers_after(HomeNote(desk=""))
@@ -95,13 +128,7 @@ def _write_settings(path: Path, place: str) -> None:
             f"the settings that {home.place.address} gives do not read here", do="update treasury"
         ) from error
     document = {**_without_empty(msgspec.json.decode(given)), "lake": {"home": place}}
-    try:
-        durable.make_folder(path.parent)
-        durable.write_whole(path, (tomli_w.dumps(document) + _CREDENTIALS).encode())
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}", do="make the folder writable"
-        ) from error
+    return tomli_w.dumps(document) + _CREDENTIALS
 
 
 def _without_empty(node: Any) -> Any:

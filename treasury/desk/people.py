@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -161,7 +161,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
         (before, first), (after, last) = sides
         return effects_between(before, after, (first, last), lines)
 
-    def notices(self, settings: Settings) -> NoticeDesk:
+    def notices(self, settings: Settings, require_confirmed: Callable[[str], None]) -> NoticeDesk:
         """What is new on the list, told to whom the settings name."""
         from treasury.actions.action_states import actions_of
         from treasury.actions.authority.approvers import waiting_for
@@ -174,6 +174,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
             lambda person: waiting_for(
                 person, actions_of(self.journal.entries("action.")), self.policy()
             ),
+            require_confirmed=require_confirmed,
             until=self.until,
         )
 

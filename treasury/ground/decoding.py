@@ -38,4 +38,7 @@ def convert(value: object, kind: type[T], *, from_attributes: bool = False) -> T
         with _WORKING_OUT:
             msgspec.msgpack.Decoder(kind)  # takes every key of a mapping, as `convert` does
             _WORKED_OUT.add(kind)
-    return msgspec.convert(value, kind, from_attributes=from_attributes)
+    # A type that msgspec does not know is a secret, which is made of its text.
+    return msgspec.convert(
+        value, kind, from_attributes=from_attributes, dec_hook=lambda own, text: own(text)
+    )

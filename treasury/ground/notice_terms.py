@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from treasury.ground.secret_places import Secret, Unrendered
+
 _ADDRESS: Final = re.compile(
     r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}", re.ASCII
 )
@@ -19,7 +21,7 @@ _HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,40}", re.ASCII)
 
 
-class MailServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MailServer(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[notices.smtp]`: the server that takes the desk's mail, and whom it is from.
 
     `starttls` and `tls` verify the server's certificate; `none` is for loopback.
@@ -41,8 +43,6 @@ class MailServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """What cannot be used, by its key, and what to do about it."""
         if (self.user is None) != (self.password is None):
             yield "smtp.user and smtp.password go together", "give both, or neither"
-        if _holds_secret(self.password):
-            yield "smtp.password holds a password", 'say where it is: "env:NAME"'
         if not _ADDRESS.fullmatch(self.sender):
             yield "smtp.sender is no address", "write one like treasury@example.test"
 
@@ -53,17 +53,20 @@ class NoticedPerson(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     email: str
 
 
-class Webhook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notices.webhooks.NAME]`: where plain JSON is posted, itself or the place of the address.
+class Webhook(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notices.webhooks.NAME]`: the address that plain JSON is posted to, or its place.
 
-    `token` is the place of what is sent as the bearer.
+    An address may itself be a secret, so it never renders. `token` is the place of the bearer
+    token.
     """
 
-    url: str
+    url: Secret
     token: str | None = None
 
 
-class NoticeTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NoticeTerms(
+    Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
+):
     """`[notices]`: who is told what is new, when, and how much of it.
 
     Nothing is sent in `quiet_hours` of the reporting time zone, nor on days that are no TARGET days
@@ -82,15 +85,6 @@ class NoticeTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     people: dict[str, NoticedPerson] = {}
     webhooks: dict[str, Webhook] = {}
 
-    def secret_places(self) -> dict[str, str]:
-        """Where each secret is, by what it is of."""
-        places = {"the mail server's password": None if self.smtp is None else self.smtp.password}
-        for name, webhook in self.webhooks.items():
-            url = webhook.url if is_place(webhook.url) else None
-            places |= {f"the address of webhook {name}": url}
-            places |= {f"the token of webhook {name}": webhook.token}
-        return {holder: place for holder, place in places.items() if place is not None}
-
     def problems(self) -> Iterator[tuple[str, str]]:
         """What cannot be used, by its key, and what to do about it."""
         if self.quiet_hours is not None and parse_hours(self.quiet_hours) is None:
@@ -106,26 +100,15 @@ class NoticeTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
                 yield f"person {name!r:.40} has no name", "name them as the journal does"
             if not _ADDRESS.fullmatch(person.email):
                 yield f"people.{name:.40} has no address", "write email as ines@example.test"
-        for name, webhook in self.webhooks.items():
+        for name in self.webhooks:
             if not _NAME.fullmatch(name):
                 yield f"webhook {name!r:.40} is no plain name", "name it by letters and digits"
-            if _holds_secret(webhook.token):
-                yield f"webhooks.{name}.token holds a token", 'say where it is: "env:NAME"'
-
-
-def _holds_secret(described: str | None) -> bool:
-    return described is not None and not is_place(described)
 
 
 class InboxTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[inbox]`: the folder in which a bank's client leaves files; relative to the workspace."""
 
     folder: str
-
-
-def is_place(described: str) -> bool:
-    """Whether a setting says where a secret is, and does not hold it."""
-    return described.partition(":")[0] in {"env", "file", "keyring"}
 
 
 def parse_hours(span: str) -> tuple[time, time] | None:

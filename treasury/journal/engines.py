@@ -3,11 +3,16 @@
 SQLite keeps a rollback journal rather than a write-ahead log, which does not work on network
 folders; the file of it is kept from one append to the next, for making it anew costs more than the
 entry.
+
+PostgreSQL proves who it is by a verified certificate, unless it is on this machine, and is sent no
+password in the clear: by default libpq continues without encryption if the server offers
+none, and sends the password in any form that the server requests.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -18,13 +23,17 @@ from typing import TYPE_CHECKING, Any, Final
 from treasury.errors import JournalError
 from treasury.ground.boot_clock import boot_seconds
 from treasury.ground.loading import Later
-from treasury.settings import Secret
+from treasury.settings import Secret, is_loopback
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 else:
     sa = Later("sqlalchemy")  # a desk on which nothing was decided yet does without
 
+_DRIVERS: Final = frozenset({"postgresql", "postgresql+psycopg"})
+_VERIFIED: Final = "verify-full"
+_LIBPQ: Final = 160000
+"""The first version that can refuse a way of logging in."""
 WAIT_SECONDS: Final = 10
 _CLOCK_SECONDS: Final = 60
 _CLOCK_SPAN: Final = timedelta(seconds=_CLOCK_SECONDS)
@@ -72,10 +81,11 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
         parsed = sa.URL.create("sqlite", database=str(url))
     else:
         parsed = sa.make_url(url)
-    if password is not None:
-        parsed = parsed.set(password=password.reveal())
     if parsed.get_backend_name() != "sqlite":
-        engine = sa.create_engine(parsed, pool_pre_ping=True)
+        required, parsed = _secured(parsed), parsed.set(drivername="postgresql+psycopg")
+        if password is not None:
+            parsed = parsed.set(password=password.reveal())
+        engine = sa.create_engine(parsed, pool_pre_ping=True, connect_args=required)
 
         @sa.event.listens_for(engine, "begin")
         def wait_at_most(connection: sa.Connection) -> None:
@@ -87,6 +97,73 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
     if file_of(parsed) is None:
         return reader, reader
     return reader, _sqlite_engine(parsed, poolclass=sa.StaticPool)
+
+
+def _secured(url: sa.URL) -> dict[str, str]:
+    """Return the options that every connection to this server is made with.
+
+    Raises JournalError for another database than PostgreSQL, and for an address with less security.
+    """
+    if url.drivername not in _DRIVERS:
+        raise JournalError(
+            f"the journal's address is of {url.drivername}, and a shared journal is in PostgreSQL",
+            do="write [journal] url as postgresql+psycopg://USER@HOST/DATABASE",
+        )
+    import psycopg
+
+    if psycopg.pq.version() < _LIBPQ:
+        raise JournalError(
+            f"libpq {psycopg.pq.version() // 10000} is too old: it cannot refuse to send a password"
+            " in the clear",
+            do="install version 16 or later, or run pip install 'psycopg[binary]'",
+        )
+    required = {"require_auth": _ways_to_log_in(url)}
+    if not _is_on_this_machine(url):
+        stated = _stated(url, "sslmode") or [_VERIFIED]
+        if stated != [_VERIFIED]:
+            raise JournalError(
+                f"the journal's address says sslmode={stated[0]}, and {url.host or 'its server'} is"
+                " not this machine: nothing was sent",
+                do=f"write sslmode={_VERIFIED}, and sslrootcert=FILE for a private authority"
+                " (docs/setup.md)",
+            )
+        required["sslmode"] = _VERIFIED
+    return required
+
+
+def _ways_to_log_in(url: sa.URL) -> str:
+    """The ways that the address allows, never the one that sends the password in the clear."""
+    stated = [way.strip() for value in _stated(url, "require_auth") for way in value.split(",")]
+    if not stated:
+        return "!password"
+    if "password" in stated or (
+        all(way.startswith("!") for way in stated) and "!password" not in stated
+    ):
+        raise JournalError(
+            "the journal's address allows a password in the clear (require_auth)",
+            do="take require_auth out of [journal] url, or write require_auth=scram-sha-256",
+        )
+    return ",".join(stated)
+
+
+def _is_on_this_machine(url: sa.URL) -> bool:
+    """Whether every server that the address can mean is on loopback or a local socket."""
+    if _stated(url, "service") or os.environ.get("PGSERVICE"):
+        return False  # a file names the server
+    hosts = [url.host or "", *_stated(url, "host")]
+    if not any(hosts):
+        hosts = [os.environ.get("PGHOST", "")]
+    hosts += _stated(url, "hostaddr") or [os.environ.get("PGHOSTADDR", "")]
+    each = [host.strip() for listed in hosts if listed for host in listed.split(",")]
+    # In a list of hosts each may have a port.
+    names = [host if host == "::1" else re.sub(r":\d+$", "", host).strip("[]") for host in each]
+    return all(name.startswith(("/", "@")) or is_loopback(name) for name in names)
+
+
+def _stated(url: sa.URL, option: str) -> list[str]:
+    """The values of an option of the address; one may be given several times."""
+    value = url.query.get(option, ())
+    return [value] if isinstance(value, str) else list(value)
 
 
 def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:

@@ -113,7 +113,7 @@ def load_key(place: str) -> SigningKey | None:
                 f"journal.key names no place: {kind}",
                 do="write file:PATH, keyring:SERVICE/USER or env:NAME",
             )
-        private = find_secret(place, "key")[0]
+        private = find_secret(place, "key", is_sent=False)[0]
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"the signing key at {place} cannot be read: {type(error).__name__}",

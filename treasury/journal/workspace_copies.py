@@ -21,9 +21,7 @@ cloned machine, by a user who never used the original).
 
 from __future__ import annotations
 
-import os
 import secrets
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -34,9 +32,9 @@ from treasury.errors import ActionRefused, JournalError
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 from treasury.ground.regular_files import read_regular
+from treasury.ground.state_folder import STATE_VARIABLE, state_folder
 
 FILE_NAME: Final = "workspace.id"
-STATE_VARIABLE: Final = "TREASURY_STATE"
 _LETTERS: Final = frozenset("0123456789abcdef")
 
 
@@ -45,19 +43,6 @@ class _Place(msgspec.Struct, frozen=True):
 
     path: str
     inodes: tuple[int, int]
-
-
-def state_folder() -> Path:
-    """The user's own folder for what treasury remembers: `$TREASURY_STATE`, else the platform's."""
-    if folder := os.environ.get(STATE_VARIABLE):
-        return Path(folder)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
-    elif sys.platform == "darwin":
-        base = "~/Library/Application Support"
-    else:
-        base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(base).expanduser() / "treasury"
 
 
 def original_of(folder: Path) -> Path | None:

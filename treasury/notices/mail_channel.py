@@ -19,8 +19,8 @@ from typing import Final
 
 from treasury.errors import NoticeError
 from treasury.ground.notice_terms import MailServer, NoticedPerson
+from treasury.ground.secret_places import Secret, call_unseen, secret_at
 from treasury.notices.digest import Digest
-from treasury.settings import Secret, secret_at
 
 SECONDS: Final = 60.0
 """For the whole exchange with the server, however slowly it answers."""
@@ -83,7 +83,8 @@ def _connect(
         smtp.starttls(context=trust)
     smtp.ehlo_or_helo_if_needed()
     if server.user is not None and password is not None:
-        smtp.login(server.user, password.reveal())
+        user, secret = server.user, password
+        call_unseen(lambda: smtp.login(user, secret.reveal()))
     for code, answer in (smtp.mail(server.sender), smtp.rcpt(person.email)):
         if code not in {250, 251}:
             raise smtplib.SMTPResponseException(code, answer)

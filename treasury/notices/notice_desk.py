@@ -43,9 +43,10 @@ _Opened = AbstractContextManager[Callable[[Digest], None]]
 
 
 class Channel(msgspec.Struct, frozen=True):
-    """One way to tell somebody: its name, the person at its end, and what opens it."""
+    """A receiver of notices: its name, its key in the settings, the person, and how it opens."""
 
     name: str
+    key: str
     person: str | None
     opened: Callable[[], _Opened]
 
@@ -83,7 +84,8 @@ class NoticeDesk:
     """The verbs: `send`, `list`, `settle`.
 
     `due` gives what is open and may be acted on now, `waiting_for` the ids of the actions that wait
-    for a person's approval. `until` is the instant of a workspace that only reads.
+    for a person's approval. `require_confirmed` raises SettingsError if the address of a
+    channel, by its key, is not confirmed. `until` is the instant of a workspace that only reads.
     """
 
     def __init__(
@@ -93,12 +95,14 @@ class NoticeDesk:
         due: Callable[[], Sequence[DueItem]],
         waiting_for: Callable[[str], frozenset[str]],
         *,
+        require_confirmed: Callable[[str], None] = lambda _: None,
         until: datetime | None = None,
     ) -> None:
         self._journal = journal
         self._settings = settings
         self._due = due
         self._waiting_for = waiting_for
+        self._require_confirmed = require_confirmed
         self._until = until
 
     def send(self, *, dry_run: bool = False) -> NoticeReport:
@@ -148,6 +152,7 @@ class NoticeDesk:
         if dry_run or not new:
             return len(new)
         who, process = self._journal.who(), {"host": socket.gethostname(), "pid": os.getpid()}
+        self._require_confirmed(channel.key)
         with channel.opened() as post:
 
             def build(_: Head) -> list[Draft]:
@@ -290,11 +295,16 @@ _NOTICES: Final = grouped_schema(
 def channels_of(terms: NoticeTerms) -> list[Channel]:
     """The people and webhooks of the settings, in their order."""
     people = [
-        Channel(f"mail {name}", name, partial(opened_mail, terms.smtp, person))
+        Channel(f"mail {name}", "notices.smtp.", name, partial(opened_mail, terms.smtp, person))
         for name, person in terms.people.items()
         if terms.smtp is not None
     ]
     return people + [
-        Channel(f"webhook {name}", None, partial(opened_webhook, name, webhook))
+        Channel(
+            f"webhook {name}",
+            f"notices.webhooks.{name}.",
+            None,
+            partial(opened_webhook, name, webhook),
+        )
         for name, webhook in terms.webhooks.items()
     ]

@@ -6,6 +6,7 @@ else that is no success may have been carried out, and is left to a person.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,10 +16,12 @@ import httpx
 import msgspec
 
 from treasury.api.exchange.network import Exchange, Network, exchanging
+from treasury.api.exchange.response_body import Redactor
 from treasury.errors import NoticeError, SettingsError
-from treasury.ground.notice_terms import Webhook, is_place
+from treasury.ground.notice_terms import Webhook
+from treasury.ground.secret_places import Secret, call_unseen, is_place, secret_at
 from treasury.notices.digest import Digest
-from treasury.settings import require_https, secret_at
+from treasury.settings.addresses import in_the_clear
 
 SECONDS: Final = 30.0
 _MOST_BYTES: Final = 64 * 1024
@@ -28,49 +31,85 @@ _MOST_BYTES: Final = 64 * 1024
 def opened_webhook(
     name: str, webhook: Webhook, seconds: float = SECONDS
 ) -> Iterator[Callable[[Digest], None]]:
-    """What posts one digest; SettingsError where the address or the token is not there."""
-    holder, url = f"the webhook {name}", webhook.url
-    if is_place(url):
-        url = secret_at(url, holder, "url").reveal()
+    """Yield what posts one digest; SettingsError if the address or the token is missing."""
+    holder, url, token = f"the webhook {name}", webhook.url, None
+    if is_place(url.reveal()):
+        url = secret_at(url.reveal(), holder, "url")
+    problem = next((problem for problem, _ in in_the_clear(url.reveal())), "")
     try:
-        require_https(url)
-        target = httpx.URL(url)
-    except (SettingsError, httpx.InvalidURL, ValueError):
+        call_unseen(lambda: httpx.URL(url.reveal()))
+    except (httpx.InvalidURL, ValueError):
+        problem = "it does not read"
+    if problem:
         raise SettingsError(
             f"the address of {holder} is no https address", do="correct it where it is kept"
-        ) from None
-    headers = {"Accept-Encoding": "identity"}
+        )
     if webhook.token is not None:
-        token = secret_at(webhook.token, holder, "token").reveal()
-        headers["Authorization"] = f"Bearer {token}"
-    network = Network(connections=1, trust_env=True)
-    with httpx.Client(transport=network, headers=headers, follow_redirects=False) as client:
-        yield lambda digest: _post(client, target, name, digest, seconds)
-
-
-def _post(
-    client: httpx.Client, target: httpx.URL, name: str, digest: Digest, seconds: float
-) -> None:
-    exchange = Exchange(time.monotonic() + seconds, _MOST_BYTES, time.monotonic)
+        token = secret_at(webhook.token, holder, "token")
+    network, redactor = Network(connections=1, trust_env=True), Redactor()
+    for part in (url.reveal(), *re.split(r"[/?&=#]", url.reveal()), token and token.reveal()):
+        redactor.hide(part or "")
+    del part
+    endpoint = _Endpoint(name, url, token, network, redactor)
     try:
-        with (
-            exchanging(exchange),
-            client.stream(
-                "POST",
-                target,
-                content=msgspec.json.encode(digest.to_json()),
-                headers={"Content-Type": "application/json", "Idempotency-Key": digest.key},
-                timeout=seconds,
-            ) as answer,
-        ):
-            status = answer.status_code
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+        yield lambda digest: _post(endpoint, digest, seconds)
+    finally:
+        network.close()
+
+
+class _Endpoint(msgspec.Struct, frozen=True):
+    """One webhook: neither its address nor its token renders."""
+
+    name: str
+    url: Secret
+    token: Secret | None
+    network: Network
+    redactor: Redactor
+    """Keeps both out of the log of the network as well, where an answer repeats them."""
+
+
+def _answer(endpoint: _Endpoint, digest: Digest, seconds: float) -> int | Exception:
+    """Post a digest; return the status of the answer, or the error in its place.
+
+    A client of httpx would log the address, so the network is used without one.
+    """
+
+    def status() -> int:
+        request = httpx.Request(
+            "POST",
+            endpoint.url.reveal(),
+            headers={
+                "Accept": "*/*",
+                "Accept-Encoding": "identity",
+                "Content-Type": "application/json",
+                "Idempotency-Key": digest.key,
+                "User-Agent": "treasury",
+            },
+            content=msgspec.json.encode(digest.to_json()),
+            extensions={"timeout": httpx.Timeout(seconds).as_dict()},
+        )
+        if endpoint.token is not None:
+            request.headers["Authorization"] = f"Bearer {endpoint.token.reveal()}"
+        answer = endpoint.network.handle_request(request)
+        answer.close()
+        return answer.status_code
+
+    with exchanging(Exchange(time.monotonic() + seconds, _MOST_BYTES, time.monotonic)):
+        try:
+            return call_unseen(status)
+        except (httpx.HTTPError, ValueError) as error:
+            return error
+
+
+def _post(endpoint: _Endpoint, digest: Digest, seconds: float) -> None:
+    name, status = endpoint.name, _answer(endpoint, digest, seconds)
+    if isinstance(status, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
         raise NoticeError(
-            f"the webhook {name} was not reached: {type(error).__name__}",
+            f"the webhook {name} was not reached: {type(status).__name__}",
             do="check its address and the network; the next try sends it",
-        ) from None
-    except (httpx.HTTPError, ValueError) as error:
-        raise _in_doubt(name, type(error).__name__) from None
+        )
+    if isinstance(status, Exception):
+        raise _in_doubt(name, type(status).__name__)
     if 200 <= status < 300:
         return
     if status >= 500 or status < 300:

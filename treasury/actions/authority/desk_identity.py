@@ -1,9 +1,11 @@
 """Who is deciding at a workspace, by its policy.
 
 Where the policy names a hub and this is a server of one, the hub is asked with the server's own
-token. Its answer holds for some minutes, so that a batch does not ask it for each entry. Without a
-hub it is the environment, claimed, or the system's user. Where a hub is named nobody else vouches
-for a name: else its people would each have a second one, that of the system's user.
+token, at the address that the hub gave its server. The policy can only require that address to be
+the one that it names: no file decides where the token goes. The answer holds for some minutes, so
+that a batch does not ask for each entry. Without a hub it is the environment, claimed, or the
+system's user. Where a hub is named, no other source verifies a name: each person would have a
+second one, that of the system's user.
 """
 
 from __future__ import annotations
@@ -15,10 +17,13 @@ from typing import Final
 
 import msgspec
 
-from treasury.actions.authority.policy import Policy
+from treasury.actions.authority.policy import POLICY_FILE, Policy
+from treasury.errors import JournalError
 from treasury.ground.boot_clock import boot_seconds
 from treasury.journal import Actor, current_actor
 from treasury.settings import Secret
+from treasury.settings.secret_routes import HUB_API, HUB_TOKEN
+from treasury.text import clean
 
 _HOLDS_SECONDS: Final = 300
 
@@ -27,27 +32,41 @@ class Identity:
     """The person at this process; the policy is read each time, the hub asked now and then."""
 
     def __init__(
-        self, load_policy: Callable[[], Policy], clock: Callable[[], float] = boot_seconds
+        self,
+        load_policy: Callable[[], Policy],
+        require_confirmed: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = boot_seconds,
     ) -> None:
+        """Check with `require_confirmed` that the person confirmed the address of the hub."""
         self._load_policy = load_policy
+        self._require_confirmed = require_confirmed
         self._clock = clock
         self._lock = threading.Lock()
         self._question: tuple[str, str] | None = None
         self._answer = ("", 0.0)
 
     def who(self) -> Actor:
-        """The person at this process; JournalError where the hub does not say, or nothing does."""
-        hub, token = self._load_policy().hub, os.environ.get("JUPYTERHUB_API_TOKEN", "").strip()
+        """Return the person at this process; JournalError if the hub does not name one."""
+        hub, token = self._load_policy().hub, os.environ.get(HUB_TOKEN, "").strip()
         if hub is None:
             return current_actor()
         if not token:
             return msgspec.structs.replace(current_actor(), assurance="claimed")
         from treasury.api.hub import hub_user
 
-        question = (hub.api, token)
+        api = os.environ.get(HUB_API, "").strip()
+        if api.rstrip("/") != hub.api.rstrip("/"):
+            stated = f"it is {clean(api)}" if api else f"{HUB_API} is not set"
+            raise JournalError(
+                f"{POLICY_FILE} requires the hub at {clean(hub.api)}, and by the environment"
+                f" {stated}: nothing was decided",
+                do=f"start this server from that hub, or correct [hub] api in {POLICY_FILE}",
+            )
+        question = (api, token)
         with self._lock:
             name, since = self._answer
             if self._question != question or self._clock() - since > _HOLDS_SECONDS:
-                name = hub_user(hub.api, Secret(token))
+                self._require_confirmed()
+                name = hub_user(api, Secret(token))
                 self._question, self._answer = question, (name, self._clock())
         return Actor(name, "hub", "verified")

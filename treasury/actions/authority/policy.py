@@ -84,7 +84,7 @@ class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Hub(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The notebook hub that is asked who is deciding; `api` ends in `/hub/api`."""
+    """The only hub that identifies people; `api` equals its servers' JUPYTERHUB_API_URL."""
 
     api: str
 

@@ -37,6 +37,7 @@ from treasury.api.exchange.network import (
 from treasury.api.exchange.response_body import BoundedTransport, Redactor
 from treasury.api.service_errors import error_for, is_refusal, one_line, read_refusal, where
 from treasury.ground.boot_clock import boot_seconds
+from treasury.ground.secret_places import call_unseen
 from treasury.settings import FILE_NAME, is_loopback, require_https
 
 Kind = Literal["read", "keyed", "versioned", "write"]
@@ -256,7 +257,8 @@ class Transport:
         )
         try:
             with exchanging(exchange):
-                return self._http.send(request, auth=auth)
+                # Its frames hold the request as bytes, with the token or the secret.
+                return call_unseen(lambda: self._http.send(request, auth=auth))
         except httpx.RequestError as error:
             return error
         except Exception as error:

@@ -27,6 +27,8 @@ from treasury.settings import (
     Source,
     require_https,
 )
+from treasury.settings.confirmed_addresses import confirm
+from treasury.settings.secret_routes import secret_settings
 from treasury.text import clean
 from treasury.workspace import Workspace
 
@@ -82,7 +84,9 @@ def init(view: CommandView, /, **given: Any) -> None:
     answers = _Answers(given)
     new = answers.connected(NewSettings(company=answers.company(), time_zone=given["time_zone"]))
     new = msgspec.structs.replace(new, accounts=answers.accounts())
-    new.write(folder)
+    settings = new.write(folder)
+    if not given["offline"]:  # typed by this person, and tried
+        confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")
     click.echo(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
 

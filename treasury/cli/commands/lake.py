@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,13 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.cli.address_question import terminal_question
 from treasury.cli.command_view import CommandView, pass_view, print_options, view_options
 from treasury.cli.output import format_option, print_rows
-from treasury.errors import SettingsError
-from treasury.settings import FILE_NAME
+from treasury.errors import InputError, SettingsError
+from treasury.settings import FILE_NAME, Settings
+from treasury.settings.confirmed_addresses import AddressDifference
+from treasury.settings.secret_routes import SecretSetting
 from treasury.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -128,15 +132,37 @@ def sweep(view: CommandView) -> None:
 @lake.command("clone")
 @click.argument("url")
 @click.argument("folder", type=click.Path(file_okay=False))
-def clone(url: str, folder: str) -> None:
+@click.option(
+    "--address",
+    "known",
+    multiple=True,
+    metavar="URL",
+    help="An address that the lake may bring; a script names each.",
+)
+def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
     """Begin a workspace in FOLDER on the lake whose home is at URL, and pull it.
 
     URL is s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder; the credential
-    comes from the environment.
+    comes from the environment. The services' addresses come from the lake: each is shown for a
+    confirmation on a terminal. A script names each with --address; a sandbox's need no name.
     """
     from treasury.desk.lake_clone import clone_lake
 
-    click.echo(str(clone_lake(url, Path(folder), lambda path: Workspace(path).lake)))
+    def agree(brought: Sequence[SecretSetting], settings: Settings) -> None:
+        for setting in brought:
+            click.echo(str(AddressDifference(setting, None)), err=True)
+        if all(setting.value in known for setting in brought):
+            return
+        if terminal_question() is not None:
+            click.confirm("Will secrets go to the right addresses?", abort=True, err=True)
+        elif settings.workspace.environment != "sandbox":
+            raise InputError(
+                "the lake brings addresses that you have not confirmed: nothing was written",
+                do="run this on a terminal, or name each with --address",
+            )
+
+    cloned = clone_lake(url, Path(folder), lambda path: Workspace(path).lake, agree)
+    click.echo(str(cloned))
 
 
 @lake.command("pull")

@@ -1,0 +1,247 @@
+"""`treasury addresses`, and verbs that send secrets: on a terminal and in a script."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from terminals import on_terminal
+
+from treasury.cli import treasury
+from treasury.errors import TreasuryError
+from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.settings import load_settings
+from treasury.settings.confirmed_addresses import confirm
+from treasury.settings.secret_routes import secret_settings
+
+CANARY = "canary-secret-4e77"
+
+
+class Listener(ThreadingHTTPServer):
+    """Keeps everything that it is sent, and refuses it."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.received = ""
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def stop(self) -> None:
+        self.shutdown()
+        self.server_close()
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Listener
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        self.server.received += f"{self.path} {self.headers} {body}\n"
+        self.send_response(401)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def good() -> Iterator[Listener]:
+    listener = Listener()
+    yield listener
+    listener.stop()
+
+
+@pytest.fixture
+def evil() -> Iterator[Listener]:
+    listener = Listener()
+    yield listener
+    listener.stop()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, good: Listener, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A desk of a staging environment, which reached its services before."""
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "state"))
+    monkeypatch.setenv("TREASURY_MAKER", CANARY)
+    monkeypatch.setenv("TREASURY_USER", "ines")
+    (tmp_path / "treasury.toml").write_text(
+        f"""
+        [workspace]
+        company = "Harbour"
+        environment = "staging"
+        [services]
+        token_url = "{good.url}/token"
+        finance.base_url = "{good.url}/finance/v1"
+        ramp.base_url = "{good.url}/ramp/v1"
+        [credentials.maker]
+        client_id = "maker"
+        client_secret = "env:TREASURY_MAKER"
+        """
+    )
+    (tmp_path / "environment").write_text("staging at 127.0.0.1, 127.0.0.1\n")
+    return tmp_path
+
+
+def change(folder: Path, before: str, after: str) -> None:
+    text = (folder / "treasury.toml").read_text()
+    assert before in text
+    (folder / "treasury.toml").write_text(text.replace(before, after))
+
+
+def script(folder: Path, *arguments: str) -> str:
+    """Run a verb without a terminal; its output, or the text of its error."""
+    done: Result = CliRunner().invoke(treasury, ["--workspace", str(folder), *arguments])
+    if isinstance(done.exception, TreasuryError):
+        return str(done.exception)
+    return done.output
+
+
+def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
+    folder: Path, good: Listener, evil: Listener
+) -> None:
+    # A workspace of an earlier version: its other addresses were never confirmed.
+    said = script(folder, "sync")
+    assert "services.token_url is" in said
+    assert "run `treasury addresses confirm` on a terminal" in said
+    assert good.received == ""
+    assert "only a person can confirm that" in script(folder, "addresses", "confirm")
+    settings = load_settings(folder)
+    confirm(folder, settings, secret_settings(settings), "the first time")
+    script(folder, "sync")
+    assert CANARY in good.received
+
+    change(folder, f"{good.url}/token", f"{evil.url}/token")
+    said = script(folder, "sync")
+    assert f"services.token_url is {evil.url}/token, and you confirmed {good.url}/token" in said
+    doctor = script(folder, "doctor")
+    assert f"missing  addresses: services.token_url is {evil.url}/token, and you" in doctor
+    assert "to confirm" in script(folder, "addresses", "list")
+    code, shown = on_terminal(folder, "sync", answers="n\n")
+    assert code != 0
+    assert f"{evil.url}/token" in shown
+    assert evil.received == ""
+    on_terminal(folder, "sync", answers="y\nthe provider moved\n")
+    assert CANARY in evil.received
+
+
+def test_a_variable_that_is_not_ours_is_confirmed_by_name_and_a_key_never(
+    folder: Path, good: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "environment").unlink()  # new, and so trusted but for what is unusual
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
+    change(folder, "env:TREASURY_MAKER", "env:AWS_SECRET_ACCESS_KEY")
+    assert "(its name does not begin with TREASURY_)" in script(folder, "sync")
+    assert good.received == ""
+    named = ("addresses", "confirm", "--place", "env:AWS_SECRET_ACCESS_KEY")
+    assert "--place goes with --reason" in script(folder, *named)
+    assert "no place to confirm is env:PATH" in script(
+        folder, "addresses", "confirm", "--place", "env:PATH", "--reason", "x"
+    )
+    assert script(folder, *named, "--reason", "our cloud's").startswith("confirmed")
+    script(folder, "sync")
+    assert CANARY in good.received
+
+    good.received = ""
+    key = folder / "id_ed25519"
+    key.write_text(f"-----BEGIN OPENSSH PRIVATE KEY-----\n{CANARY}\n-----END\n")
+    key.chmod(0o600)
+    change(folder, "env:AWS_SECRET_ACCESS_KEY", f"file:{key}")
+    place = f"file:{key}"
+    assert "you confirmed env:AWS_SECRET_ACCESS_KEY" in script(folder, "sync")
+    script(folder, "addresses", "confirm", "--place", place, "--reason", "x")
+    assert "holds a private key, which is never sent" in script(folder, "sync")
+    assert good.received == ""
+
+
+def test_a_file_that_the_container_mounts_for_everybody_is_confirmed_by_name(
+    folder: Path, good: Listener
+) -> None:
+    (folder / "environment").unlink()
+    secret = folder / "mounted"
+    secret.write_text(CANARY)
+    secret.chmod(0o444)
+    change(folder, "env:TREASURY_MAKER", f"file:{secret}")
+    assert "(other users can read the file)" in script(folder, "sync")
+    assert good.received == ""
+    script(folder, "addresses", "confirm", "--place", f"file:{secret}", "--reason", "a container")
+    script(folder, "sync")
+    assert CANARY in good.received
+
+
+def test_a_webhook_that_somebody_adds_gets_no_secret(
+    folder: Path, good: Listener, evil: Listener
+) -> None:
+    code, shown = on_terminal(folder, "addresses", "confirm", answers="y\nmine\n")
+    assert code == 0, shown
+    assert f"services.token_url is {good.url}/token, which you have not confirmed" in shown
+    assert "credentials.maker.client_secret is env:TREASURY_MAKER" in shown
+    with (folder / "treasury.toml").open("a") as file:
+        file.write(f"""
+        [notices]
+        target_days_only = false
+        [notices.webhooks.desk]
+        url = "{evil.url}/hook"
+        token = "env:TREASURY_MAKER"
+        """)
+    doctor = script(folder, "doctor")
+    assert "notices.webhooks.desk.url" in doctor
+    assert "/hook" not in doctor  # an address may itself be a secret
+    rows = json.loads(script(folder, "addresses", "list", "--format", "json"))
+    states = {row["setting"]: row["state"] for row in rows}
+    assert states["services.token_url"] == "confirmed"
+    assert states["notices.webhooks.desk.token"] == "to confirm"
+    assert evil.received == ""
+
+
+def test_a_shared_journal_of_another_server_is_not_asked_and_the_doctor_says_so(
+    folder: Path, evil: Listener
+) -> None:
+    with (folder / "treasury.toml").open("a") as file:
+        file.write(f"""
+        [journal]
+        url = "postgresql+psycopg://ines@127.0.0.1:{evil.server_port}/journal"
+        password = "env:TREASURY_MAKER"
+        """)
+    for verb in (("journal", "list"), ("status",)):
+        assert "journal.url is postgresql+psycopg://" in script(folder, *verb)
+    doctor = script(folder, "doctor")
+    assert "missing  addresses: journal.url is postgresql+psycopg://" in doctor
+    assert "missing  journal: " in doctor
+
+
+def test_init_confirms_what_was_typed_and_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.sandbox import Sandbox
+
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "state"))
+    company = Sandbox(7)
+    client, secret = company.credentials["maker"]
+    monkeypatch.setenv("MAKER", secret)
+    with company.serve() as served:
+        said = script(
+            tmp_path / "desk", "init", "--no-ask", "--company", "Harbour",
+            "--environment", "staging", "--token-url", served.token_url,
+            "--finance-url", served.finance_url, "--ramp-url", served.ramp_url,
+            "--credential", "maker", client, "env:MAKER",
+        )  # fmt: skip
+        assert "wrote" in said, said
+        rows = json.loads(script(tmp_path / "desk", "addresses", "list", "--format", "json"))
+        assert {row["state"] for row in rows} == {"confirmed"}
+        assert {row["reason"] for row in rows} == {"treasury init"}

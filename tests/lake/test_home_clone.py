@@ -1,0 +1,111 @@
+"""Addresses that a lake's head brings are shown, and taken only if a person knows them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from shared_desks import shared_home
+from terminals import on_terminal
+
+from treasury.cli import treasury
+from treasury.desk import lake_clone
+from treasury.errors import InputError
+from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.settings.confirmed_addresses import confirmed_values
+
+__all__ = ["shared_home"]
+
+HEAD = {
+    "workspace": {"company": "Harbour", "environment": "staging"},
+    "services": {
+        "token_url": "https://login.evil.test/token",
+        "finance": {"base_url": "https://finance.example.test/v1"},
+        "ramp": {"base_url": "https://ramp.example.test/v1"},
+    },
+}
+ADDRESSES = (
+    "https://login.evil.test/token",
+    "https://finance.example.test/v1",
+    "https://ramp.example.test/v1",
+)
+
+
+@pytest.fixture
+def brought(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The settings of the newest head, as somebody who can write to the home changes them."""
+    settings: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(HEAD))
+    read = lake_clone.read_head
+
+    def read_head(*place: Any) -> Any:
+        head, tag = read(*place)
+        return msgspec.structs.replace(head, settings=msgspec.json.encode(settings).decode()), tag
+
+    monkeypatch.setattr(lake_clone, "read_head", read_head)
+    return settings
+
+
+def cloned(home: Path, folder: Path, *known: str) -> Any:
+    named = [part for address in known for part in ("--address", address)]
+    return CliRunner().invoke(treasury, ["lake", "clone", str(home), str(folder), *named])
+
+
+def test_a_script_takes_no_address_that_it_did_not_name(
+    shared_home: Path, tmp_path: Path, brought: dict[str, Any]
+) -> None:
+    for known in ((), ADDRESSES[1:]):
+        done = cloned(shared_home / "home", tmp_path / "desk", *known)
+        assert isinstance(done.exception, InputError)
+        assert "the lake brings addresses that you have not confirmed" in str(done.exception)
+        for address in ADDRESSES:
+            assert f"is {address}, which you have not confirmed\n" in done.output
+        assert not (tmp_path / "desk").exists()
+    cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
+    values = confirmed_values(tmp_path / "desk")
+    assert {known.value for known in values.values()} == set(ADDRESSES)
+
+
+def test_addresses_that_cannot_be_are_not_even_asked_about(
+    shared_home: Path, tmp_path: Path, brought: dict[str, Any]
+) -> None:
+    brought["services"]["token_url"] = "http://login.evil.test/token"
+    done = cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
+    assert "is not https" in str(done.exception)
+    brought["services"]["token_url"] = "https://login.evil.test/token"
+    brought["workspace"]["environment"] = "sandbox"  # which a script accepts
+    done = cloned(shared_home / "home", tmp_path / "desk")
+    assert "cannot be sandbox" in str(done.exception)
+    assert not (tmp_path / "desk").exists()
+
+
+def test_a_clone_that_was_cut_off_is_asked_about_again(
+    shared_home: Path, tmp_path: Path, brought: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
+    text = (tmp_path / "desk" / "treasury.toml").read_text()
+    changed = text.replace("login.evil.test", "login.worse.test")
+    (tmp_path / "desk" / "treasury.toml").write_text(changed)
+    done = cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
+    assert "addresses that you have not confirmed" in str(done.exception)
+    assert "services.token_url is https://login.worse.test/token" in done.output
+    assert "services.ramp" not in done.output  # which was confirmed
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_on_a_terminal_each_address_is_shown_and_asked_about(
+    shared_home: Path, tmp_path: Path, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "state"))
+    desk = tmp_path / "desk"
+    arguments = ("lake", "clone", str(shared_home / "home"), str(desk))
+    code, shown = on_terminal(tmp_path, *arguments, answers=f"{answer}\n")
+    assert "services.token_url is /oauth/token" in shown
+    assert "Will secrets go to the right addresses?" in shown
+    assert (desk / "treasury.toml").exists() == (answer == "y")
+    assert ("pulled " in shown) == (answer == "y") == (code == 0)
+    assert bool(confirmed_values(desk)) == (answer == "y")
+    assert os.environ[STATE_VARIABLE] == str(tmp_path / "state")

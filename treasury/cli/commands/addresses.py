@@ -1,0 +1,102 @@
+"""`treasury addresses`: where secrets may go, and which places they come from."""
+
+from __future__ import annotations
+
+import click
+import pyarrow as pa
+
+from treasury.cli.address_question import terminal_question
+from treasury.cli.command_view import CommandView, pass_view, print_options
+from treasury.errors import InputError
+from treasury.settings.confirmed_addresses import (
+    COMMAND,
+    confirm,
+    confirm_first_use,
+    confirmed_values,
+    differences,
+)
+from treasury.settings.secret_routes import secret_settings
+
+
+@click.group()
+def addresses() -> None:
+    """Show and confirm where secrets may go, and which places they come from."""
+
+
+@addresses.command("list")
+@print_options
+def addresses_list(view: CommandView) -> None:
+    """List each address that a secret can go to, and each secret's place, as confirmed."""
+    folder, settings = view.folder, view.workspace.settings
+    confirmed = confirmed_values(folder)
+    differing = {difference.setting.key for difference in differences(folder, settings)}
+    rows = []
+    for setting in secret_settings(settings):
+        known = confirmed.get(setting.key)
+        state = "confirmed" if known is not None else "first use"
+        rows.append(
+            {
+                "setting": setting.key,
+                "value": setting.value,
+                "state": "to confirm" if setting.key in differing else state,
+                "confirmed": None if known is None else known.value,
+                "at": None if known is None else known.at,
+                "reason": None if known is None else known.reason,
+            }
+        )
+    view.rows(
+        pa.Table.from_pylist(rows, schema=_ADDRESSES),
+        title="Addresses and places of secrets",
+        empty="these settings name no address",
+    )
+
+
+_ADDRESSES = pa.schema(
+    [(name, pa.string()) for name in ("setting", "value", "state", "confirmed")]
+    + [("at", pa.timestamp("us", tz="UTC")), ("reason", pa.string())]
+)
+
+
+@addresses.command("confirm")
+@click.option(
+    "--place",
+    "places",
+    multiple=True,
+    metavar="PLACE",
+    help="Confirm this place of a secret alone, as treasury.toml names it; also in a script.",
+)
+@click.option("--reason", help="Why; a terminal prompts for it.")
+@pass_view
+def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | None) -> None:
+    """Confirm the addresses and places of secrets that treasury.toml names now.
+
+    Each new or changed one is shown with the value before, for a confirmation on a terminal. In a
+    workspace of an earlier version every address is new, once.
+    """
+    folder, settings = view.folder, view.workspace.settings
+    question = terminal_question()
+    differing = differences(folder, settings, trust_first=question is None)
+    if places:
+        named = [d.setting for d in differing if d.setting.role == "place"]
+        named = [setting for setting in named if setting.value in places]
+        if missing := set(places) - {setting.value for setting in named}:
+            raise InputError(
+                f"no place to confirm is {', '.join(sorted(missing))}",
+                do="write it as `treasury addresses list` shows it",
+            )
+        if not reason:
+            raise click.UsageError("--place goes with --reason")
+        confirm(folder, settings, named, reason)
+    elif differing:
+        if question is None:
+            raise InputError(
+                f"{'; '.join(map(str, differing))}: only a person can confirm that",
+                do=f"run `{COMMAND}` on a terminal, or name an unusual place with --place",
+            )
+        answer = question(differing)
+        if answer is None:
+            raise click.Abort
+        confirm(folder, settings, [d.setting for d in differing], reason or answer)
+    else:
+        confirm_first_use(folder, settings)
+    click.echo("confirmed: secrets go nowhere else from this workspace, for you")
