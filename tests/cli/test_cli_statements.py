@@ -105,7 +105,7 @@ def test_profile_proposes_how_to_read_an_unknown_csv_and_shows_what_it_would_rea
     assert "Bedrag" in done.stdout
 
 
-THOUSANDS = """Buchungstag;Empfänger;Verwendungszweck;Betrag;Saldo
+THOUSANDS = """Buchungstag;Name;Verwendungszweck;Betrag;Saldo
 05.10.2026;A;Miete;-3.000;7.000
 06.10.2026;B;Lohn;2.000;9.000
 """

@@ -18,7 +18,7 @@ def propose(folder: Path, text: str, **answers: str) -> Proposal:
 
 
 THOUSANDS = (
-    "Buchungstag;Wertstellung;Empfänger;Verwendungszweck;Betrag;Saldo\n"
+    "Buchungstag;Wertstellung;Name;Verwendungszweck;Betrag;Saldo\n"
     "05.10.2026;05.10.2026;A;Miete;-3.000;7.000\n06.10.2026;06.10.2026;B;Lohn;2.000;9.000\n"
 )
 ASKED = {
@@ -74,6 +74,10 @@ ASKED = {
         "name",
         ("Buchungstag;Name;Name 2;Verwendungszweck;Betrag\n05.10.2026;Max;Shop;x;-12,50\n"
         "06.10.2026;Max;Payer BV;PAY-2026-004417;100,00\n"),
+    ),
+    "a payee of payments in and out": (
+        "name",
+        "Datum;Text;Betrag;Empfänger\n05.10.2026;a;-1,50;Shop\n06.10.2026;b;2,50;Payer BV\n",
     ),
     "no column known as text": (
         "text",
@@ -164,6 +168,19 @@ def test_an_answer_chooses_the_column_of_amounts(tmp_path: Path) -> None:
     assert rows(proposal.entries, "direction", "amount") == [
         ("DBIT", Decimal("22.08")), ("CRDT", Decimal("43.87"))
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [("Empfänger", ["Shop", "Us"]), ("by sign", ["Shop", None]), ("none", [None, None])],
+)
+def test_a_person_decides_whose_name_a_single_column_has(
+    tmp_path: Path, answer: str, names: list[str | None]
+) -> None:
+    text = "Datum;Text;Betrag;Empfänger\n05.10.2026;a;-1,50;Shop\n06.10.2026;b;2,50;Us\n"
+    proposal = propose(tmp_path, text, name=answer)
+    assert proposal.questions == ()
+    assert proposal.entries["counterparty_name"].to_pylist() == names
 
 
 def test_an_answer_that_a_question_has_not_got_is_refused_with_those_it_has(tmp_path: Path) -> None:
@@ -278,7 +295,7 @@ NAMES = {
     ),
     "a word that is no account": (
         (
-            "Datum;Text;Betrag;Konto;Empfänger\n05.10.2026;a;-1,50;Giro;Shop\n"
+            "Datum;Text;Betrag;Konto;Name\n05.10.2026;a;-1,50;Giro;Shop\n"
             "06.10.2026;b;2,50;Giro;Payer BV\n"
         ),
         [("Shop", None), ("Payer BV", None)],

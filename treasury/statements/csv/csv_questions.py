@@ -297,7 +297,31 @@ def _name_question(table: Table) -> Question | None:
     places = table.columns.get("counterparty_name", ())
     sure = [p for p in places if _names(plain(table.names[p]), OTHER["other_party"])]
     own = sure if len(sure) == 1 else list(places)
-    return _one_column(table, "counterparty_name", own, "which column names the other party?")
+    question = _one_column(table, "counterparty_name", own, "which column names the other party?")
+    if question is None and len(own) == 1 and not sure:
+        return _side_question(table, own[0])
+    return question
+
+
+def _side_question(table: Table, place: int) -> Question | None:
+    """Ask about a single name of a payer or payee that rows of the other direction have too."""
+    header = plain(table.names[place])
+    sides = [side for side in ("payer_name", "payee_name") if _names(header, HEADERS[side])]
+    if len(sides) != 1:
+        return None
+    movements = _movements(table, table.columns)
+    # A payer is the other party of what came in, a payee of what went out.
+    others = (m for m in movements if (m.signed < 0) == (sides[0] == "payer_name"))
+    if not any(cell("".join(m.row.cells[place : place + 1])) for m in others):
+        return None
+    role = sides[0].removesuffix("_name")
+    only: dict[str, object] = {"columns": {"counterparty_name": (), sides[0]: (place,)}}
+    answers = (
+        Answer(table.header(place), "the other party in every row"),
+        Answer("by sign", f"the {role}, which may be us in rows of the other direction", only),
+        Answer("none", "not a name of the other party", {"columns": {"counterparty_name": ()}}),
+    )
+    return Question("name", f"whose name is in {table.shown(place)}?", answers)
 
 
 def _one_column(table: Table, role: str, places: Sequence[int], text: str) -> Question | None:

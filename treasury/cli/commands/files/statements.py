@@ -224,7 +224,6 @@ def propose(
     for header, value in proposal.unused:
         click.echo(f"# not used: {clean(header)} ({clean(value)[:_LONGEST_VALUE]})")
     if proposal.questions:
-        view.notes(proposal.problems)
         for question in proposal.questions:
             click.echo(_question_text(question))
             click.echo(f"  answer it with --answer {question.name}=ANSWER")
