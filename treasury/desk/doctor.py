@@ -152,7 +152,13 @@ def examine(
         if has_services:
             findings += _sync(lake, settings, now)
         findings += [*_accounts(lake, settings), *_wallets(lake)]
-    findings += _payers(settings)
+    findings += [
+        HealthFinding(
+            "payment files", "missing", f"{payer.iban} cannot pay by file: {obstacle}", HOLDER_STEP
+        )
+        for payer in payers_of(settings)
+        if (obstacle := payer_problem(payer))
+    ]
     findings += watch_findings(folder, settings)
     year = now.astimezone(settings.zone).year
     sentence = (
@@ -436,14 +442,6 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
         sentence = f"credits to {virtual:,} virtual accounts are not provable"
         do = f"add the provider's account to [[accounts]] in {FILE_NAME}, source provider_report"
         yield HealthFinding("statements", "missing", f"{sentence} without a provider report", do)
-
-
-def _payers(settings: Settings) -> Iterator[HealthFinding]:
-    """Accounts that no payment file can be made for."""
-    for payer in payers_of(settings):
-        if problem := payer_problem(payer):
-            sentence = f"{payer.iban} cannot pay by file: {problem}"
-            yield HealthFinding("payment files", "missing", sentence, HOLDER_STEP)
 
 
 def _covered(account: str, source: str | None, to: date | None) -> HealthFinding:

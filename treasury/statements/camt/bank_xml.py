@@ -12,6 +12,7 @@ import codecs
 import io
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import Final, NoReturn
 from xml.parsers import expat
@@ -313,7 +314,12 @@ class Cut:
             return None
         declared = _DECLARED.match(following)
         encoding = _ENCODING.match(declared[0].encode()) if declared else None
-        if encoding is not None and not _is_same(encoding[1].decode(), self._encoding):
+        names = [codecs.lookup(self._encoding).name.removesuffix("-sig")]
+        # In UTF-16 no character of another encoding would have been one.
+        if encoding is not None and not self._encoding.startswith("utf-16"):
+            with suppress(LookupError):
+                names.append(codecs.lookup(encoding[1].decode("latin-1")).name)
+        if len(set(names)) > 1:
             raise StatementError(
                 f"{self._file_name}: documents in two encodings, one after the other",
                 do="cut the file where the second begins, and add each; nothing was stored",
@@ -376,16 +382,6 @@ _AFTER_DOCUMENT: Final = frozenset(
     )
 )  # fmt: skip
 """Errors of the parser where another document may follow, with a byte order mark or without."""
-
-
-def _is_same(declared: str, encoding: str) -> bool:
-    """Whether a document that declares an encoding can be in that of the document before it."""
-    if encoding.startswith("utf-16"):
-        return True  # in any other one its characters would have been none
-    try:
-        return codecs.lookup(declared).name == codecs.lookup(encoding).name.removesuffix("-sig")
-    except LookupError:
-        return False
 
 
 def plain_text(text: str) -> tuple[str, str]:

@@ -31,18 +31,8 @@ def bank_zone(account: str | None, bic: str | None) -> ZoneInfo | None:
 
 @cache
 def _zone_of(country: str) -> ZoneInfo | None:
-    names = _zone_names().get(country, [])
+    # The zones of each country, as the time zone database lists them.
+    table = resources.files("tzdata").joinpath("zoneinfo", "zone.tab").read_text(encoding="utf-8")
+    names = [line.split("\t")[2] for line in table.splitlines() if line.startswith(f"{country}\t")]
     name = _CAPITALS.get(country) or (names[0] if len(names) == 1 else None)
     return None if name is None else ZoneInfo(name)
-
-
-@cache
-def _zone_names() -> dict[str, list[str]]:
-    """Return the zones of each country, as the time zone database lists them."""
-    table = resources.files("tzdata").joinpath("zoneinfo", "zone.tab").read_text(encoding="utf-8")
-    zones: dict[str, list[str]] = {}
-    for line in table.splitlines():
-        if not line.startswith("#"):
-            country, _, name = line.split("\t")[:3]
-            zones.setdefault(country, []).append(name)
-    return zones

@@ -138,7 +138,9 @@ class CfonbFile(FixedFile):
             row = _entry_of(first)
             for record in records[1:]:
                 record.require_width(CfonbFile.width)
-                if _account_of(record) not in {self._account, _without_currency(first)}:
+                # Some banks leave the currency blank in records 05.
+                without_currency = f"{self._account[:5]}   {self._account[8:]}"
+                if _account_of(record) not in {self._account, without_currency}:
                     raise InputError(f"line {record.line} is of another account")
                 if record.text[48:118].strip():
                     _add_more(row, record.text[45:48].strip(), record.text[48:118])
@@ -161,12 +163,6 @@ def _account_of(record: FixedRecord) -> str:
     """
     text = record.text
     return f"{text[11:19]}{text[21:32]}"
-
-
-def _without_currency(record: FixedRecord) -> str:
-    """Return the identity of the account in a record 05 that leaves the currency blank."""
-    text = record.text
-    return f"{text[11:16]}   {text[21:32]}"
 
 
 def _balance(record: FixedRecord, code: str) -> StatementBalance:

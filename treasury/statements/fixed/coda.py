@@ -141,7 +141,10 @@ class CodaFile(FixedFile):
 
     def _take_old_balance(self, statement: _Statement, record: FixedRecord) -> None:
         text = record.text
-        structure = _structure_of(text[5:42]) if text[1:2] == " " else text[1:2]
+        structure = text[1:2]
+        if structure == " ":  # left blank: the account number shows which it is
+            is_domestic = _BELGIAN.match(text[5:42]) is not None
+            structure = "3" if is_iban(text[5:39].strip()) else "0" if is_domestic else "1"
         places = _ACCOUNTS.get(structure)
         if places is None:
             raise InputError(f"{text[1:2]!r} is no structure of an account number")
@@ -217,13 +220,6 @@ class CodaFile(FixedFile):
             own = None if payments else row.account_servicer_reference
             draft.take(row, own, f"line {line}", "\n".join(record.text for record in raw))
             yield row
-
-
-def _structure_of(field: str) -> str:
-    """Return the structure of an account field for which the bank leaves it blank."""
-    if is_iban(field[:34].strip()):
-        return "3"
-    return "0" if _BELGIAN.match(field) else "1"
 
 
 def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:

@@ -57,14 +57,6 @@ _MEMORY: Final = "64MB"
 """What the database may hold; the rest of what it compares waits on disk."""
 
 
-def _is_bare(batch: pa.RecordBatch) -> pa.Array:
-    missing = [pc.is_null(batch[name]) for name in _TEXTS]
-    empty = [
-        pc.equal(pc.fill_null(pc.list_value_length(batch[name]), 0), 0) for name in _TEXT_LISTS
-    ]
-    return reduce(pc.and_, (*missing, *empty))
-
-
 class Staging(ExitStack):
     """The rows of a call: a file of them, and the table `came` of what tells them apart."""
 
@@ -122,11 +114,14 @@ class Staging(ExitStack):
             hashes = [
                 md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws
             ]
+            missing = [pc.is_null(batch[name]) for name in _TEXTS]
+            lengths = [pc.list_value_length(batch[name]) for name in _TEXT_LISTS]
+            empty = [pc.equal(pc.fill_null(length, 0), 0) for length in lengths]
             computed = {
                 "place": column(range(self.rows, self.rows + len(raws)), INTEGER),
                 "file": column([self.files] * len(raws), INTEGER),
                 "raw": column(hashes, TEXT),
-                "is_bare": _is_bare(batch),
+                "is_bare": reduce(pc.and_, (*missing, *empty)),
             }
             arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
             self._held.append(pa.RecordBatch.from_arrays(arrays, schema=_INDEX))

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -101,32 +101,24 @@ def find_batch_details(
         for account, day in {key[:2] for key in totals}
         if any(statement.covers(account, day) for statement in facts.values())
     }
-    pairs = [
-        pair
-        for key, rows in totals.items()
-        if (pair := _explained(_valid(rows, facts, covered), details.get(key, ()), facts))
-    ]
+    pairs = []
+    for key, rows in totals.items():
+        # Only statements that have the last word about the day count.
+        final = [
+            row
+            for row in rows
+            if (statement := facts.get(row.statement_id)) is not None
+            and row.status in {"BOOK", SUPERSEDED}
+            and (statement.is_final or key[:2] not in covered)
+        ]
+        if pair := _explained(final, details.get(key, ()), facts):
+            pairs.append(pair)
     return BatchDetails(
         frozenset(row.place for rows, _ in pairs for row in rows if row.place is not None),
         frozenset(row.entry_id for rows, _ in pairs for row in rows if row.place is None),
         frozenset(row.place for _, rows in pairs for row in rows if row.place is not None),
         frozenset(row.entry_id for _, rows in pairs for row in rows if row.place is None),
     )
-
-
-def _valid(
-    rows: Sequence[_Row],
-    facts: Mapping[str, StatementFacts],
-    covered: Collection[tuple[str | None, date]],
-) -> list[_Row]:
-    """Return the rows of statements that have the last word about their day."""
-    return [
-        row
-        for row in rows
-        if (statement := facts.get(row.statement_id)) is not None
-        and row.status in {"BOOK", SUPERSEDED}
-        and (statement.is_final or row.key[:2] not in covered)
-    ]
 
 
 def _explained(
@@ -209,7 +201,11 @@ def _incoming_rows(
 def _rows(table: pa.Table, places: list[int] | None = None) -> Iterator[_Row]:
     """Yield the rows of a table that have an amount, a day and a reference of their entry."""
     for at, row in enumerate(table.to_pylist()):
-        reference = _entry_reference(row)
+        reference = row["account_servicer_reference"]
+        if "/" in row["position"]:
+            # The column of a detail may hold a reference of its own.
+            matched = _REFERENCE.search(_DETAILS.split(row["raw"], maxsplit=1)[0])
+            reference = (matched[1] or None) if matched else None
         if row["amount"] is None or row["booking_date"] is None or reference is None:
             continue
         sign = 1 if row["direction"] == "CRDT" else -1
@@ -222,12 +218,3 @@ def _rows(table: pa.Table, places: list[int] | None = None) -> Iterator[_Row]:
             row["position"].partition("/")[0],
             None if places is None else places[at],
         )
-
-
-def _entry_reference(row: Mapping[str, Any]) -> str | None:
-    """Return the bank's reference of the entry; the column of a detail may hold another one."""
-    if "/" not in row["position"]:
-        return row["account_servicer_reference"]
-    head = _DETAILS.split(row["raw"], maxsplit=1)[0]
-    matched = _REFERENCE.search(head)
-    return matched[1] or None if matched else None

@@ -28,7 +28,6 @@ _TAKEN_OVER: Final = (
     "debtor_account", "debtor_agent", "creditor_name", "creditor_account", "creditor_agent",
     "ultimate_debtor_name", "ultimate_creditor_name", "return_reason", "original_end_to_end_id",
 )  # fmt: skip
-_AT_ONCE: Final = 5_000
 _STEPS: Final = "treasury.statements.store.steps"
 _NOTIFIED: Final = step_sql(_STEPS, "notified_payments")
 _BARE_PAYMENTS: Final = step_sql(_STEPS, "stored_bare_payments")
@@ -63,16 +62,11 @@ def notified_texts(
     staging.run(f"CREATE TABLE notified_payments AS {_NOTIFIED}")
     staging.run(f"INSERT INTO patches {_BARE_PAYMENTS}")
     payments = staging.run("FROM notified_payments ORDER BY place").fetchall()
-    texts = dict(_stored_texts(snapshot, [entry_id for (entry_id,) in replaced]))
-    return texts | dict(_incoming_texts(staging, dict(payments)))
-
-
-def _stored_texts(snapshot: Snapshot, entry_ids: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     names = ", ".join(("entry_id", *_TAKEN_OVER))
-    for start in range(0, len(entry_ids), _AT_ONCE):
-        query = f"SELECT {names} FROM {STATEMENT_ENTRIES.name} WHERE list_contains($ids, entry_id)"
-        for row in snapshot.sql(query, {"ids": entry_ids[start : start + _AT_ONCE]}).to_pylist():
-            yield row.pop("entry_id"), row
+    query = f"SELECT {names} FROM {STATEMENT_ENTRIES.name} WHERE list_contains($ids, entry_id)"
+    stored = snapshot.sql(query, {"ids": [entry_id for (entry_id,) in replaced]}).to_pylist()
+    texts = {row.pop("entry_id"): row for row in stored}
+    return texts | dict(_incoming_texts(staging, dict(payments)))
 
 
 def _incoming_texts(staging: Staging, ids: dict[int, str]) -> Iterator[tuple[str, dict[str, Any]]]:
