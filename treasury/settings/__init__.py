@@ -1,7 +1,7 @@
 """Configuration and secrets: `treasury.toml` in the workspace, read once into a frozen struct.
 
-A secret is never in the file. The file says where it is: `env:NAME`, `file:PATH` or
-`keyring:SERVICE/USER`; it is fetched when a token is asked for and shown nowhere.
+A secret is never in the file. The file names its place: `env:NAME`, `file:PATH` or
+`keyring:SERVICE/USER`; the secret is fetched when it is used and never shown.
 """
 
 from treasury.ground.secret_places import Secret, find_secret, secret_at

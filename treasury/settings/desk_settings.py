@@ -27,10 +27,10 @@ StatementDays = Literal["business", "every", "movements"] | tuple[_Weekday, ...]
 
 
 class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[workspace]`: whose desk this is. `now` fixes the clock and is for the sandbox only.
+    """`[workspace]`: the company of this desk. `now` fixes the clock and is for the sandbox only.
 
-    In production nothing is written to the services before `allow_writes` says so. What is written
-    to disk is its user's alone, or with `shared` its group's.
+    In production nothing is written to the services without `allow_writes`. Files on disk are
+    readable by their user alone, or with `shared` by the group.
     """
 
     company: str
@@ -65,9 +65,9 @@ class BankReceiverFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 class Services(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[services]`: the two base addresses and the token address they share.
 
-    Whoever takes the addresses takes along which environment they belong to and whether it may be
-    written to. `environment` may stand in the file, beside the addresses that it is about; it then
-    has to be the workspace's. `allow_writes` is `[workspace]`'s and is not read here.
+    The struct also carries the environment of the addresses and whether it may be written to.
+    `environment` is optional in the file, and equals the workspace's if given. `allow_writes` is
+    `[workspace]`'s and is not read here.
     """
 
     token_url: str
@@ -97,7 +97,7 @@ class Credential(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=
     """The credential's environment; where given, it has to be the workspace's."""
 
     def secret(self) -> Secret:
-        """Fetch the secret; SettingsError says where it was looked for, never what was found."""
+        """Fetch the secret; SettingsError names its place, never its value."""
         return secret_at(self.client_secret, self.client_id, "client_secret")
 
 
@@ -106,9 +106,9 @@ class JournalPlace(
 ):
     """`[journal]`: the database of a journal that several desks share, PostgreSQL by its URL.
 
-    Without a URL it is in the workspace. The URL names no password; `password` says where it is, as
-    a client's secret, and `key` where each person's own signing key is. Each month's close adds the
-    journal's head to the file `publish_head`, or leaves a file of its own in that folder.
+    Without a URL it is in the workspace. The URL holds no password; `password` names its place,
+    as for a client's secret, and `key` the place of each person's own signing key. Each month's
+    close adds the journal's head to the file `publish_head`, or writes a new file in that folder.
     """
 
     url: str | None = None
@@ -117,7 +117,7 @@ class JournalPlace(
     publish_head: str | None = None
 
     def secret(self) -> Secret | None:
-        """Fetch the password; None where the database asks for none."""
+        """Fetch the password; None if the settings name none."""
         place = self.password
         return None if place is None else secret_at(place, "the journal", "password")
 
@@ -127,8 +127,8 @@ class SparkEngine(
 ):
     """`[engine]`: the Spark on which `treasury reconcile` works a month out; DuckDB without it.
 
-    `address` is that of a Spark Connect server or of a master, `token` the place of what a server
-    asks for, as a client's secret. `lake` is where the cluster finds the lake's tables, such as in
+    `address` is that of a Spark Connect server or of a master, `token` the place of the server's
+    token, as for a client's secret. `lake` is where the cluster finds the lake's tables, such as in
     the home; the workspace's own folder without it.
     """
 
@@ -137,13 +137,13 @@ class SparkEngine(
     lake: str | None = None
 
     def secret(self) -> Secret | None:
-        """Fetch the token; None where the server asks for none."""
+        """Fetch the token; None if the settings name none."""
         return None if self.token is None else secret_at(self.token, self.address, "token")
 
 
 _SPARK_ADDRESS: Final = re.compile(r"(?:sc|spark|k8s)://\S+|yarn|local(?:\[[0-9*, ]+\])?")
 SPARK_ADDRESSES: Final = "sc://host:15002, spark://host:7077, k8s://…, yarn or local[2]"
-"""What an address of Spark looks like, for whoever wrote another."""
+"""The forms of an address of Spark, for error messages."""
 
 
 def is_spark_address(address: str) -> bool:
@@ -167,12 +167,12 @@ _Answers = Literal["all", "rejections"]
 class BankAccount(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """`[[accounts]]`: an account whose statements we are given, and who writes them.
+    """`[[accounts]]`: an account with statements, and the source of these.
 
     `own_bank` is an account of ours at a bank; `provider_report` is the provider's account on which
     credits to our virtual IBANs are booked. One in several currencies is declared for each.
     `opened` and `closed` are its first and its last day, `statement_days` those for which the bank
-    writes a statement: TARGET days where nothing is said.
+    writes a statement: TARGET days by default.
     """
 
     account: str
@@ -185,7 +185,7 @@ class BankAccount(
     holder: str = ""
     """The holder's name as its bank has it, for payment files; the company if it is not given."""
     batch_booking: bool = False
-    """Whether its bank is asked to book a payment file as one debit."""
+    """Whether its bank should book a payment file as one debit."""
     answers: _Answers = "all"
     """Of which payments in a file its bank reports: of all, or of rejected ones alone."""
 
@@ -193,7 +193,7 @@ class BankAccount(
 class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[payees.IBAN]`: where the holder of that account is, by the ISO code of its country.
 
-    A payment file states it; what is not given is not made up.
+    A payment file states it; a missing address is left out.
     """
 
     town: str
@@ -201,7 +201,7 @@ class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything `treasury.toml` says."""
+    """The whole of `treasury.toml`."""
 
     workspace: CompanySettings
     services: Services | None = None
@@ -214,11 +214,11 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     engine: SparkEngine | None = None
     """Where months are reconciled; in this process, by DuckDB, where left out."""
     lake: LakePlace | None = None
-    """Where the lake is shared; with nobody where left out."""
+    """Where the lake is shared; None if it is not."""
     notices: NoticeTerms | None = None
-    """Who is told what is new; nobody where left out."""
+    """Receivers of notices; None without notices."""
     inbox: InboxTerms | None = None
-    """Where files come by themselves; nowhere where left out."""
+    """The folder for incoming files; None without one."""
 
     @property
     def zone(self) -> ZoneInfo:

@@ -1,4 +1,4 @@
-"""The environment that fills a workspace, noted beside its lake."""
+"""The environment that fills a workspace, noted in its folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PIN_NAME = "environment"
 
 
 def pin_environment(folder: Path, settings: Settings) -> None:
-    """Note beside the lake which environment fills it; refuse another one from then on.
+    """Note which environment fills a workspace; refuse another one from then on.
 
     To be called before the first thing is stored, and after the services have answered: addresses
     that were never right are not noted. SettingsError as `is_pinned`.
@@ -32,7 +32,7 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
     """Whether it is noted which environment fills a workspace.
 
     SettingsError where it holds the records of another environment, or of the same at other hosts.
-    The sandbox has no host of its own.
+    A sandbox's host does not count.
     """
     place = place_of(settings)
     path = folder / _PIN_NAME

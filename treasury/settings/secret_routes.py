@@ -34,7 +34,7 @@ class SecretRoute(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-_BY_CREDENTIALS: Final = "take it out; the services are asked with what [credentials] names"
+_BY_CREDENTIALS: Final = "take it out; [credentials] names the secrets of the services"
 ROUTES: Final = (
     SecretRoute(
         "services.token_url",
@@ -48,13 +48,13 @@ ROUTES: Final = (
         "journal.url",
         "the database's password",
         ("journal.password",),
-        advice='take it out, and say where it is with password = "env:NAME"',
+        advice='take it out, and name its place: password = "env:NAME"',
     ),
     SecretRoute(
         "engine.address",
         "the token of Spark",
         ("engine.token",),
-        advice='take it out, and say where it is with token = "env:NAME"',
+        advice='take it out, and name its place: token = "env:NAME"',
     ),
     SecretRoute("notices.smtp.host", "the mail server's password", ("notices.smtp.password",)),
     SecretRoute("notices.smtp.port", "the mail server's password"),
@@ -62,7 +62,7 @@ ROUTES: Final = (
         "notices.webhooks.*.url",
         "the webhook's token",
         ("notices.webhooks.*.token",),
-        advice='say where the address is: url = "env:NAME"',
+        advice='name the place of the address: url = "env:NAME"',
     ),
 )
 HUB_ROUTE: Final = SecretRoute(HUB_API, f"the notebook server's own token (`{HUB_TOKEN}`)")

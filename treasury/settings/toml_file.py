@@ -135,8 +135,8 @@ _TO_FILL: Final = {
     "services.ramp.base_url": "the ramp service's address, its version included",
     "client_id": "the client id that the provider gave you",
     "client_secret": "the place of the secret: env:NAME, file:PATH or keyring:SERVICE/USER",
-    "account": "the IBAN, or remove the block until you have statements of it",
-    "name": "what the account is called, or remove the line",
+    "account": "the IBAN, or remove the block until you have its statements",
+    "name": "the account's name, or remove the line",
 }
 """What to write in place of each value that the template leaves open, by the end of its key."""
 
@@ -238,7 +238,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 def _strange(
     section: str, environment: Environment | None, expected: Environment
 ) -> Iterator[tuple[str, str]]:
-    """A section that says that it is of another environment than the workspace."""
+    """A section with another environment than the workspace."""
     if environment not in {None, expected}:
         problem = f"[{section}] is for {environment}, and this workspace is for {expected}"
         yield problem, "give each environment a workspace with its own addresses and credentials"
