@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from home_samples import add, shared_lake, sharing_of
@@ -18,7 +20,7 @@ from lake_samples import statuses as statuses_of
 
 from treasury.cli import treasury
 from treasury.errors import HomeUnreachable, SettingsError, StorageError, WorkspaceDamaged
-from treasury.lake import Lake, damages
+from treasury.lake import Lake, damages, delta
 from treasury.lake.home.heads import HomeHead, head_name, print_of
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.turns import Turns
@@ -253,6 +255,17 @@ def test_no_entry_of_a_log_in_the_home_has_a_desk_read_a_file_elsewhere(
             verb()
     assert content(ben) == before
     assert damages(ben) == []
+
+
+def test_no_checkpoint_in_the_home_has_a_desk_read_a_file_elsewhere(tmp_path: Path) -> None:
+    rows = [{"add": None}, {"add": {"path": "part-0.parquet"}}]
+    entry = tmp_path / "00000000000000000020.checkpoint.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), entry)
+    delta.require_inside(entry)
+    for outside in OUTSIDE:
+        pq.write_table(pa.Table.from_pylist([*rows, {"add": {"path": outside}}]), entry)
+        with pytest.raises(ValueError, match="outside of the table"):
+            delta.require_inside(entry)
 
 
 def test_no_head_names_a_table_elsewhere(tmp_path: Path, home: Path) -> None:

@@ -127,8 +127,8 @@ _PLAIN: Final = re.compile(r"(?!\.)[\w.=#+~@ -]+", re.ASCII)
 def require_inside(entry: Path) -> None:
     """Raise ValueError for an entry of a table's log that names a file outside of the table."""
     if entry.name.endswith(_CHECKPOINT):
-        added = pq.read_table(entry, columns=["add.path"])["add"].combine_chunks().field("path")
-        _require_inside(path for path in added.to_pylist() if path is not None)
+        rows = pq.ParquetFile(entry).read(columns=["add.path"]).to_pylist()
+        _require_inside(str(row["add"]["path"]) for row in rows if row.get("add"))
     elif entry.suffix == ".json":
         actions = (decode_json(line, _Action) for line in entry.read_bytes().splitlines() if line)
         _require_inside(action.add.path for action in actions if action.add is not None)
