@@ -35,7 +35,7 @@ FRAMING = 256 * 1024
 """Bytes of informational answers and headers before a body may begin."""
 
 _LATE = "the exchange was not complete in time"
-_UNASKED = "the connection holds bytes of a surplus response"
+_SURPLUS = "the connection holds bytes of a surplus response"
 _PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 
 
@@ -318,7 +318,7 @@ class _Stream(httpcore.NetworkStream):
         unread bytes: they would be taken for its answer.
         """
         if self._begins and (self._has_unread() or _holds_records(self._tls)):
-            raise httpcore.ConnectError(_UNASKED)
+            raise httpcore.ConnectError(_SURPLUS)
         self._begins = False
         exchange = _CURRENT.get()
         for start in range(0, len(buffer), _PIECE):
@@ -360,13 +360,16 @@ class _Stream(httpcore.NetworkStream):
 
 
 def _holds_records(tls: Any) -> bool:
-    """Whether TLS within TLS has whole records in memory, which no socket shows."""
+    """Whether TLS within TLS has whole records in memory, or its end, which no socket shows."""
     if not isinstance(tls, ssl.SSLObject):
         return False
     try:
-        return bool(tls.read(1))
+        tls.read(1)
     except ssl.SSLWantReadError:
         return False
+    except ssl.SSLError:
+        return True
+    return True
 
 
 class _ProxySocket(ssl.SSLSocket):
