@@ -17,6 +17,7 @@ from benchmarks.torture.playing import SUBJECTS, play, sample, shares
 from benchmarks.torture.runs import BROKEN, Result, Run, Step, draws, judge, judge_copies
 from benchmarks.torture.settling import relayed_desk
 from treasury.actions import KINDS
+from treasury.actions.execution.sending_fence import SendingFence
 from treasury.items import open_actions
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to cut a process off")
@@ -192,3 +193,14 @@ def test_a_process_that_is_stopped_after_the_check_doubles_and_it_is_said(
         [row] = open_actions(wish.desk.actions.list()).to_pylist()
         assert (row["action_id"], row["state"]) == (first.id, "doubled")
         assert wish.effects() == 2
+
+
+@pytest.mark.parametrize(("fenced", "outcome"), [(True, "done, 1"), (False, "DOUBLED")])
+def test_a_sleep_doubles_only_without_the_fence(
+    bench: pauses.Bench, monkeypatch: pytest.MonkeyPatch, fenced: bool, outcome: str
+) -> None:
+    if not fenced:
+        monkeypatch.setattr(SendingFence, "before_bytes", lambda *_: None)
+    kind = "company_wallet.create"
+    plan = _frozen("before")._replace(minutes=5)
+    assert pauses.play_sleep(bench, Run("sleeps", SEED, 0, kind, plan)).outcome == outcome
