@@ -196,9 +196,8 @@ class Transport:
                 if unsure:
                     reason = type(error).__name__
                     if isinstance(error, errors.TreasuryError):
-                        reason = error.what
-                    how = f"gave no answer, and it was not sent again: {reason}"
-                    raise unknown(call, how) from error
+                        reason = f"{reason} ({error.what})"
+                    raise unknown(call, f"gave no answer, then {reason}") from error
                 raise
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
