@@ -323,7 +323,9 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         ),
         "structured_kinds": _texts(kind=rules.structured),
         "look_alikes": _texts(written=written, meant=stands_for),
-        "latin_shapes": _texts(foreign_letters=(letter_forms.FOREIGN,), latin=(letter_forms.SHAPES,)),
+        "latin_shapes": _texts(
+            foreign_letters=(letter_forms.FOREIGN,), latin=(letter_forms.SHAPES,)
+        ),
         "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
         "labels": _labels(rules),
         "label_neighbours": table_of(

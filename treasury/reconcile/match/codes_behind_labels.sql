@@ -1,4 +1,4 @@
--- One row per line, code that proves nothing by itself, and label that stands right before it, with the text around both.
+-- One row per line, code too generic to prove anything, and label directly before it, with the text around both.
 SELECT n.entry_id, n.code, s.field, b.is_weak,
     trim(split_part(s.stream, ' ' || b.label || ' ' || n.code || ' ', 1)) AS before,
     split_part(s.stream, ' ' || b.label || ' ' || n.code || ' ', 2) AS behind
