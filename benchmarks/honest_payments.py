@@ -1,12 +1,12 @@
-"""How often honest payers are asked about: instalments, payments short by charges, bundles.
+"""Count the questions about honest payers: instalments, payments short by charges, bundles.
 
     python -m benchmarks.honest_payments [LINES] [SEEDS]
 
 Payers name the right request and pay it in full, in parts, less what banks kept, or several at
 once. Half of the amounts are round, codes are consecutive, and one payer in ten is a payment
-institution of several owners. The lines that each question of the contract is asked about are
-counted by the question's number. The exit code is 1 if question 7 is asked about more than 5 of
-1,000 lines, or if a line is matched to another request.
+institution of several owners. Lines in question are counted by the number of the question. The
+exit code is 1 if question 7 concerns more than 5 of 1,000 lines, or a line is matched to another
+request.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 
 OWN: Final = "NL05TEST0417164300"
 MOST_RIVALS_ASKED: Final = 5
-"""Lines of 1,000 that question 7 may be asked about."""
+"""Lines of 1,000 that question 7 may concern."""
 QUESTIONS: Final = {
     1: "the text goes on",
     2: "a second code",
@@ -45,7 +45,7 @@ QUESTIONS: Final = {
 _CENT: Final = Decimal("0.01")
 _REQUESTS_OF_AN_OWNER: Final = 5
 _STILL_OPEN: Final = 0.25
-"""The part of all requests that no line pays yet, and of instalments whose last is still to come."""
+"""Share of requests without a payment yet, and of instalments without their last payment."""
 
 
 class Honest(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Asked(msgspec.Struct, frozen=True):
     wrong: int
     of_question: dict[int | None, int]
     ways: dict[str, tuple[int, int]]
-    """Of each way to pay: lines, and lines that are not matched by themselves."""
+    """For each way to pay: lines, and lines that need a decision."""
 
 
 def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
@@ -77,7 +77,7 @@ def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
     owner = 0
     while len(world.lines) < lines:
         name = f"owner {owner if owners is None else owner % owners}"
-        payer = institution if owners is None and random.random() < 0.1 else _payer(name, random)
+        payer = institution if owners is None and random.random() < 0.1 else _payer(name)
         requests = []
         for _ in range(_REQUESTS_OF_AN_OWNER):
             number += random.randrange(1, 4)
@@ -164,8 +164,8 @@ def _request(code: str, owner: str, random: Random) -> dict[str, Any]:
     }
 
 
-def _payer(owner: str, random: Random) -> str:
-    """The account that an owner pays from: one of his own, always the same one."""
+def _payer(owner: str) -> str:
+    """The account that an owner always pays from."""
     return f"DE{Random(owner).randrange(10**19, 10**20)}"
 
 
@@ -174,7 +174,7 @@ def _account(random: Random) -> str:
 
 
 def measure(world: Honest) -> Asked:
-    """Match the lines, and count those that each question is asked about."""
+    """Match the lines and count the lines in question, by question."""
     rules = Rules()
     tables = {
         "lines": read_table(_table(world.lines, LINES), LINES, name="lines"),
@@ -206,14 +206,15 @@ def _table(rows: list[dict[str, Any]], fields: Any) -> pa.Table:
 
 
 def report(name: str, asked: Asked) -> bool:
-    """Print what was asked; return whether the promises are kept."""
+    """Print the figures; return whether the promises are kept."""
     print(f"{name}: {asked.lines:,} lines, {asked.matched / asked.lines:.2%} matched, "
           f"{asked.wrong} to another request")  # fmt: skip
     for way, (lines, left) in asked.ways.items():
-        print(f"  {way:20} {lines:8,} lines {left:6,} not matched by themselves")
+        print(f"  {way:20} {lines:8,} lines {left:6,} need a decision")
     for question, words in QUESTIONS.items():
         count = asked.of_question.get(question, 0)
-        print(f"  question {question or '-'} {words:44} {count:6,} {1000 * count / asked.lines:7.2f} of 1,000")
+        share = 1000 * count / asked.lines
+        print(f"  question {question or '-'} {words:44} {count:6,} {share:7.2f} of 1,000")
     rivals = asked.of_question.get(7, 0)
     return asked.wrong == 0 and 1000 * rivals <= MOST_RIVALS_ASKED * asked.lines
 

@@ -1,7 +1,7 @@
 """Scenes of a payment that names one request and may be another's, and of honest ones like them.
 
-The amount, the payer, a cut text, a label or a second spelling speaks for another request: where
-both readings stand, no matcher may choose.
+The amount, the payer, a cut text, a label or a second spelling points to another request: no
+matcher may choose between the two.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _both_open(b: Builder) -> None:
     b.line("never", None, text, amount=second["amount"], booking_date=_day(9), **payer)
 
 
-@scene("another request's amount, a part of it paid before")
+@scene("another request's amount, partly paid before")
 def _part_before(b: Builder) -> None:
     first, second, payer = b.expect(), b.expect(), {"counterparty_account": b.payer()}
     part = (second["amount"] * Decimal("0.3")).quantize(CENT)
@@ -114,7 +114,7 @@ def _two_slips(b: Builder) -> None:
     b.line("never", None, "".join(typed), amount=request["amount"], counterparty_account=payer)
 
 
-@scene("a longer code that goes on with a slip")
+@scene("a longer code, continued with a slip")
 def _goes_on_with_slip(b: Builder) -> None:
     long, short = _long_code(b, 2)
     shorter = b.random.choice([b.expect, b.standing])(code=short)

@@ -1,4 +1,4 @@
-"""A payment that misses the request which it names: whose request has its amount?"""
+"""Payments that miss the amount of the request which they name and fit another one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_request_with_nothing_left_takes_no_further_payment(amount: str) -> No
     matches = match([earlier("500"), paid(amount)], [of_owner("r", LONG, "500", None)])
     row = outcome(matches)
     assert (row["outcome"], row["expectation_id"]) == ("suggested", "r")
-    assert "nothing of it is left" in row["reason"]
+    assert "it is fully paid already" in row["reason"]
     assert state(matches)["state"] == "received"
 
 
@@ -48,7 +48,7 @@ def test_the_same_amount_once_more_is_a_duplicate() -> None:
 def test_what_instalments_paid_in_full_takes_no_further_payment() -> None:
     parts = [earlier("200"), line("l", "300", LONG, 2, **PAYER)]
     row = left_open([*parts, paid("200")], [of_owner("r", LONG, "500")])
-    assert "nothing of it is left" in row["reason"]
+    assert "it is fully paid already" in row["reason"]
 
 
 def test_a_payment_in_question_uses_nothing_up() -> None:
@@ -139,7 +139,7 @@ def test_the_amount_with_the_charges_that_the_line_states() -> None:
     assert OTHER in row["reason"]
 
 
-# What is not asked
+# No question
 
 
 def test_charges_that_settle_the_named_request_answer_it() -> None:

@@ -1,4 +1,4 @@
-"""A longer code that is cut, goes on or is divided by a sign, and several codes with directions."""
+"""Longer codes that are cut, continued or divided by a sign, and several codes with directions."""
 
 from __future__ import annotations
 

@@ -68,3 +68,13 @@ def test_a_number_that_a_label_announces_alone_is_proved() -> None:
 def test_the_exact_amount_proves_a_number_after_any_label() -> None:
     for text in UNPROVEN[-8:-2]:
         assert [row["outcome"] for row in paid((text,), "500")] == ["matched"], text
+
+
+def test_a_label_in_a_reference_field_is_read_like_one_in_a_text() -> None:
+    fields = (CODE, "RENT 20004040", "AUTH CODE 20004040", "our ref 20004040")
+    rows = [
+        line(f"a{n}", "5", None, 5, counterparty_account=f"DE{n:02}", end_to_end_id=field)
+        for n, field in enumerate(fields)
+    ]
+    outcomes = match(rows, [request("s", CODE, "500")]).lines["outcome"].to_pylist()
+    assert outcomes == ["matched", "matched", "suggested", "suggested"]

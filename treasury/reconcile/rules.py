@@ -138,8 +138,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),
     )  # fmt: skip
-    """Letters and digits as written, and those that they may stand for; of other scripts, Unicode's
-    confusables stand for the Latin letters that they look like."""
+    """Letters and digits as written, and the ones they may stand for. Letters of other scripts are
+    compared by Unicode's confusables."""
     max_alike: Count = 20
     """A damaged text that fits more codes than this says nothing, unless the amount agrees."""
     window_days: Count = 30

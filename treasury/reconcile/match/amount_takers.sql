@@ -1,5 +1,5 @@
--- One row per expectation and amount that it takes exactly, all or the rest of it, of the amounts that lines may have been
--- sent as; settled requests too, those that are stopped not.
+-- One row per expectation and amount that it takes exactly, in full or as its rest, for the amounts that lines may have
+-- been sent as. Settled requests are included, stopped ones are not.
 WITH amounts AS (
     SELECT DISTINCT amount, currency, direction FROM sent_amounts
     UNION

@@ -1,5 +1,4 @@
--- The fields in which a word, none of the codes that the line names in full, begins with a character that codes begin
--- with, or with a letter of another script that looks like one. Words are told without a row for each: a text of very many would be held as often.
+-- Fields in which a word, other than the codes that the line names in full, has the first character of some code, or a look-alike from another script. Words stay in one column: a row for each would copy a long text as often.
 SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
 FROM divided AS d
 CROSS JOIN (SELECT list_sort(array_agg(initial)) AS characters FROM initials) AS i

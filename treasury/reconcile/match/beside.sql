@@ -1,7 +1,6 @@
 -- read through
--- What stands beside the codes that a line names, as words, with letters of other scripts as the Latin ones that they
--- look like: without what divides them; with slashes and dots dividing
--- them too; and without the tags of raw subfields.
+-- The words next to the codes that a line names, with letters of other scripts replaced by their Latin look-alikes:
+-- without separators; also divided at slashes and dots; and without the tags of raw subfields.
 SELECT entry_id, is_divided,
     CASE
         WHEN bit_length(words) = 8 * CAST(length(words) AS BIGINT) THEN words

@@ -1,5 +1,5 @@
--- Is it only a part? One row per line and shorter code that stands before or behind a slash, dot or hyphen of a token,
--- where the token without its signs is another code that is not written with a sign there.
+-- Question 3: one row per line and shorter code before or behind a slash, dot or hyphen of a token, where the token
+-- without separators is another code that has no separator at that place.
 WITH long_codes AS (
     SELECT DISTINCT w.entry_id, w.code
     FROM whole_tokens AS w

@@ -1,6 +1,6 @@
 -- read through
--- Every reason for which a line is not settled by itself: the one place that is asked before a match.
+-- Every reason why a line needs a decision: all questions before a match are collected here.
 SELECT entry_id, question, why FROM line_doubts
 UNION ALL
-SELECT entry_id, 7 AS question, 'nothing of it is left to be paid' AS why
+SELECT entry_id, 7 AS question, 'it is fully paid already' AS why
 FROM exhausted_requests

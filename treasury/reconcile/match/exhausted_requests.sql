@@ -1,6 +1,5 @@
--- One row per line that names a request of which earlier lines left nothing: as many of them count as no question is
--- asked about, or as a person accepted. Of those, the same amount once more is a duplicate and none of these, unless a
--- person divided another payment onto the request.
+-- One row per line that names a request which earlier lines have used up: lines without a doubt, or accepted ones. The
+-- same amount once more is a duplicate and not listed, unless a person divided another payment onto the request.
 WITH counted AS (
     SELECT v.entry_id, v.expectation_id, v.booking_date, v.expected, v.amount, v.accepted_reason, FALSE AS is_divided
     FROM provisional AS v

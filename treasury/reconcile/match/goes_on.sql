@@ -1,6 +1,6 @@
--- Does the text go on? Lines whose code another one begins or ends with, where the rest stands behind or before it
--- across any other characters, a fold, a subfield's tag, or in another field; or where the field ends with the code
--- at a length at which banks cut; or where what stands there is a longer one but for one slip; or where the longer one
+-- Question 1: lines that name a code which another code begins or ends with, where the rest follows or precedes it
+-- across any other characters, a fold, a subfield's tag, or in another field; or where the field ends with the code at a
+-- length at which banks cut; or where the text continues to the longer code with one slip; or where the longer code
 -- expects exactly the line's amount and the named one does not. Each with the longer code.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short

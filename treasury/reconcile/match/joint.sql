@@ -1,7 +1,6 @@
--- Several whole references, proved: a line that is exactly what all the expectations that it names still expect
--- together, one of the other direction counted with its sign where all
--- of them have one owner; or, beside a standing code of its own owner or the only
--- one of its account, the one request that expects exactly the line. Of lines that claim one expectation so, the first
+-- Several whole references, proved: a line that is exactly the sum of what all named expectations still expect, where
+-- one of the other direction counts with its sign if all have one owner; or, next to a standing code of the same owner or
+-- the only one on its account, the one request that expects exactly the line. The first line that claims an expectation
 -- takes it.
 WITH named_here AS (
     SELECT

@@ -1,6 +1,5 @@
--- The text of each line that names a code which proves nothing by itself, as words with one space between them and
--- around them: signs inside a word dropped, and "|" where a phrase ends. What a label and its number may have between
--- them divides no phrase.
+-- The text of each line that names a code too generic to prove anything, as words with one space between and around
+-- them: separators inside a word dropped, and "|" at the end of a phrase. A colon or "#" after a label ends no phrase.
 SELECT entry_id, field,
     ' ' || trim(regexp_replace(regexp_replace(
         regexp_replace(' ' || phrases || ' ', ' [./-]+(?: |$)', ' | ', 'g'), '[./-]+', '', 'g'), ' +', ' ', 'g'

@@ -1,23 +1,10 @@
--- One row per line and code that a label proves: the number next to the label is the only one that it announces, and
--- neither a word before the label nor the label itself says that it is another party's or the bank's.
-WITH labelled AS (
-    SELECT n.entry_id, n.code, b.label, b.is_weak,
-        trim(split_part(s.stream, ' ' || b.label || ' ' || n.code || ' ', 1)) AS before,
-        split_part(s.stream, ' ' || b.label || ' ' || n.code || ' ', 2) AS behind
-    FROM (
-        SELECT DISTINCT a.entry_id, a.code
-        FROM inexact_pairs AS a
-        JOIN unlikely_codes AS k ON k.code = a.code
-    ) AS n
-    JOIN label_streams AS s ON s.entry_id = n.entry_id
-    CROSS JOIN labels AS b
-    WHERE contains(s.stream, ' ' || b.label || ' ' || n.code || ' ')
-),
-with_neighbours AS (
+-- One row per line and code that a label proves: the label announces only this number, and neither the label nor the word
+-- before it marks the number as another party's or the bank's.
+WITH with_neighbours AS (
     SELECT entry_id, code, is_weak, behind,
         regexp_extract(before, '[^ ]*$', 0) AS word,
         regexp_extract(before, '([^ ]+) [|]$', 1) AS open_word
-    FROM labelled
+    FROM codes_behind_labels
 )
 SELECT DISTINCT w.entry_id, w.code
 FROM with_neighbours AS w

@@ -1,9 +1,9 @@
 """Other forms of letters, digits and signs, each beside the plain one that it is.
 
 Unicode's compatibility form (NFKC) makes one character of many: full-width and mathematical
-letters, circled ones, small digits above and below the line. A decimal digit of any script is the plain
-digit. A letter of another alphabet, or of an older spelling, stays what it is. What the steps of matching replace is written here once; the
-step `fields` names the ranges in which they look.
+letters, circled ones, small digits above and below the line. A decimal digit of any script is the
+plain digit. A letter of another alphabet, or of an older spelling, stays unchanged. The step
+`fields` names the ranges in which these characters are searched.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def other_digits() -> Iterator[tuple[str, str]]:
 def latin_shapes() -> dict[str, str]:
     """Map each letter of another script to the Latin capital or digit that it looks like.
 
-    A small letter without a shape of its own has that of its capital.
+    A small letter that the table lacks has the shape of its capital.
     """
     table = package_toml("treasury.ground", "look_alikes.toml")
     shapes: dict[str, str] = {}
     for case in ("small", "capital"):
         for letter, alike in table[case].items():
-            # The strokes of I, l and 1 are told apart by no font; the rules' look-alikes go on.
+            # I, l and 1 share one shape; the rules' look-alikes then try 1 for I.
             latin = "I" if letter == "l" else letter.upper()
             if latin.isalnum():
                 shapes |= dict.fromkeys((c for c in alike if not c.isascii()), latin)

@@ -1,5 +1,5 @@
--- What else could it be? One row per line and reason for which it is not settled by itself, of every tier, with the
--- number of the question; those about other lines have none. Whether anything is left of the request comes after.
+-- One row per line and reason to leave it to a person, of every tier, with the number of the question; reasons that
+-- come from other lines have no number. Exhausted requests are added afterwards.
 SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS why
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id

@@ -1,6 +1,6 @@
--- One row per request and amount that it takes exactly, of the amounts that a line missed its own request by, with what
--- ties it to a line: its owner, and the account and the name of its payer. `are_alike`: all requests have one owner and
--- one payer, and are too many to choose from, so that neither says anything. `rivals`: how many requests take the amount.
+-- One row per request and amount that it takes exactly, for the amounts by which a line missed its own request, with
+-- possible ties to a line: owner, and account and name of the payer. `are_alike`: all requests share one owner and one
+-- payer and are too many to choose from, so neither is a tie. `rivals`: the number of requests that take the amount.
 WITH alike AS (
     SELECT count(*) > max(u.max_candidates) AS are_many,
         count(DISTINCT coalesce(e.owner, e.expectation_id)) AS owners,

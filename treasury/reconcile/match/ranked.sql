@@ -1,7 +1,7 @@
--- The candidates of every line that more than one clue points from, or none that settles it, best first: tier,
--- score within the tier, reason, and for all but the first why they lost. A candidate that a fact contradicts
--- is listed only beside one that nothing does; one that a person rejected is none, whatever points to it. Of a group of
--- payments and requests that fit each other equally, each payment has the request of its turn first.
+-- The candidates of every line with several clues, or without a settling one, best first: tier, score within the
+-- tier, reason, and for all but the first why they lost. A contradicted candidate is listed only if another one is not
+-- contradicted; a rejected one never. In a group of payments and requests that fit each other equally, each payment has
+-- the request with its own position first.
 SELECT
     entry_id, expectation_id, tier, tier_rank, score, reason, rank,
     CASE

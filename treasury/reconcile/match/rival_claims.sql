@@ -1,6 +1,6 @@
--- One row per line that does not settle the request which it names and other request that takes exactly its amount, tied
--- to it by its owner, its payer or its code; of very many the first that were opened. A near
--- code says little where many requests take the amount. Whether the request is still open is asked afterwards.
+-- One row per line that misses the amount of the request which it names and other request that takes exactly this amount,
+-- with a tie to it: owner, payer or near code; at most the first opened ones. A near code counts only if few requests take
+-- the amount. Payments of the other request are considered in `rival_requests`.
 WITH first_owners AS (
     SELECT party, owner, since
     FROM (

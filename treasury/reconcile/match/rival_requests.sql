@@ -1,6 +1,6 @@
--- Does the amount belong to somebody else's request? One row per line and rival that is open: what its own payments, none
--- of them in question itself, leave of it is exactly the amount; or all of it is, and they paid the smaller part. One that
--- a payment completes exactly is not open.
+-- Question 7: one row per line and open rival. The rival's own payments, without those in question, leave exactly the
+-- amount to be paid; or it expects the amount in full and less than half is paid. A request that a payment completes
+-- exactly is closed.
 WITH own_payments AS (
     SELECT v.expectation_id, CAST(sum(v.amount) AS DECIMAL(38, 18)) AS paid
     FROM provisional AS v

@@ -8,6 +8,7 @@ LEFT JOIN (
     SELECT DISTINCT n.entry_id, n.code
     FROM (SELECT DISTINCT entry_id, code FROM inexact_pairs) AS n
     JOIN label_streams AS w ON w.entry_id = n.entry_id AND w.field <> 'remittance'
+    ANTI JOIN codes_behind_labels AS b ON b.entry_id = w.entry_id AND b.code = n.code AND b.field = w.field
     WHERE contains(w.stream, ' ' || n.code || ' ')
     UNION
     SELECT entry_id, code FROM labelled_codes
