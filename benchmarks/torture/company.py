@@ -26,7 +26,7 @@ from treasury.actions.kinds.service_records import LiveSource, ServiceRecords
 from treasury.api import CallLimits, Client
 from treasury.api.bodies import NewAccount, NewParty, NewRampRequest
 from treasury.errors import OutcomeUnknown
-from treasury.ground.boot_clock import BootTime, boot_time
+from treasury.ground.machine.boot_clock import BootTime, boot_time
 from treasury.sandbox import Sandbox
 
 __all__ = ["Company", "clients_at", "open_company", "path_of"]

@@ -19,7 +19,7 @@ from benchmarks.torture.company import Company
 from treasury.actions import Action, Actions
 from treasury.api import Client
 from treasury.errors import TreasuryError
-from treasury.ground.boot_clock import BootTime
+from treasury.ground.machine.boot_clock import BootTime
 from treasury.journal import Journal
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace

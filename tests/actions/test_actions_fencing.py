@@ -16,7 +16,7 @@ from treasury.actions.execution.sending_fence import SendingFence
 from treasury.api import Client
 from treasury.api.exchange.transport import Clock
 from treasury.errors import ActionRefused, JournalError, OutcomeUnknown, SettingsError
-from treasury.ground.boot_clock import BootTime
+from treasury.ground.machine.boot_clock import BootTime
 from treasury.items import open_actions
 from treasury.journal import Actor, Draft
 

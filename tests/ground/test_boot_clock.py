@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from treasury.ground import boot_clock
-from treasury.ground.boot_clock import BootTime, boot_seconds, boot_time
+from treasury.ground.machine import boot_clock
+from treasury.ground.machine.boot_clock import BootTime, boot_seconds, boot_time
 
-OTHER_PROCESS = "from treasury.ground.boot_clock import boot_time; print(boot_time().boot)"
+OTHER_PROCESS = "from treasury.ground.machine.boot_clock import boot_time; print(boot_time().boot)"
 
 
 def test_two_readings_of_one_boot_are_so_far_apart_as_the_clock_says() -> None:

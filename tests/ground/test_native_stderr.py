@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from treasury.errors import InputError, StorageError
-from treasury.ground.native_stderr import without_panics
+from treasury.ground.machine.native_stderr import without_panics
 
 PANIC = b"""
 thread 'tokio-rt-worker' (7269) panicked at /x/buffered.rs:369:41:
@@ -47,7 +47,7 @@ def test_a_process_started_meanwhile_keeps_nobody_waiting() -> None:
 def test_a_process_without_standard_error_does_its_work() -> None:
     script = (
         "import os, sys; os.close(2); sys.stderr = None\n"
-        "from treasury.ground.native_stderr import without_panics\n"
+        "from treasury.ground.machine.native_stderr import without_panics\n"
         "with without_panics(ValueError): print('done')\n"
     )
     done = subprocess.run(

@@ -14,7 +14,7 @@ from treasury.actions.authority.policy import Policy
 from treasury.actions.kinds.kind import Kind
 from treasury.api import Client
 from treasury.errors import ActionRefused
-from treasury.ground.boot_clock import BootTime, boot_time
+from treasury.ground.machine.boot_clock import BootTime, boot_time
 from treasury.journal import Actor, Draft
 from treasury.journal.workspace_copies import register, require_original
 from treasury.lake import Snapshot

@@ -22,8 +22,8 @@ from treasury.actions.authority.policy import RecoveryTerms
 from treasury.actions.execution.twins import fingerprint_of
 from treasury.actions.kinds.kind import AssetAmount, Safety
 from treasury.actions.seen_request import RampSeen
-from treasury.ground.boot_clock import BootTime
 from treasury.ground.decoding import convert
+from treasury.ground.machine.boot_clock import BootTime
 from treasury.journal import ADOPTED, Actor, Draft, Entry
 
 State = Literal[

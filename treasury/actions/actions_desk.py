@@ -26,7 +26,7 @@ from treasury.actions.kinds.kind import AssetAmount, Kind
 from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.errors import ActionRefused, InputError, JournalError, TreasuryError
-from treasury.ground.boot_clock import BootTime, boot_time
+from treasury.ground.machine.boot_clock import BootTime, boot_time
 from treasury.journal import ADOPTED, Actor, Draft, Journal
 from treasury.journal.person_names import same_name, same_person
 from treasury.journal.workspace_copies import adopt_copy, original_of

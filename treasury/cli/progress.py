@@ -9,7 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from treasury.ground.terminal import unguarded
+from treasury.ground.machine.terminal import unguarded
 from treasury.text import clean
 
 

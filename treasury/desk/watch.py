@@ -25,7 +25,7 @@ from treasury import errors
 from treasury.close.result_words import count
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
-from treasury.ground.processes import is_running
+from treasury.ground.machine.processes import is_running
 from treasury.ground.regular_files import read_regular
 
 FILE_NAME: Final = "watch.json"

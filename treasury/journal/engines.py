@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from treasury.errors import JournalError
-from treasury.ground.boot_clock import boot_seconds
 from treasury.ground.loading import Later
+from treasury.ground.machine.boot_clock import boot_seconds
 from treasury.settings import Secret, is_loopback
 
 if TYPE_CHECKING:

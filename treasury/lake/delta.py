@@ -24,7 +24,7 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from treasury.errors import StorageError
 from treasury.ground.decoding import decode_json
-from treasury.ground.native_stderr import without_panics
+from treasury.ground.machine.native_stderr import without_panics
 from treasury.lake import disk
 from treasury.lake.parquet import Written
 from treasury.lake.table_declaration import OPEN

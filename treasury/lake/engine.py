@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from treasury.errors import QueryError, StorageError, WorkspaceDamaged
 from treasury.ground.decoding import decode_json
-from treasury.ground.processes import is_running
+from treasury.ground.machine.processes import is_running
 from treasury.lake.delta import StoredFile
 from treasury.lake.disk import REPAIR, problem_of
 from treasury.lake.table_declaration import INSTANT, OPEN, SQL_TYPES, VALID_FROM, VALID_TO

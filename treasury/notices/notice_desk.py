@@ -20,8 +20,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import ActionRefused, InputError, NoticeError, TreasuryError
+from treasury.ground.machine.processes import is_running
 from treasury.ground.notice_terms import NoticeTerms
-from treasury.ground.processes import is_running
 from treasury.journal import Actor, Draft, Head, Journal
 from treasury.journal.notice_history import DOUBTFUL, NOTICE, Notice, notices_of, told_marks
 from treasury.notices.digest import Digest

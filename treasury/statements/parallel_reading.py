@@ -23,7 +23,7 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.decoding import decode_json
-from treasury.ground.processes import started
+from treasury.ground.machine.processes import started
 from treasury.statements.bank_file import (
     FileTerms,
     StatementFile,

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from treasury.errors import StorageError
 from treasury.ground.decoding import decode_json
-from treasury.ground.processes import started
+from treasury.ground.machine.processes import started
 from treasury.tables.workbook import Workbook, require_rows, write_book
 from treasury.text import clean
 

@@ -19,7 +19,7 @@ import msgspec
 
 from treasury.actions.authority.policy import POLICY_FILE, Policy
 from treasury.errors import JournalError
-from treasury.ground.boot_clock import boot_seconds
+from treasury.ground.machine.boot_clock import boot_seconds
 from treasury.journal import Actor, current_actor
 from treasury.settings import Secret
 from treasury.settings.secret_routes import HUB_API, HUB_TOKEN

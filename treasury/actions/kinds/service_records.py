@@ -20,8 +20,8 @@ import msgspec
 
 from treasury.api import models
 from treasury.errors import ActionRefused, Forbidden, InputError, NotFound, NotOffered
-from treasury.ground.boot_clock import boot_seconds
 from treasury.ground.decoding import decode_json
+from treasury.ground.machine.boot_clock import boot_seconds
 from treasury.lake import Snapshot
 from treasury.money import total
 

@@ -36,7 +36,7 @@ from treasury.api.exchange.network import (
 )
 from treasury.api.exchange.response_body import BoundedTransport, Redactor
 from treasury.api.service_errors import error_for, is_refusal, one_line, read_refusal, where
-from treasury.ground.boot_clock import boot_seconds
+from treasury.ground.machine.boot_clock import boot_seconds
 from treasury.ground.secret_places import call_unseen
 from treasury.settings import FILE_NAME, is_loopback, require_https
 

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from treasury.ground.decoding import decode_json
-from treasury.ground.processes import started
+from treasury.ground.machine.processes import started
 from treasury.report.pack.sealed_pack import Finding
 from treasury.text import clean
 

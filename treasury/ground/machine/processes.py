@@ -18,7 +18,7 @@ from typing import IO, Final
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from importlib import import_module;"
-    " import_module('treasury.ground.terminal').guard_output();"
+    " import_module('treasury.ground.machine.terminal').guard_output();"
     " sys.exit(getattr(import_module(sys.argv[2]), sys.argv[3])(*sys.argv[4:]))"
 )
 _INHERITED: Final = (
