@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import httpx
 
-from treasury.api.answer_identity import Comparison
+from treasury.api.answer_identity import SharedValue
 from treasury.api.operations import IDENTITY
 
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -33,7 +33,7 @@ def about_request(request: httpx.Request, record: dict[str, Any]) -> dict[str, A
     operation, ids = operation_of(request)
     body = json.loads(request.content or b"{}")
     record = json.loads(json.dumps(record))
-    for comparison in map(Comparison.parse, IDENTITY.get(operation, "").split()):
+    for comparison in map(SharedValue.parse, IDENTITY.get(operation, "").split()):
         sent: Any = ids if comparison.in_path else body
         for name in comparison.sent:
             sent = sent.get(name) if isinstance(sent, dict) else None

@@ -25,7 +25,7 @@ from test_api_sandbox import (
 
 from treasury import errors
 from treasury.api import Client, bodies
-from treasury.api.answer_identity import Comparison, other_record
+from treasury.api.answer_identity import SharedValue, other_record
 from treasury.api.client import Service
 from treasury.api.exchange import transport
 from treasury.api.exchange.network import Network
@@ -66,7 +66,7 @@ class Talk(NamedTuple):
     def operation(self) -> str:
         return operation_of(self.request)[0]
 
-    def sent(self, comparison: Comparison) -> Any:
+    def sent(self, comparison: SharedValue) -> Any:
         """The value of a comparison in the request; None if it has none."""
         ids = operation_of(self.request)[1]
         sent: Any = ids if comparison.in_path else json.loads(self.request.content or b"{}")
@@ -74,7 +74,7 @@ class Talk(NamedTuple):
             sent = sent.get(name) if isinstance(sent, dict) else None
         return sent
 
-    def shown(self, comparison: Comparison) -> list[tuple[str, ...]]:
+    def shown(self, comparison: SharedValue) -> list[tuple[str, ...]]:
         """The fields of the comparison that the answer shows."""
         [record, *_] = self.records
         return [path for path in comparison.shown if _at(record, path) is not None]
@@ -147,7 +147,7 @@ def test_every_operation_is_compared_or_listed_with_a_reason(talks: dict[str, Ta
     comparable = {
         name
         for name, talk in talks.items()
-        for comparison in map(Comparison.parse, IDENTITY.get(name, "").split())
+        for comparison in map(SharedValue.parse, IDENTITY.get(name, "").split())
         if talk.records and talk.sent(comparison) is not None and talk.shown(comparison)
     }
     assert sorted(comparable) == COMPARED
@@ -172,7 +172,7 @@ def test_an_honest_answer_is_taken_and_another_records_is_not(
     is_read = operation.startswith("GET")
     error = errors.UnexpectedResponse if is_read else errors.OutcomeUnknown
     compared = 0
-    for comparison in map(Comparison.parse, IDENTITY[operation].split()):
+    for comparison in map(SharedValue.parse, IDENTITY[operation].split()):
         sent, paths = talk.sent(comparison), talk.shown(comparison)
         if sent is None or not paths:
             continue
@@ -210,7 +210,7 @@ def test_the_same_value_written_otherwise_is_the_same(
     connect: Connect, talks: dict[str, Talk], operation: str
 ) -> None:
     talk = talks[operation]
-    for comparison in map(Comparison.parse, IDENTITY[operation].split()):
+    for comparison in map(SharedValue.parse, IDENTITY[operation].split()):
         if talk.sent(comparison) is not None:
             ask(connect, talk, talk.with_values(_written_otherwise, *talk.shown(comparison)))
 

@@ -34,7 +34,7 @@ _NUMBER: Final = tuple(b"-0123456789"[at : at + 1] for at in range(11))
 _Members = dict[str, msgspec.Raw]
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class SharedValue(msgspec.Struct, frozen=True):
     """One entry of the column: the answer's fields, of which one has to be equal to `sent`."""
 
     shown: tuple[tuple[str, ...], ...]
@@ -42,7 +42,7 @@ class Comparison(msgspec.Struct, frozen=True):
     in_path: bool
 
     @classmethod
-    def parse(cls, entry: str) -> Comparison:
+    def parse(cls, entry: str) -> SharedValue:
         """Read `senderAccountId|receiverAccountId={accountId}`."""
         shown, _, sent = entry.partition("=")
         place = _PLACE.fullmatch(sent)
@@ -56,13 +56,13 @@ class Comparison(msgspec.Struct, frozen=True):
 class _Rule(msgspec.Struct, frozen=True):
     """The comparisons of an operation, and types that decode only the fields that they need."""
 
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[SharedValue, ...]
     one: Any
     many: Any
 
 
 def _rule(entries: str) -> _Rule:
-    comparisons = tuple(Comparison.parse(entry) for entry in entries.split())
+    comparisons = tuple(SharedValue.parse(entry) for entry in entries.split())
     names = dict.fromkeys(path[0] for comparison in comparisons for path in comparison.shown)
     one = msgspec.defstruct(
         "Identity", [(name, msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for name in names]
@@ -107,7 +107,7 @@ def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> Unexpected
 
 
 def _compare(
-    comparisons: Iterable[Comparison],
+    comparisons: Iterable[SharedValue],
     ids: Mapping[str, str],
     body: _Members,
     records: Sequence[Any],
@@ -130,7 +130,7 @@ def _compare(
 
 
 def _difference(
-    comparison: Comparison, form: Callable[[str], object], sent: str, record: Any
+    comparison: SharedValue, form: Callable[[str], object], sent: str, record: Any
 ) -> str:
     """Return the first field that the record shows, if no shown field equals `sent`."""
     first = ""

@@ -18,7 +18,7 @@ from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 from treasury.statements.csv.csv_course import Course, courses_hold, followed_count
 from treasury.statements.csv.csv_headerless import headerless_layout
-from treasury.statements.csv.csv_layout import SAMPLE, Layout, Question, layout_of
+from treasury.statements.csv.csv_layout import SAMPLE, CsvQuestion, Layout, layout_of
 from treasury.statements.csv.csv_proposal import proposal
 from treasury.statements.csv.csv_questions import (
     DECIMALS,
@@ -72,7 +72,7 @@ class CsvFile(BankFile):
     ) -> None:
         super().__init__(source, file_name)
         self.layout: Layout | None = None
-        self.questions: tuple[Question, ...] = ()
+        self.questions: tuple[CsvQuestion, ...] = ()
         """Open questions of a proposed layout; no row is read until they are answered."""
         self._answers = answers or {}
         self._profiles = (*profiles, *built_in_profiles())
@@ -136,7 +136,7 @@ class CsvFile(BankFile):
         layout = self._rows.layout
         return islice(self._text.rows(layout.delimiter), layout.header + 1, None)
 
-    def _open_questions(self) -> list[Question]:
+    def _open_questions(self) -> list[CsvQuestion]:
         """Settle the decimal sign and the sign of amounts by the balances, else by an answer.
 
         Return the questions that are left.
@@ -151,7 +151,7 @@ class CsvFile(BankFile):
             self._rows.shows_decimal |= answer is not None and question.name == "decimal"
         return found
 
-    def _decimal_question(self) -> Question | None:
+    def _decimal_question(self) -> CsvQuestion | None:
         rows = self._rows
         if rows.decimal:
             return None
@@ -163,7 +163,7 @@ class CsvFile(BankFile):
             return None
         return decimal_question(self._first_amounts())
 
-    def _sign_question(self) -> Question | None:
+    def _sign_question(self) -> CsvQuestion | None:
         """Ask what amounts without a sign do, if neither balances nor other amounts show it."""
         rows, layout = self._rows, self._rows.layout
         if "amount" not in layout.columns or "sign" in layout.columns:

@@ -33,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Fields of the profile, and as `columns` the places of roles; none for a role without one."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class CsvQuestion(msgspec.Struct, frozen=True):
     """Something that a file's headers and values do not show."""
 
     name: str
@@ -53,7 +53,7 @@ class Layout(msgspec.Struct, frozen=True):
     is_proposed: bool = False
     headers: list[str] = []
     """The header row as it is compared; empty where there is none."""
-    questions: tuple[Question, ...] = ()
+    questions: tuple[CsvQuestion, ...] = ()
     """Open questions; a file is not read by a proposed layout until they are answered."""
     unused: tuple[tuple[str, str], ...] = ()
     """Header and first value of each column that a proposed layout leaves out."""

@@ -16,7 +16,7 @@ import msgspec
 from treasury.identifiers import is_iban
 from treasury.statements.csv import csv_layout
 from treasury.statements.csv.csv_layout import Layout
-from treasury.statements.csv.csv_questions import Columns, Table, settled
+from treasury.statements.csv.csv_questions import Columns, CsvTable, settled
 from treasury.statements.csv.csv_rows import looks_like_account
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day, is_signed
@@ -55,12 +55,12 @@ def proposal(lines: Sequence[str], file_name: str, answers: Mapping[str, str]) -
 
 def _table(
     header: CsvRow, below: Sequence[CsvRow], delimiter: str, number: int, file_name: str
-) -> Table | None:
+) -> CsvTable | None:
     names = [cell(text) for text in header.cells]
     rows = [row for row in below if len(row.cells) >= len(names) - 1 > 0]
     if not rows or not csv_layout.is_header(header):
         return None
-    table = Table(names, rows, delimiter, number, file_name)
+    table = CsvTable(names, rows, delimiter, number, file_name)
     table.columns = _roles(table)
     has_one_side = len({"debit", "credit"} & table.columns.keys()) == 1
     if not csv_layout.is_complete(table.columns) or (
@@ -70,7 +70,7 @@ def _table(
     return table
 
 
-def _settled(table: Table, answers: Mapping[str, str]) -> Layout:
+def _settled(table: CsvTable, answers: Mapping[str, str]) -> Layout:
     changes, questions = settled(table, answers)
     columns = table.columns
     used = {place for places in columns.values() for place in places}
@@ -98,7 +98,7 @@ def _settled(table: Table, answers: Mapping[str, str]) -> Layout:
     )
 
 
-def _roles(table: Table) -> Columns:
+def _roles(table: CsvTable) -> Columns:
     """Return the columns of each role, by the words in their headers and by their values.
 
     Several of an amount, a currency or a name are candidates, of which `csv_questions` chooses.
@@ -145,7 +145,7 @@ def _two_names(columns: Columns) -> Columns:
     return columns
 
 
-def _fits_role(role: str, word: str, table: Table, place: int) -> bool:
+def _fits_role(role: str, word: str, table: CsvTable, place: int) -> bool:
     header = plain(table.names[place])
     if word in _ONE_WORD and header != word:
         return False
@@ -166,25 +166,25 @@ def _is_one_side(header: str, *_: object) -> bool:
     return _is_no_postage(header) and not both
 
 
-def _holds_codes(_: str, table: Table, place: int) -> bool:
+def _holds_codes(_: str, table: CsvTable, place: int) -> bool:
     return all(len(text) == _CODE and text.isalpha() for text in table.texts(place))
 
 
-def _names_side(header: str, table: Table, place: int) -> bool:
+def _names_side(header: str, table: CsvTable, place: int) -> bool:
     sides = [_has_any(header, HEADERS[side]) for side in ("payer_name", "payee_name")]
     return sides.count(True) == 1 and _names_party(header, table, place)
 
 
-def _names_party(header: str, table: Table, place: int) -> bool:
+def _names_party(header: str, table: CsvTable, place: int) -> bool:
     return bool(table.texts(place)) and _is_name(header)
 
 
-def _holds_accounts(_: str, table: Table, place: int) -> bool:
+def _holds_accounts(_: str, table: CsvTable, place: int) -> bool:
     texts = table.texts(place)
     return bool(texts) and all(map(looks_like_account, texts))
 
 
-def _is_own_reference(header: str, table: Table, place: int) -> bool:
+def _is_own_reference(header: str, table: CsvTable, place: int) -> bool:
     """Whether a column is the bank's own reference, which no two movements share."""
     texts = table.texts(place)
     return len(set(texts)) == len(texts) and not _has_any(header, OTHER["no_reference"])
@@ -195,7 +195,7 @@ def _is_kind(header: str, *_: object) -> bool:
 
 
 _CODE: Final = 3
-_RULES: Final[dict[str, Callable[[str, Table, int], bool]]] = {
+_RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
     "booking_date": _is_day_booked,
     "fee": _is_no_postage,
     "amount": _is_no_postage,
@@ -228,7 +228,7 @@ def _is_name(header: str) -> bool:
     return not is_own or _has_any(header, others)
 
 
-def _find_sign(table: Table, columns: Columns) -> None:
+def _find_sign(table: CsvTable, columns: Columns) -> None:
     """Take a column of debit and credit as the sign of the amounts, under any header.
 
     It has a value for every amount, no amount has a sign, and it is not the kind of a card.
@@ -255,7 +255,7 @@ _MORE_THAN_SIGN: Final = frozenset({
 """Roles that a column keeps even if debit and credit are its only values."""
 
 
-def _says_sign(table: Table, place: int) -> bool:
+def _says_sign(table: CsvTable, place: int) -> bool:
     texts = table.texts(place)
     if not texts or not all(text in {"+", "-"} or plain(text) in IN | OUT for text in texts):
         return False
@@ -265,21 +265,21 @@ def _says_sign(table: Table, place: int) -> bool:
     return len(texts) == table.count
 
 
-def _names_cards(table: Table) -> bool:
+def _names_cards(table: CsvTable) -> bool:
     """Whether a column has the names of card schemes: debit and credit may be kinds of cards."""
     return any(
         plain(text) in _CARDS for place in range(len(table.names)) for text in table.texts(place)
     )
 
 
-def _is_card(table: Table) -> bool:
+def _is_card(table: CsvTable) -> bool:
     """Whether the table lists a card's movements: merchants without a balance are enough."""
     merchants = [] if "balance" in table.columns else OTHER["merchant"]
     words = (*OTHER["card"], *merchants)
     return _names_cards(table) or any(_has_any(plain(name), words) for name in table.names)
 
 
-def _find_accounts(table: Table, columns: Columns) -> None:
+def _find_accounts(table: CsvTable, columns: Columns) -> None:
     """Tell our own account from the other party's, which is another one in nearly every row."""
     if "account" not in columns:
         return
@@ -306,7 +306,7 @@ def _has(header: str, word: str) -> bool:
     return any(csv_layout.is_same(part, word) for part in parts)
 
 
-def _kind(table: Table, place: int) -> str:
+def _kind(table: CsvTable, place: int) -> str:
     """Return what most cells of a column are: d day, a amount, i IBAN, t text, - nothing."""
 
     def letter(text: str) -> str:

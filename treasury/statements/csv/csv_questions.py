@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from treasury.errors import InputError
 from treasury.money import total
 from treasury.statements.csv.csv_course import courses_hold
-from treasury.statements.csv.csv_layout import Answer, Layout, Question
+from treasury.statements.csv.csv_layout import Answer, CsvQuestion, Layout
 from treasury.statements.csv.csv_rows import CsvMovement, CsvRows
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
@@ -36,7 +36,7 @@ _FEW_DAYS: Final = 2
 _FEW_ROWS: Final = 4
 
 
-class Table:
+class CsvTable:
     """The header and the first rows of a file, as one delimiter cuts them."""
 
     def __init__(
@@ -83,14 +83,14 @@ def _has_amount(row: CsvRow) -> bool:
 
 
 def settled(
-    table: Table, answers: Mapping[str, str]
-) -> tuple[dict[str, Any], tuple[Question, ...]]:
+    table: CsvTable, answers: Mapping[str, str]
+) -> tuple[dict[str, Any], tuple[CsvQuestion, ...]]:
     """Choose among the candidates of a table; return fields of its profile, and what is open.
 
     InputError for an answer that a question has not got.
     """
     changes: dict[str, Any] = {}
-    questions: list[Question] = []
+    questions: list[CsvQuestion] = []
     for ask in (_kind_question, _amount_question, _currency_question, _name_question,
                 _text_question, _day_question):  # fmt: skip
         question = ask(table)
@@ -111,7 +111,7 @@ def settled(
     return changes, tuple(questions)
 
 
-def answer_to(question: Question, answers: Mapping[str, str]) -> Answer | None:
+def answer_to(question: CsvQuestion, answers: Mapping[str, str]) -> Answer | None:
     """Return the answer that was given to a question. InputError for one that it has not got."""
     word = answers.get(question.name)
     if word is None:
@@ -123,7 +123,7 @@ def answer_to(question: Question, answers: Mapping[str, str]) -> Answer | None:
     raise InputError(f"{word!r} is no answer to {question.name}", do=f"answer one of {known}")
 
 
-def _kind_question(table: Table) -> Question | None:
+def _kind_question(table: CsvTable) -> CsvQuestion | None:
     """Ask about a table that may be a journal or a list of invoices."""
     headers = [plain(name) for name in table.names]
     sides = [_side_accounts(table, headers, side) for side in ("debit", "credit")]
@@ -149,12 +149,12 @@ def _kind_question(table: Table) -> Question | None:
     return None
 
 
-def _kind(what: str, why: str) -> Question:
+def _kind(what: str, why: str) -> CsvQuestion:
     text = f"it looks like {what}, not like a statement of one account: {why}"
-    return Question("table", text, (Answer("statement", "it is a statement all the same"),))
+    return CsvQuestion("table", text, (Answer("statement", "it is a statement all the same"),))
 
 
-def _side_accounts(table: Table, headers: Sequence[str], side: str) -> int | None:
+def _side_accounts(table: CsvTable, headers: Sequence[str], side: str) -> int | None:
     """Return a column that names an account for one side of a journal, in every row."""
     other = "credit" if side == "debit" else "debit"
     for place, header in enumerate(headers):
@@ -174,7 +174,7 @@ _LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
 """The number of an account in a ledger."""
 
 
-def _amount_question(table: Table) -> Question | None:
+def _amount_question(table: CsvTable) -> CsvQuestion | None:
     """Choose the amounts: by the balances that follow one choice, else ask."""
     choices = _distinct(table, _amount_choices(table))
     following = [choice for choice in (*choices, *_swapped(choices)) if _follows(table, choice)]
@@ -195,10 +195,10 @@ def _amount_question(table: Table) -> Question | None:
         )
         for choice in choices
     )
-    return Question("amount", "which column is the amount that the account moved by?", answers)
+    return CsvQuestion("amount", "which column is the amount that the account moved by?", answers)
 
 
-def _amount_choices(table: Table) -> list[Columns]:
+def _amount_choices(table: CsvTable) -> list[Columns]:
     """Return the columns that may be what the account moved by, each choice with its roles."""
     columns = table.columns
     if "amount" not in columns:
@@ -224,7 +224,7 @@ def _swapped(choices: Iterable[Columns]) -> list[Columns]:
     ]
 
 
-def _own(table: Table, places: Sequence[int]) -> list[int]:
+def _own(table: CsvTable, places: Sequence[int]) -> list[int]:
     """Leave out taxes, tips, amounts in another currency, and columns that are mostly empty."""
     own = [
         place
@@ -238,7 +238,7 @@ def _is_part(header: str) -> bool:
     return _names(header, OTHER["part"]) and not _names(header, OTHER["included"])
 
 
-def _is_money(table: Table, place: int) -> bool:
+def _is_money(table: CsvTable, place: int) -> bool:
     """Whether a column without a word for amounts in its header holds some with decimals."""
     texts = table.texts(place)
     others = (*OTHER["no_amount"], *OTHER["postage"])
@@ -249,7 +249,7 @@ def _is_money(table: Table, place: int) -> bool:
     return all(map(is_amount, texts)) and any("." in text or "," in text for text in texts)
 
 
-def _distinct(table: Table, choices: list[Columns]) -> list[Columns]:
+def _distinct(table: CsvTable, choices: list[Columns]) -> list[Columns]:
     """Leave out choices with the same values as another one."""
     distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
     for choice in choices:
@@ -258,7 +258,7 @@ def _distinct(table: Table, choices: list[Columns]) -> list[Columns]:
     return list(distinct.values())
 
 
-def _net(table: Table, columns: Columns) -> int | None:
+def _net(table: CsvTable, columns: Columns) -> int | None:
     """Return the column that is gross less fee in every row."""
     nets = [p for p in columns.get("amount", ()) if plain(table.names[p]) in {"net", "netto"}]
     if not nets or "fee" not in columns:
@@ -278,7 +278,7 @@ def _is_net(gross: str, fee: str, net: str) -> bool:
     return amounts[2] == amounts[0] - amounts[1].copy_abs()
 
 
-def _currency_question(table: Table) -> Question | None:
+def _currency_question(table: CsvTable) -> CsvQuestion | None:
     """Choose the column of the account's currency, which few movements lack; ask if two differ."""
     own = [
         place
@@ -289,7 +289,7 @@ def _currency_question(table: Table) -> Question | None:
     return _one_column(table, "currency", own, "which column is the currency of the account?")
 
 
-def _name_question(table: Table) -> Question | None:
+def _name_question(table: CsvTable) -> CsvQuestion | None:
     """Choose the column of the other party's name; ask if two differ and no header decides."""
     if {"payer_name", "payee_name"} <= table.columns.keys():
         table.columns.pop("counterparty_name", None)
@@ -303,7 +303,7 @@ def _name_question(table: Table) -> Question | None:
     return question
 
 
-def _side_question(table: Table, place: int) -> Question | None:
+def _side_question(table: CsvTable, place: int) -> CsvQuestion | None:
     """Ask about a single name of a payer or payee that rows of the other direction have too."""
     header = plain(table.names[place])
     sides = [side for side in ("payer_name", "payee_name") if _names(header, HEADERS[side])]
@@ -321,10 +321,10 @@ def _side_question(table: Table, place: int) -> Question | None:
         Answer("by sign", f"the {role}, which may be us in rows of the other direction", only),
         Answer("none", "not a name of the other party", {"columns": {"counterparty_name": ()}}),
     )
-    return Question("name", f"whose name is in {table.shown(place)}?", answers)
+    return CsvQuestion("name", f"whose name is in {table.shown(place)}?", answers)
 
 
-def _one_column(table: Table, role: str, places: Sequence[int], text: str) -> Question | None:
+def _one_column(table: CsvTable, role: str, places: Sequence[int], text: str) -> CsvQuestion | None:
     distinct = {tuple(table.values(place)): place for place in reversed(places)}
     if len(distinct) < len(places):
         places = [place for place in places if place in distinct.values()]
@@ -338,10 +338,10 @@ def _one_column(table: Table, role: str, places: Sequence[int], text: str) -> Qu
         for place in places
     ]
     answers.append(Answer("none", "none of them", {"columns": {role: ()}}))
-    return Question(role.removeprefix("counterparty_"), text, tuple(answers))
+    return CsvQuestion(role.removeprefix("counterparty_"), text, tuple(answers))
 
 
-def _text_question(table: Table) -> Question | None:
+def _text_question(table: CsvTable) -> CsvQuestion | None:
     """Ask for the text if no column is known as it: a reference would be lost with it."""
     if any(map(table.texts, table.columns.get("text", ()))):
         return None
@@ -362,10 +362,10 @@ def _text_question(table: Table) -> Question | None:
     answers.append(Answer("none", "none of them", {"columns": {"text": ()}}))
     if not places:
         return None
-    return Question("text", "which column is what a payment is for?", tuple(answers))
+    return CsvQuestion("text", "which column is what a payment is for?", tuple(answers))
 
 
-def _day_question(table: Table) -> Question | None:
+def _day_question(table: CsvTable) -> CsvQuestion | None:
     if _day_order(table)[1]:
         return None
     day = next(iter(table.texts(table.columns["booking_date"][0])), "")
@@ -373,10 +373,10 @@ def _day_question(table: Table) -> Question | None:
         Answer("dmy", "the day comes first", {"day_order": "dmy"}),
         Answer("mdy", "the month comes first", {"day_order": "mdy"}),
     )
-    return Question("days", f"day or month may come first in {day!r}; which does?", answers)
+    return CsvQuestion("days", f"day or month may come first in {day!r}; which does?", answers)
 
 
-def _day_order(table: Table) -> tuple[_Order, bool]:
+def _day_order(table: CsvTable) -> tuple[_Order, bool]:
     """Return the order of the days' parts, and whether the file shows it.
 
     A part above twelve shows it, points do, and any language but English: the day is first.
@@ -402,7 +402,7 @@ _MONTHS: Final = 12
 _PARTS: Final = re.compile(r"(\d{1,4})[-./: ](\d{1,2})[-./: ](\d{1,4})")
 
 
-def _is_english(table: Table) -> bool:
+def _is_english(table: CsvTable) -> bool:
     """Whether no header is a word of another language."""
     words = {word for role_words in HEADERS.values() for word in role_words}
     return not any(plain(name) in words - set(OTHER["english"]) for name in table.names)
@@ -411,31 +411,31 @@ def _is_english(table: Table) -> bool:
 DECIMALS: Final[tuple[_Sign, ...]] = (",", ".")
 
 
-def decimal_question(shown: str) -> Question:
+def decimal_question(shown: str) -> CsvQuestion:
     """Ask which sign separates the decimals, where every one of them may group thousands."""
     answers = (
         Answer(",", "a comma: 1.234 is one thousand", {"decimal": ","}),
         Answer(".", "a point: 1.234 is less than two", {"decimal": "."}),
     )
-    return Question(
+    return CsvQuestion(
         "decimal", f"thousands or decimals, which sign is for decimals? {shown}", answers
     )
 
 
-def sign_question(shown: str) -> Question:
+def sign_question(shown: str) -> CsvQuestion:
     """Ask what amounts without a minus do, where no balance shows it."""
     answers = (
         Answer("in", "an amount without a minus was received", {"positive": "in"}),
         Answer("out", "an amount without a minus was paid, as by a card", {"positive": "out"}),
     )
-    return Question("sign", f"nothing shows which amounts were paid: {shown}", answers)
+    return CsvQuestion("sign", f"nothing shows which amounts were paid: {shown}", answers)
 
 
 def _names(header: str, words: Iterable[str]) -> bool:
     return any(word in header for word in words)
 
 
-def _follows(table: Table, choice: Columns) -> bool:
+def _follows(table: CsvTable, choice: Columns) -> bool:
     """Whether the balance column follows the movements of these columns, in or out."""
     if not {"balance", "balance_before"} & table.columns.keys():
         return False
@@ -443,7 +443,7 @@ def _follows(table: Table, choice: Columns) -> bool:
     return any(courses_hold(_movements(table, columns, way)) for way in WAYS)
 
 
-def _movements(table: Table, columns: Columns, positive: _Way = "in") -> list[CsvMovement]:
+def _movements(table: CsvTable, columns: Columns, positive: _Way = "in") -> list[CsvMovement]:
     """Read the first rows by these columns; an open decimal sign counts as a point."""
     names = {role: tuple(map(table.header, places)) for role, places in columns.items()}
     layout = Layout(

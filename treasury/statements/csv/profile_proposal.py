@@ -13,7 +13,7 @@ import pyarrow as pa
 from treasury.errors import StatementError
 from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile
-from treasury.statements.csv.csv_layout import SAMPLE, Question, samples
+from treasury.statements.csv.csv_layout import SAMPLE, CsvQuestion, samples
 from treasury.statements.csv.csv_text import CsvRow, CsvText
 from treasury.statements.csv.csv_values import cell
 from treasury.statements.csv.profiles import Profile
@@ -38,7 +38,7 @@ class Proposal(CountedTables, msgspec.Struct, frozen=True):
     statements: pa.Table
     entries: pa.Table
     problems: tuple[Problem, ...]
-    questions: tuple[Question, ...] = ()
+    questions: tuple[CsvQuestion, ...] = ()
     """Questions without an answer."""
     unused: tuple[tuple[str, str], ...] = ()
     """Header and first value of each column that the profile leaves out."""

@@ -20,7 +20,7 @@ from treasury.workspace import Workspace
 
 if TYPE_CHECKING:
     from treasury.statements import Profile
-    from treasury.statements.csv.csv_layout import Question
+    from treasury.statements.csv.csv_layout import CsvQuestion
 
 
 def reading_options(function: Command) -> Command:
@@ -250,14 +250,14 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _asked(question: Question) -> str:
+def _asked(question: CsvQuestion) -> str:
     click.echo(_question_text(question))
     words = [answer.word for answer in question.answers]
     numbers = click.IntRange(1, len(words))
     return words[click.prompt("Which", type=numbers) - 1]
 
 
-def _question_text(question: Question) -> str:
+def _question_text(question: CsvQuestion) -> str:
     lines = (
         f"  {number}. {clean(answer.word)}: {clean(answer.meaning)}"
         for number, answer in enumerate(question.answers, 1)
