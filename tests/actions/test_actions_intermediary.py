@@ -133,7 +133,9 @@ def test_a_page_after_the_effect_is_no_refusal(
         for status in statuses_of(kind)
     }
     first = {"versioned": "done"}.get(KINDS[kind].safety, "unknown")
-    assert {end._replace(sent=1) for end in ends.values()} == {End(first, "done", 1, 1)}, ends
+    # What no list shows is not sent again, so a person settles it.
+    last = "done" if KINDS[kind].safety == "versioned" or KINDS[kind].look_up else "unknown"
+    assert {end._replace(sent=1) for end in ends.values()} == {End(first, last, 1, 1)}, ends
     if KINDS[kind].safety != "keyed":
         assert {end.sent for end in ends.values()} == {1}, ends
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from panel_practice import Practice, said
 
+from treasury.actions.execution.sending import Sender
 from treasury.errors import JournalError
 from treasury.panels import ApprovalsPanel
 from treasury.panels.frames.blocks import Frame, StepBlock
@@ -152,6 +153,11 @@ def test_an_outcome_that_is_not_known_is_recovered_in_two_steps(practice: Practi
     practice.company.faults.clear()
     step = step_of(ask(panel, "recover", *ids))
     assert "nothing is sent that could take effect twice" in step.text
+    assert f"{ids[0]} may have been carried out and not be listed yet" in said(confirm(panel))
+    assert practice.workspace.actions.get(ids[0]).state == "unknown"
+    policy = practice.workspace.folder / "policy.toml"
+    policy.write_text("[recovery]\nsettling_seconds = 0\n", "utf-8")
+    ask(panel, "recover", *ids)
     confirm(panel)
     assert practice.workspace.actions.get(ids[0]).state == "done"
 
@@ -159,31 +165,31 @@ def test_an_outcome_that_is_not_known_is_recovered_in_two_steps(practice: Practi
 def test_cancel_leaves_what_was_not_tried_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ids = proposed(practice, *(f"1.{n:02}" for n in range(60)))
+    ids = proposed(practice, *(f"1.{n:02}" for n in range(5)))
     panel = practice.workspace.panels.approvals(size=100)
     panel.press("actions")
     ask(panel, "approve", *ids)
     confirm(panel)
     actions, first, go_on = practice.workspace.actions, threading.Event(), threading.Event()
-    execute = type(actions)._execute
+    execute = Sender.execute
 
-    def slow(self: Any, several: Any, lives: Any) -> Any:
-        done = execute(self, several, lives)
+    def slow(self: Sender, action_id: str, *more: Any) -> Any:
+        done = execute(self, action_id, *more)
         first.set()
         assert go_on.wait(60)
         return done
 
-    monkeypatch.setattr(type(actions), "_execute", slow)
+    monkeypatch.setattr(Sender, "execute", slow)
     step = step_of(ask(panel, "execute", *ids))
     panel.press("confirm", step=step.key)
     assert first.wait(60)
     panel.press("cancel")
     go_on.set()
     assert panel.wait()
-    assert said(panel.frame()).startswith("Cancelled after 50")
-    assert "10 not tried: ready, and nothing was sent" in said(panel.frame())
-    assert len(sent(practice)) == 50
-    assert len(actions.list(state="ready")) == 10
+    assert said(panel.frame()).startswith("Cancelled after 1")
+    assert "4 not tried: ready, and nothing was sent" in said(panel.frame())
+    assert len(sent(practice)) == 1
+    assert len(actions.list(state="ready")) == 4
 
 
 def test_several_requests_are_approved_with_one_confirmation(practice: Practice) -> None:
