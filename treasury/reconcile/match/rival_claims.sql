@@ -1,6 +1,7 @@
 -- One row per line that misses the amount of the request which it names and other request that takes exactly this amount,
 -- with a tie to it: owner, payer or near code; at most the first opened ones. A near code counts only if few requests take
--- the amount; question 1 covers longer ones that begin or end with it. Payments of the other request are considered in `rival_requests`.
+-- the amount; question 1 covers longer ones that begin or end with it. `rival_requests` considers the payments of the
+-- other request.
 WITH first_owners AS (
     SELECT party, owner, since
     FROM (
