@@ -28,6 +28,7 @@ def test_a_longer_code_of_the_amount_whose_end_was_lost_with_blanks() -> None:
     texts = [f"{'invoices of the month':x<{136 - len(SHORT)}} {SHORT}", f"rent {SHORT}", SHORT]
     assert outcomes(texts, "500", expectations) == ["suggested"] * 3
     assert outcomes(texts[1:], "70", expectations) == ["matched"] * 2
+    assert outcomes([f"{SHORT} as agreed"], "500", expectations) == ["matched"]
 
 
 def test_a_text_that_ends_with_a_code_where_banks_cut() -> None:

@@ -1,7 +1,8 @@
 -- Question 1: lines that name a code which another code begins or ends with, where the rest follows or precedes it
 -- across any other characters, a fold, a subfield's tag, or in another field; or where the field ends with the code at a
--- length at which banks cut; or where the text continues to the longer code with one slip; or where the longer code
--- expects exactly the line's amount and the named one does not. Each with the longer code.
+-- length at which banks cut; or where the text continues to the longer code with one slip; or, if the longer code
+-- expects exactly the line's amount and the named one does not, where the text ends with the named one or continues
+-- nearly to the longer one. Each with the longer code.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
     FROM read_as AS r
@@ -55,6 +56,24 @@ places AS (
     SELECT n.entry_id, n.short, s.letters, unnest(generate_series(1, length(s.letters) - length(n.short) + 1)) AS p
     FROM nested AS n
     JOIN streams AS s ON s.entry_id = n.entry_id AND contains(s.letters, n.short)
+),
+longer_of_amount AS (
+    SELECT DISTINCT a.entry_id, a.short, x.expectation_id, x.code
+    FROM (
+        SELECT n.entry_id, n.short, l.amount, l.amount AS asked, l.currency, l.direction
+        FROM nested AS n
+        JOIN lines AS l ON l.entry_id = n.entry_id
+        UNION
+        SELECT n.entry_id, n.short, l.amount, CAST(l.amount + l.charges AS DECIMAL(38, 18)) AS asked, l.currency, l.direction
+        FROM nested AS n
+        JOIN lines AS l ON l.entry_id = n.entry_id
+        WHERE l.charges > 0
+    ) AS a
+    JOIN nested_codes AS x ON x.short = a.short AND x.amount = a.asked
+    LEFT JOIN codes AS c ON c.code = a.short AND c.amount = a.amount
+    LEFT JOIN codes AS d ON d.code = a.short AND d.amount = a.asked
+    LEFT JOIN expectations AS e ON e.expectation_id = x.expectation_id
+    WHERE c.code IS NULL AND d.code IS NULL AND coalesce(e.currency = a.currency AND e.direction = a.direction, TRUE)
 )
 SELECT DISTINCT w.entry_id, w.short, c.expectation_id, c.code, FALSE AS is_cut
 FROM (
@@ -99,19 +118,18 @@ WHERE length(h.form) = length(h.code) AND length(h.code) >= length(h.short) + (S
     AND substr(h.code, 1, length(h.short)) = h.short
     AND levenshtein(regexp_replace(h.form, '[^A-Z0-9]', '?', 'g'), h.code) = 1
 UNION
-SELECT DISTINCT a.entry_id, a.short, x.expectation_id, x.code, TRUE AS is_cut
+SELECT DISTINCT q.entry_id, q.short, q.expectation_id, q.code, TRUE AS is_cut
+FROM longer_of_amount AS q
+JOIN ends AS t ON t.entry_id = q.entry_id
+WHERE substr(t.letters, length(t.letters) - length(q.short) + 1) = q.short
+UNION
+SELECT DISTINCT f.entry_id, f.short, f.expectation_id, f.code, TRUE AS is_cut
 FROM (
-    SELECT n.entry_id, n.short, l.amount, l.amount AS asked, l.currency, l.direction
-    FROM nested AS n
-    JOIN lines AS l ON l.entry_id = n.entry_id
-    UNION
-    SELECT n.entry_id, n.short, l.amount, CAST(l.amount + l.charges AS DECIMAL(38, 18)) AS asked, l.currency, l.direction
-    FROM nested AS n
-    JOIN lines AS l ON l.entry_id = n.entry_id
-    WHERE l.charges > 0
-) AS a
-JOIN nested_codes AS x ON x.short = a.short AND x.amount = a.asked
-LEFT JOIN codes AS c ON c.code = a.short AND c.amount = a.amount
-LEFT JOIN codes AS d ON d.code = a.short AND d.amount = a.asked
-LEFT JOIN expectations AS e ON e.expectation_id = x.expectation_id
-WHERE c.code IS NULL AND d.code IS NULL AND coalesce(e.currency = a.currency AND e.direction = a.direction, TRUE)
+    SELECT q.entry_id, q.short, q.expectation_id, q.code, substr(q.code, length(q.short) + 1) AS rest,
+        substr(p.letters, p.p + length(p.short), length(q.code) - length(q.short)) AS found
+    FROM longer_of_amount AS q
+    JOIN places AS p ON p.entry_id = q.entry_id AND p.short = q.short
+    WHERE substr(p.letters, p.p, length(p.short)) = p.short AND substr(q.code, 1, length(q.short)) = q.short
+) AS f
+WHERE length(f.found) = length(f.rest)
+    AND levenshtein(f.found, f.rest) <= CASE WHEN regexp_matches(f.found || f.rest, '^[0-9]+$') THEN 2 ELSE 1 END

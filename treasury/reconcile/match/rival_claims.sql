@@ -1,6 +1,7 @@
 -- One row per line that misses the amount of the request which it names and other request that takes exactly this amount,
 -- with a tie to it: owner, payer or near code; at most the first opened ones. A near code counts only if few requests take
--- the amount. Payments of the other request are considered in `rival_requests`.
+-- the amount; question 1 covers longer ones that begin or end with it. `rival_requests` considers the payments of the
+-- other request.
 WITH first_owners AS (
     SELECT party, owner, since
     FROM (
@@ -92,5 +93,8 @@ WHERE o.place <= u.max_same_code AND o.expectation_id <> t.expectation_id
     AND coalesce(o.opened_on <= t.booking_date, TRUE) AND coalesce(o.closed_on >= t.booking_date, TRUE)
     AND coalesce(o.since < t.booking_date, TRUE)
     AND (t.tie <> 'code' OR (length(m.code) >= u.min_segment
-        AND levenshtein(translate(o.code, 'OIL', '011'), translate(m.code, 'OIL', '011')) <= 2))
+        AND levenshtein(translate(o.code, 'OIL', '011'), translate(m.code, 'OIL', '011')) <= 2
+        AND NOT (length(o.code) > length(m.code)
+            AND (substr(o.code, 1, length(m.code)) = m.code
+                OR substr(o.code, length(o.code) - length(m.code) + 1) = m.code))))
 GROUP BY t.entry_id, o.expectation_id, t.amount
