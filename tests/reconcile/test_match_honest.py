@@ -1,0 +1,15 @@
+"""Few honest payments fit another request, and none is matched to one."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.honest_payments import MOST_RIVALS_ASKED, draw, measure
+
+
+@pytest.mark.parametrize("owners", [None, 1])
+def test_question_seven_concerns_few_honest_payments(owners: int | None) -> None:
+    asked = measure(draw(1_500, 1, owners=owners))
+    assert asked.wrong == 0
+    assert 1000 * asked.of_question.get(7, 0) <= MOST_RIVALS_ASKED * asked.lines
+    assert asked.ways["in full"][1] == asked.ways["a bundle"][1] == 0
