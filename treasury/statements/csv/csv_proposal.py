@@ -176,12 +176,6 @@ def _holds_accounts(_: str, table: CsvTable, place: int) -> bool:
     return bool(texts) and all(map(looks_like_account, texts))
 
 
-def _is_own_reference(header: str, table: CsvTable, place: int) -> bool:
-    """Whether a column is the bank's own reference, which no two movements share."""
-    texts = table.texts(place)
-    return len(set(texts)) == len(texts) and not _has_any(header, OTHER["no_reference"])
-
-
 _CODE: Final = 3
 _RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
     "booking_date": lambda header, *_: not _has_any(header, (*OTHER["due"], *OTHER["paid_out"])),
@@ -198,7 +192,11 @@ _RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
     "payee_name": _names_side,
     "counterparty_name": _names_party,
     "account": _holds_accounts,
-    "reference": _is_own_reference,
+    # The bank's own reference, which no two movements share.
+    "reference": lambda header, table, place: (
+        len(set(table.texts(place))) == len(table.texts(place))
+        and not _has_any(header, OTHER["no_reference"])
+    ),
     "status": lambda header, *_: "statement" not in header,
     "kind": lambda header, *_: (
         header.endswith(tuple(HEADERS["kind"])) or header.startswith(("typ", "tipo"))
