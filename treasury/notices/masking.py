@@ -52,7 +52,7 @@ def masked(name: str) -> str:
             text = " ".join(words)
             for pattern in _MASKED:
                 text = pattern.sub(_HIDDEN, text)
-            # What a mail program would make a link of: an address, a domain, a scheme.
+            # A mail program makes a link of an address, a domain or a scheme.
             text = text.replace("://", " ").replace("@", " at ")
             text = re.sub(r"(?<=\S)[.:。．｡](?=\S)", "·", text)
             parts.append(text.replace(f"{_HIDDEN} {_HIDDEN}", _HIDDEN))

@@ -302,7 +302,7 @@ class Sharing:
         number = head.number
         while last is not None and number:
             known, _ = heads.read_head(self.home.place, number)
-            # The list of commits here must go on to that commit as the head's does.
+            # The log of commits here must have the same files as the head's.
             if known.last.commit == last.commit and all(
                 stored.sha256 == digest_of(lake.folder / path)
                 for path, stored in heads.read_manifest(self.home.place, known).items()

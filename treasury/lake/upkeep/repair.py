@@ -230,7 +230,7 @@ class _Rebuilding:
         if table.records:
             current, past = self._versions_of(readable)
         else:
-            # The observations of the last commit, and those of other files that no row of it holds.
+            # Add the rows of other files that the last commit does not have.
             query = f"""
 WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
 SELECT * FROM found WHERE committed
