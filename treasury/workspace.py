@@ -167,16 +167,6 @@ class Workspace:
             home=self._home(),
         )
 
-    def _tell_unpulled(self) -> None:
-        """Say once where the journal knows decisions about commits that are not pulled yet."""
-        if self._has_told:
-            return
-        from treasury.desk.home_health import unpulled_decisions
-
-        self._has_told = True
-        if unpulled := unpulled_decisions(self.lake, self.journal):
-            _tell(f"{unpulled}: run `treasury lake pull`")
-
     def _home(self) -> LakeHome | None:
         """The home that the lake is shared through; None where it is shared with nobody."""
         place = self.settings.lake
@@ -206,8 +196,13 @@ class Workspace:
         def answered(name: str) -> Callable[[], pa.Table]:
             return lambda: responses(self.journal, name, self._as_of)
 
-        if self.settings.lake is not None and self._as_of is None:
-            self._tell_unpulled()
+        # Decisions about commits that are not pulled yet are named once.
+        if self.settings.lake is not None and self._as_of is None and not self._has_told:
+            from treasury.desk.home_health import unpulled_decisions
+
+            self._has_told = True
+            if unpulled := unpulled_decisions(self.lake, self.journal):
+                _tell(f"{unpulled}: run `treasury lake pull`")
         snapshot = self.lake.snapshot(self._as_of)
         return snapshot.beside({name: answered(name) for name in RESPONSES})
 

@@ -115,7 +115,11 @@ def _compare(
     """Return the first difference of the records from the request, in words."""
     for comparison in comparisons:
         name = comparison.sent[-1]
-        sent = ids[name] if comparison.in_path else _scalar(body, comparison.sent)
+        if comparison.in_path:
+            sent: str | None = ids[name]
+        else:
+            first, *path = comparison.sent
+            sent = _scalar_of(body.get(first, msgspec.UNSET), path)
         if sent is None:
             continue
         # Most answers repeat the value byte for byte, as a text or as a number.
@@ -123,7 +127,7 @@ def _compare(
         for record in records:
             if bytes(getattr(record, comparison.shown[0][0]) or b"") in spellings:
                 continue
-            shown = _difference(comparison, _form_of(name), sent, record)
+            shown = _difference(comparison, _FORMS.get(name, _identifier), sent, record)
             if shown:
                 return f"about {shown}, not {name} {_quoted(name, sent)}"
     return ""
@@ -144,11 +148,7 @@ def _difference(
     return first
 
 
-def _scalar(members: _Members, path: tuple[str, ...]) -> str | None:
-    return _scalar_of(members.get(path[0], msgspec.UNSET), path[1:])
-
-
-def _scalar_of(raw: msgspec.Raw | msgspec.UnsetType, path: tuple[str, ...]) -> str | None:
+def _scalar_of(raw: msgspec.Raw | msgspec.UnsetType, path: Sequence[str]) -> str | None:
     """The text or number at a path; None where there is none, an object or a blank text."""
     content = b"" if isinstance(raw, msgspec.UnsetType) else bytes(raw)
     for name in path:
@@ -183,10 +183,6 @@ def _code(text: str) -> str:
     return text.upper().replace("-", "_")
 
 
-def _account_number(text: str) -> str:
-    return plain_account(text).replace("-", "")
-
-
 def _address(text: str) -> str:
     """A hexadecimal address may be written in either case; others are case-sensitive."""
     return text.lower() if _HEXADECIMAL.fullmatch(text) else text
@@ -197,15 +193,11 @@ _FORMS: Final[Mapping[str, Callable[[str], object]]] = {
     **dict.fromkeys(["asset", "chain", "cryptocurrency", "currency", "inCurrency"], _code),
     **dict.fromkeys(["outCryptocurrency", "targetCryptocurrency"], _code),
     **dict.fromkeys(["bankAccountType", "partyType", "rampType", "roleType"], _code),
-    **dict.fromkeys(["accountNumber", "iban"], _account_number),
+    **dict.fromkeys(["accountNumber", "iban"], lambda text: plain_account(text).replace("-", "")),
     "address": _address,
     "email": str.casefold,
 }
 """The normal form by the name of the field that was sent; an identifier's for all others."""
-
-
-def _form_of(name: str) -> Callable[[str], object]:
-    return _FORMS.get(name, _identifier)
 
 
 def _quoted(name: str, value: str) -> str:

@@ -45,7 +45,11 @@ def hub_user(api: str, token: Secret) -> str:
         exchange = apart.submit(call_unseen, lambda: asyncio.run(_exchange(api, token)))
         name, problem = _name_in(exchange.result(), token)
     if problem:  # raised here, where no variable holds the answer: it may repeat the token
-        raise _unusable(api, problem)
+        raise JournalError(
+            f"the hub at {urlsplit(api).hostname} does not say who is deciding: {problem};"
+            " nothing was decided",
+            do="restart this server from the hub",
+        )
     return name
 
 
@@ -96,11 +100,3 @@ async def _exchange(api: str, token: Secret) -> bytes | str:
         return f"no answer within {SECONDS} s"
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         return type(error).__name__
-
-
-def _unusable(api: str, why: str) -> JournalError:
-    return JournalError(
-        f"the hub at {urlsplit(api).hostname} does not say who is deciding: {why}; nothing was"
-        " decided",
-        do="restart this server from the hub",
-    )

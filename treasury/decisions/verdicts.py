@@ -184,7 +184,17 @@ class Deciding:
             decided = any(decision.entry_id == entry_id for decision in stand)
             line = entry_id if decided else knowledge.find_line(entry_id)
             pair = None if expectation_id is None else knowledge.find_expectation(expectation_id)
-            last = _last_on(stand, line, pair)
+            on_it = [
+                decision
+                for decision in stand
+                if decision.entry_id == line and (pair is None or pair in decision.expectations)
+            ]
+            if not on_it:
+                raise ActionRefused(
+                    f"nothing is decided on the line {clean(line)[:80]}",
+                    do="run `treasury match list` to see what stands",
+                )
+            last = on_it[-1]
             intended.append(last.seq or 0)
             if last.seq != intended[0]:
                 raise already(line, "undone", "the decision that was meant is not the last on it")
@@ -381,17 +391,3 @@ def _find_expectations(knowledge: Knowledge, target: Target) -> tuple[str, ...]:
     if len(expectations) != len(names):
         raise InputError("an expectation is named twice", do="give each of them once")
     return tuple(expectations)
-
-
-def _last_on(stand: _Standing, line: str, pair: str | None) -> Decision:
-    on_it = [
-        decision
-        for decision in stand
-        if decision.entry_id == line and (pair is None or pair in decision.expectations)
-    ]
-    if not on_it:
-        raise ActionRefused(
-            f"nothing is decided on the line {clean(line)[:80]}",
-            do="run `treasury match list` to see what stands",
-        )
-    return on_it[-1]

@@ -180,20 +180,6 @@ def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> 
 
 def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
     """Check environment and credentials, and that secrets go to confirmed addresses."""
-    yield from _environment(settings)
-    do = f"if that is right, run `{COMMAND}` on a terminal; nothing is sent there before"
-    try:
-        differing = differences(folder, settings)
-    except SettingsError as error:
-        yield HealthFinding("addresses", "missing", error.what, error.do or "")
-    else:
-        for difference in differing:
-            yield HealthFinding("addresses", "missing", str(difference), do)
-    if settings.services is not None or settings.credentials:
-        yield from _credentials(settings)
-
-
-def _environment(settings: Settings) -> Iterator[HealthFinding]:
     desk, services = settings.workspace, settings.services
     if services is None:
         yield HealthFinding(
@@ -203,10 +189,20 @@ def _environment(settings: Settings) -> Iterator[HealthFinding]:
             " exported, and nothing says what their lines are for",
             f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
         )
-        return
-    writes = "may be written to" if services.may_write else "is only read"
-    hosts = ", ".join(sorted(set(services.hosts)))
-    yield HealthFinding("environment", "ok", f"{desk.environment} at {hosts}; it {writes}")
+    else:
+        writes = "may be written to" if services.may_write else "is only read"
+        hosts = ", ".join(sorted(set(services.hosts)))
+        yield HealthFinding("environment", "ok", f"{desk.environment} at {hosts}; it {writes}")
+    do = f"if that is right, run `{COMMAND}` on a terminal; nothing is sent there before"
+    try:
+        differing = differences(folder, settings)
+    except SettingsError as error:
+        yield HealthFinding("addresses", "missing", error.what, error.do or "")
+    else:
+        for difference in differing:
+            yield HealthFinding("addresses", "missing", str(difference), do)
+    if services is not None or settings.credentials:
+        yield from _credentials(settings)
 
 
 def _credentials(settings: Settings) -> Iterator[HealthFinding]:

@@ -110,9 +110,20 @@ class Lake:
 
         `commit` is the number of an earlier commit that is pinned, or recent enough to be there.
         """
-        if commit is not None:
-            return self._earlier(commit, at)
-        return self._snapshot(self.last_commit(), at, is_leased=True)
+        if commit is None:
+            return self._snapshot(self.last_commit(), at, is_leased=True)
+        pin = next((pin for pin in self.pins() if pin.commit.number == commit), None)
+        if pin is not None:
+            tables = pin.opened(self.folder)
+            return self._snapshot(pin.commit, at, lambda *key: tables[key])
+        recent = self._recent(self._commits_kept, self.last())
+        for kept in recent:
+            if kept.number == commit >= _last_repair(recent):
+                return self._snapshot(kept, at, is_leased=True)
+        raise InputError(
+            f"commit {commit} is not kept file by file",
+            do="read the tables as known at its instant instead; `treasury lake status` lists pins",
+        )
 
     def last_commit(self) -> Commit | None:
         """The newest commit; None before the first."""
@@ -303,7 +314,12 @@ class Lake:
     def unpin(self, commit: int) -> None:
         """Let a pinned commit go; ActionRefused where something rests on it."""
         with self.locked("unpin"):
-            reason = self.resting().get(commit) or self._others_close(commit)
+            reason = self.resting().get(commit)
+            # A shared lake has pins of closes that the journal here never knew.
+            if reason is None and self.sharing is not None and commit not in self._rested_on():
+                whys = (pin.why for pin in self.pins() if pin.commit.number == commit)
+                closes = (why for why in whys if why.removeprefix("the ").startswith(CLOSE_OF))
+                reason = next((f"{why}, by the journal of another desk," for why in closes), None)
             if reason is not None:
                 raise ActionRefused(
                     f"commit {commit} is what {reason} rests on",
@@ -316,14 +332,6 @@ class Lake:
                     f"commit {commit} is not pinned",
                     do="`treasury lake status` lists those that are",
                 )
-
-    def _others_close(self, commit: int) -> str | None:
-        """The close that keeps a commit, where the journal here never knew it; else None."""
-        if self.sharing is None or commit in self._rested_on():
-            return None
-        whys = (pin.why for pin in self.pins() if pin.commit.number == commit)
-        closes = (why for why in whys if why.removeprefix("the ").startswith(CLOSE_OF))
-        return next((f"{why}, by the journal of another desk," for why in closes), None)
 
     def unkept(self) -> dict[int, str]:
         """The commits that something rests on and no pin keeps, and what that is."""
@@ -410,20 +418,6 @@ class Lake:
         if is_leased and commit is not None:
             lease(self.folder, commit.number, snapshot)
         return snapshot
-
-    def _earlier(self, number: int, at: datetime | None) -> Snapshot:
-        pin = next((pin for pin in self.pins() if pin.commit.number == number), None)
-        if pin is not None:
-            tables = pin.opened(self.folder)
-            return self._snapshot(pin.commit, at, lambda *key: tables[key])
-        recent = self._recent(self._commits_kept, self.last())
-        for commit in recent:
-            if commit.number == number >= _last_repair(recent):
-                return self._snapshot(commit, at, is_leased=True)
-        raise InputError(
-            f"commit {number} is not kept file by file",
-            do="read the tables as known at its instant instead; `treasury lake status` lists pins",
-        )
 
     def _open(self, name: str, version: int) -> delta.StoredTable:
         """A committed version never changes, so what its log says is kept in mind for a while."""

@@ -64,19 +64,6 @@ _DATABASES: Final[dict[Hashable, _Database]] = {}
 its tables takes as long as many a question."""
 
 
-def _shared_database(
-    key: Hashable | None, opened: Callable[[], duckdb.DuckDBPyConnection]
-) -> _Database:
-    if key is None:
-        return _Database(opened())
-    with _LOCK:
-        database = _DATABASES.pop(key, None) or _Database(opened())
-        _DATABASES[key] = database  # the latest last
-        while len(_DATABASES) > _SHARED_AT_MOST:
-            del _DATABASES[next(iter(_DATABASES))]
-    return database
-
-
 class Snapshot:
     """Every table of the catalogue at one commit, for SQL."""
 
@@ -189,7 +176,14 @@ class Snapshot:
             # A process that was forked has its own: locks of another may be held for ever.
             key = self.key() if self._size() < FEW else None
             whole = None if key is None else (os.getpid(), key, *self._catalogue.values())
-            self._shared = _shared_database(whole, self._new_database)
+            if whole is None:
+                self._shared = _Database(self._new_database())
+            else:
+                with _LOCK:
+                    self._shared = _DATABASES.pop(whole, None) or _Database(self._new_database())
+                    _DATABASES[whole] = self._shared  # the latest last
+                    while len(_DATABASES) > _SHARED_AT_MOST:
+                        del _DATABASES[next(iter(_DATABASES))]
         shared = self._shared
         with shared.lock:
             undefined = [name for name in names if name not in shared.defined]

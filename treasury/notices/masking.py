@@ -49,14 +49,11 @@ def masked(name: str) -> str:
         if are_references:
             parts += (word.rstrip(_MARKS) for word in words)
         else:
-            parts.append(_without_numbers(" ".join(words)))
+            text = " ".join(words)
+            for pattern in _MASKED:
+                text = pattern.sub(_HIDDEN, text)
+            # A mail program makes a link of an address, a domain or a scheme.
+            text = text.replace("://", " ").replace("@", " at ")
+            text = re.sub(r"(?<=\S)[.:。．｡](?=\S)", "·", text)
+            parts.append(text.replace(f"{_HIDDEN} {_HIDDEN}", _HIDDEN))
     return " ".join(filter(None, parts))[:_LONGEST].strip()
-
-
-def _without_numbers(text: str) -> str:
-    for pattern in _MASKED:
-        text = pattern.sub(_HIDDEN, text)
-    # What a mail program would make a link of: an address, a domain, a scheme.
-    text = text.replace("://", " ").replace("@", " at ")
-    text = re.sub(r"(?<=\S)[.:。．｡](?=\S)", "·", text)
-    return text.replace(f"{_HIDDEN} {_HIDDEN}", _HIDDEN)

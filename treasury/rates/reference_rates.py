@@ -11,7 +11,7 @@ it; beyond that it answers only for what nothing else has, and never for what wa
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -325,7 +325,10 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """A published rate of the pair, the way it is quoted or the other; crosses apart."""
         if base == quote:
             return _Leg(Fraction(1))
-        pair, days = self._pair(base, quote), list(_days_of(asked.day))
+        pair, days = self._pair(base, quote), [asked.day]
+        # No rate is due on days on which TARGET is closed: the last one before counts too.
+        while not is_target_day(days[-1]):
+            days.append(days[-1] - timedelta(days=1))
         last = pair.last_instant(asked)
         if last is not None and asked.at is not None and asked.at - last[0] <= _INSTANT_REACH:
             return last[2]
@@ -380,11 +383,3 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                     pair.instants.append((at, day, leg))
             self._pairs[code] = pairs
         return self._pairs[code]
-
-
-def _days_of(day: date) -> Iterator[date]:
-    """A day, then those before it while nothing is due on them, up to one that a rate is due on."""
-    yield day
-    while not is_target_day(day):
-        day -= timedelta(days=1)
-        yield day

@@ -61,12 +61,19 @@ def first_screen(
     to_read = clean(report) if report else f"treasury close {r.month}"
     late_words = f"{count(late, 'item')} since the close: treasury periods late"
     late_rows = [_row("LATE", late_words)] if late else []
+    close = close_words(closing.items)
+    if closing.period is not None:
+        number = len(closing.items)
+        carried = f", {count(number, 'open item')} carried" if number else ""
+        close = f"{signature_words(closing)}{carried}"
+    elif closing.preparation is not None:
+        close = f"{close}; {signature_words(closing)}"
     lines = [
         *_head(r, zone),
         *_items_table(closing.items, width),
         _row(f"IN TRANSIT {day(r.month.last)}", UNREAD if closing.is_unread else transit_words(r)),
         _row("FEES", UNREAD if closing.is_unread else fees_words(closing.fees)),
-        _row("CLOSE", _close_words(closing)),
+        _row("CLOSE", close),
         *late_rows,
         _row("REPORT", f"{to_read} · treasury notebook"),
     ]
@@ -184,17 +191,6 @@ def close_words(items: OpenItems) -> str:
         f"BLOCKED by {len(blocking):,} of them", exception_words(items), waiting_words(items),
     )  # fmt: skip
     return "; ".join(part for part in words if part)
-
-
-def _close_words(closing: Closing) -> str:
-    """Whether the month can be closed, is prepared, or was closed and with how much carried."""
-    if closing.period is not None:
-        number = len(closing.items)
-        carried = f", {count(number, 'open item')} carried" if number else ""
-        return f"{signature_words(closing)}{carried}"
-    if closing.preparation is not None:
-        return f"{close_words(closing.items)}; {signature_words(closing)}"
-    return close_words(closing.items)
 
 
 def waiting_words(items: OpenItems) -> str:

@@ -223,25 +223,19 @@ class _Body(httpx.SyncByteStream):
             yield from self._response.iter_stream()
 
     def close(self) -> None:
+        # h11 takes bytes after an answer that were read along with it for the next answer.
+        # httpcore does not show its parser. If another version keeps it elsewhere, no connection
+        # is used twice, which is slow and safe.
+        parser: Any = self._response.stream
+        for name in ("_stream", "_connection", "_h11_state"):
+            parser = getattr(parser, name, None)
+        trailing = getattr(parser, "trailing_data", None)
         # The pool decides while it closes the response whether the connection may be used again.
-        if _has_surplus(self._response):
+        if trailing is None or trailing[0]:
             stream = self._response.extensions.get("network_stream")
             if isinstance(stream, _Stream):
                 stream.is_spoiled = True
         self._response.close()
-
-
-def _has_surplus(response: httpcore.Response) -> bool:
-    """Whether bytes after an answer were read along with it: h11 takes them for the next answer.
-
-    httpcore does not show its parser. If another version keeps it elsewhere, no connection is used
-    twice, which is slow and safe.
-    """
-    parser: Any = response.stream
-    for name in ("_stream", "_connection", "_h11_state"):
-        parser = getattr(parser, name, None)
-    trailing = getattr(parser, "trailing_data", None)
-    return trailing is None or bool(trailing[0])
 
 
 @contextmanager

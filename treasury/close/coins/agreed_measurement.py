@@ -136,7 +136,14 @@ class Measurement(TermsVerbs):
         """
         coins = self._policy().coins
         if coins and coins.measured:
-            self._require_coins(coins.measured)
+            known = sorted({*_COINS, *self._coins()} - CURRENCIES)
+            for coin in coins.measured:
+                if coin not in known:
+                    problem = "is a currency" if coin in CURRENCIES else "is no coin that is known"
+                    raise InputError(
+                        f"{POLICY_FILE}: coins.measured.{coin} {problem}; nothing was proposed",
+                        do=f"name one of {', '.join(known)}",
+                    )
         today = self._now().astimezone(self._zone).date()
         for place, opening in enumerate(coins.openings if coins else (), 1):
             if opening.day >= today:
@@ -152,14 +159,3 @@ class Measurement(TermsVerbs):
         terms = agreed_terms(self._decided().entries, Measurement.kind)
         columns = pa.schema([("standing", TEXT), *COIN_OPENINGS])
         return Rows(standing_rows(terms, _opened, columns), zone=self._zone)
-
-    def _require_coins(self, measured: Iterable[str]) -> None:
-        """InputError for a currency, and for a coin that nothing names."""
-        known = sorted({*_COINS, *self._coins()} - CURRENCIES)
-        for coin in measured:
-            if coin not in known:
-                what = "is a currency" if coin in CURRENCIES else "is no coin that is known"
-                raise InputError(
-                    f"{POLICY_FILE}: coins.measured.{coin} {what}; nothing was proposed",
-                    do=f"name one of {', '.join(known)}",
-                )

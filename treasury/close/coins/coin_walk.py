@@ -207,22 +207,19 @@ class CoinWalk:
                 self._remeasure(name, "reversed", -holding.difference, month.first)
                 holding.difference = 0
         for event in events:
-            self._apply(event)
+            origin, target = self._placed(event, "from_holder"), self._placed(event, "to_holder")
+            match event["kind"]:
+                case "acquired" if target is not None:
+                    self._acquire(target, event)
+                case "disposed" if origin is not None:
+                    self._dispose(origin, event)
+                case "transferred":
+                    if origin is not None and target is not None and origin != target:
+                        self._transfer(origin, target, event)
+                case _:
+                    self.unplaced.append(event)
         for name, holding in self._holdings.items():
             self._end(name, holding, month)
-
-    def _apply(self, event: _Row) -> None:
-        origin, target = self._placed(event, "from_holder"), self._placed(event, "to_holder")
-        match event["kind"]:
-            case "acquired" if target is not None:
-                self._acquire(target, event)
-            case "disposed" if origin is not None:
-                self._dispose(origin, event)
-            case "transferred":
-                if origin is not None and target is not None and origin != target:
-                    self._transfer(origin, target, event)
-            case _:
-                self.unplaced.append(event)
 
     def _placed(self, event: _Row, side: str) -> str | None:
         """The pool of one side of an event; None where it is not known.

@@ -310,10 +310,23 @@ class _Draft:
     def positions(self, known_to: datetime) -> list[dict[str, Any]]:
         """A row for each amount; those in doubt alike are one row."""
         spans = exposure_walk.standing(self._spans, self._at)
-        rows = [self._position(span, known_to) for span in spans if span.is_proved]
+        rows = []
         doubts: dict[tuple[str, ...], list[exposure_walk.HeldAmount]] = defaultdict(list)
         for span in spans:
-            if not span.is_proved:
+            if span.is_proved:
+                assert span.amount is not None
+                has_left = span.left_at is not None and span.left_at <= known_to
+                rows.append(
+                    self._stated(span)
+                    | {
+                        "amount": span.amount,
+                        "in_doubt": None,
+                        "cleared_at": span.left_at if has_left else None,
+                        "cleared_by": span.left_by if has_left else "",
+                        **self._worth(span.amount, span.currency, self._day),
+                    }
+                )
+            else:
                 own = span.reference if span.subject == "line" else span.subject_id
                 key = (span.kind, own, span.currency, span.problem, span.next_step)
                 doubts[key].append(span)
@@ -326,17 +339,6 @@ class _Draft:
                 *(self._at if row[name] is None else row[name] for name in names),
             ),
         )
-
-    def _position(self, span: exposure_walk.HeldAmount, known_to: datetime) -> dict[str, Any]:
-        assert span.amount is not None
-        has_left = span.left_at is not None and span.left_at <= known_to
-        return self._stated(span) | {
-            "amount": span.amount,
-            "in_doubt": None,
-            "cleared_at": span.left_at if has_left else None,
-            "cleared_by": span.left_by if has_left else "",
-            **self._worth(span.amount, span.currency, self._day),
-        }
 
     def _doubted(self, alike: Sequence[exposure_walk.HeldAmount]) -> dict[str, Any]:
         amounts = [span.amount for span in alike if span.amount is not None]

@@ -8,7 +8,7 @@ it. A bank date has no hour: money left with the beginning of its day and came w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
@@ -57,7 +57,10 @@ def request_spans(
 ) -> Iterator[HeldAmount]:
     """Every amount that ever stood with the provider for a request, by the rows of named steps."""
     names = ("provider_turns", "provider_debits", "told_payouts")
-    turns, debits, payouts = (_by_request(steps[name]) for name in names)
+    turns, debits, payouts = groups = [defaultdict[str, list[_Row]](list) for _ in names]
+    for name, by_request in zip(names, groups, strict=True):
+        for row in steps[name]:
+            by_request[row["request_id"]].append(row)
     for request in steps["provider_requests"]:
         own = request["request_id"]
         teller = _Teller(request, turns.get(own, ()), rules, zone)
@@ -65,13 +68,6 @@ def request_spans(
             yield from teller.debited(debits.get(own, ()))
         else:
             yield from teller.sent(payouts.get(own, ()))
-
-
-def _by_request(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
-    groups: dict[str, list[_Row]] = defaultdict(list)
-    for row in rows:
-        groups[row["request_id"]].append(row)
-    return groups
 
 
 _BY_TIME: Final = itemgetter("moment", "is_record", "seen_at", "status")

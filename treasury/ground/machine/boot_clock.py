@@ -60,10 +60,6 @@ def _boot() -> str:
     return name.strip() or f"process {uuid4()}"
 
 
-def _linux_boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
-
-
 def _macos_boot() -> str:
     text, size = ctypes.create_string_buffer(_UUID_BYTES), ctypes.c_size_t(_UUID_BYTES)
     sysctl = ctypes.CDLL(None).sysctlbyname
@@ -71,4 +67,7 @@ def _macos_boot() -> str:
     return "" if failed else text.value.decode("ascii")
 
 
-_NAMES: Final = {"linux": _linux_boot, "darwin": _macos_boot}
+_NAMES: Final = {
+    "linux": lambda: Path("/proc/sys/kernel/random/boot_id").read_text("ascii"),
+    "darwin": _macos_boot,
+}

@@ -251,7 +251,14 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         self, file: str, filled: Sequence[FilledRow], decided: Decided, who: Actor
     ) -> tuple[SheetPlan, Sequence[Draft]]:
         """What the sheet does, and what it journals."""
-        month = _month_of(file, filled)
+        if not filled:
+            raise InputError(
+                f"nothing is chosen in {file}", do="choose in the column Decision, and save it"
+            )
+        months = Counter(row.month for row in filled if row.month)
+        if not months:
+            raise InputError(f"no row of {file} says what was shown", do=_WRITE_AGAIN)
+        month = Month.parse(months.most_common(1)[0][0])
         self._require_open(month, decided)
         items = self.list_items(month, decided, None)
         known = self.matches.known_under(decided)
@@ -326,18 +333,6 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 f"{month.title} is closed: what it left open is in the list of the next month",
                 do=f"write a sheet of that: treasury exceptions {month.next} --sheet FILE",
             )
-
-
-def _month_of(file: str, filled: Sequence[FilledRow]) -> Month:
-    """The month of the sheet: that of most of its rows; InputError where none says one."""
-    if not filled:
-        raise InputError(
-            f"nothing is chosen in {file}", do="choose in the column Decision, and save it"
-        )
-    months = Counter(row.month for row in filled if row.month)
-    if not months:
-        raise InputError(f"no row of {file} says what was shown", do=_WRITE_AGAIN)
-    return Month.parse(months.most_common(1)[0][0])
 
 
 def _answering(

@@ -84,7 +84,14 @@ def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledR
         problem = "has several sheets" if sheets else "has no sheet"
         raise InputError(f"{name} {problem} with the columns {titles}", do=_WRITE_AGAIN)
     sheet, (first, places) = sheets[0]
-    _require_unmerged(name, sheet, first)
+    # Cells merged at or below the titles hide what the others hold.
+    for merged in sheet.merged:
+        corners = _RANGE.fullmatch(merged)
+        if corners is None or int(corners[4]) >= first:
+            raise InputError(
+                f"{name}: the cells {merged} of {sheet.name!r} are merged",
+                do="split them: each row is one item",
+            )
     rows = []
     for number, cells in sorted(sheet.rows.items()):
         if number > first and places["decision"] in cells:
@@ -108,17 +115,6 @@ def _head(sheet: WorkbookSheet) -> tuple[int, Mapping[str, int]] | None:
         by_title = dict(titles)
         return number, {field: by_title[title.casefold()] for field, title in TITLES.items()}
     return None
-
-
-def _require_unmerged(name: str, sheet: WorkbookSheet, first: int) -> None:
-    """InputError where cells are merged at or below the titles: they hide what the others hold."""
-    for merged in sheet.merged:
-        corners = _RANGE.fullmatch(merged)
-        if corners is None or int(corners[4]) >= first:
-            raise InputError(
-                f"{name}: the cells {merged} of {sheet.name!r} are merged",
-                do="split them: each row is one item",
-            )
 
 
 def _filled_row(

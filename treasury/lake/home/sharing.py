@@ -302,7 +302,12 @@ class Sharing:
         number = head.number
         while last is not None and number:
             known, _ = heads.read_head(self.home.place, number)
-            if known.last.commit == last.commit and self._is_listed(known):
+            # The log of commits here must have the same files as the head's.
+            if known.last.commit == last.commit and all(
+                stored.sha256 == digest_of(lake.folder / path)
+                for path, stored in heads.read_manifest(self.home.place, known).items()
+                if path.startswith(f"{COMMITS}/{delta.LOG}/") and (lake.folder / path).is_file()
+            ):
                 return
             number = number - 1 if known.last.commit.number > last.commit.number else 0
         if last is not None:
@@ -311,14 +316,6 @@ class Sharing:
                 f" {self.home.place.address} has those of another lake",
                 do="clone the home into a new folder, and add there what only this one has",
             )
-
-    def _is_listed(self, head: heads.HomeHead) -> bool:
-        """Whether the list of commits here goes on to a head's commit as the head's does."""
-        return all(
-            stored.sha256 == digest_of(self._lake.folder / path)
-            for path, stored in heads.read_manifest(self.home.place, head).items()
-            if path.startswith(f"{COMMITS}/{delta.LOG}/") and (self._lake.folder / path).is_file()
-        )
 
     def _files(
         self, note: heads.HomeNote, last: LastCommit, added: Iterable[str]

@@ -226,9 +226,18 @@ class _Rebuilding:
     def run(self) -> Repaired:
         table = self._table
         readable = pa.concat_tables([self._readable(name) for name in self._table.names])
-        current, past = (
-            self._versions_of(readable) if table.records else (self._observations(readable), None)
-        )
+        past: pa.Table | None = None
+        if table.records:
+            current, past = self._versions_of(readable)
+        else:
+            # Add the rows of other files that the last commit does not have.
+            query = f"""
+WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
+SELECT * FROM found WHERE committed
+UNION ALL BY NAME
+SELECT *, false AS committed FROM committed_rows
+WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE committed)"""
+            current = self._sql(readable, query).select(table.schema.names).cast(table.schema)
         del readable
         self._write(table.name, current.select(table.schema.names), table.settles)
         if past is not None and (past.num_rows or table.history in self._last.versions):
@@ -314,22 +323,6 @@ FROM found LEFT JOIN versions v USING (place) ORDER BY found.place""",
         past = readable.filter(ordered["is_past"]).select(self._table.history_schema.names)
         ended = ordered["ended"].filter(ordered["is_past"]).cast(VALID_TO.type)
         return current, past.set_column(past.num_columns - 1, VALID_TO, ended)
-
-    def _observations(self, readable: pa.Table) -> pa.Table:
-        """The observations of the last commit, and those of other files that no row of it holds."""
-        return (
-            self._sql(
-                readable,
-                f"""
-WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
-SELECT * FROM found WHERE committed
-UNION ALL BY NAME
-SELECT *, false AS committed FROM committed_rows
-WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE committed)""",
-            )
-            .select(self._table.schema.names)
-            .cast(self._table.schema)
-        )
 
     def _sql(self, readable: pa.Table, query: str) -> pa.Table:
         with engine.connect() as connection:

@@ -106,14 +106,20 @@ def create_payment(world: World, call: Call) -> PaymentRequest:
     """POST /payment-requests."""
     body = call.read(PaymentRequestBody)
     body_payment, card = body.payment_request, body.card_provider_reference
-    account = _account_of_card(world, card)
+    reference = card.reference_id
+    owner = world.store.owner("card", f"{card.type}/{reference}")
+    account = account_named(world, reference) if owner is None else account_of(world, owner)
+    if account is None:
+        if world.store.detail("account", reference) is None:
+            raise missing("card")
+        account = account_of(world, reference)
     payment = create_for(
         world, account, body_payment.amount, body_payment.currency,
         external_id=body_payment.external_id, description=body_payment.description,
     )  # fmt: skip
     record = Record(
         kind="payment_card", id=payment.id, item=payment.id, detail=payment.id, type=card.type,
-        peer=card.reference_id, reference=payment.external_id or "",
+        peer=reference, reference=payment.external_id or "",
     )  # fmt: skip
     world.store.put([record])
     return payment
@@ -195,19 +201,6 @@ def find_payment(world: World, card_type: str, card: str, external_id: str) -> s
     where = {"type": [card_type], "peer": [card], "reference": [external_id]}
     ids = world.store.page("payment_card", where, descending=True, limit=1).items
     return ids[0] if ids else None
-
-
-def _account_of_card(world: World, card: CardReference) -> Account:
-    reference = card.reference_id
-    owners = world.store.owner("card", f"{card.type}/{reference}")
-    if owners is not None:
-        return account_of(world, owners)
-    account = account_named(world, reference)
-    if account is not None:
-        return account
-    if world.store.detail("account", reference) is None:
-        raise missing("card")
-    return account_of(world, reference)
 
 
 def reserve_coins(world: World, account_id: str, reference: str, coins: Decimal) -> None:

@@ -15,7 +15,6 @@ import msgspec
 
 from treasury.sandbox.http.exchange import Call, Handler, Reply, Route, invalid, missing, result
 from treasury.sandbox.state.shapes import encode
-from treasury.sandbox.state.store import Page
 from treasury.sandbox.story.world import World
 
 _LARGEST: Final = 1000
@@ -123,7 +122,16 @@ def listing(spec: Listing) -> Handler:
             sort=[_SORTABLE[sort]] if sort else [], descending=order == "DESC",
             offset=(number - 1) * size, limit=size,
         )  # fmt: skip
-        return Reply(_page_body(page, number, size, order if spec.shows_sort else ""))
+        pages = -(-page.total // size)
+        pagination = {
+            "pageNumber": number, "pageSize": size, "numberOfElements": page.total,
+            "numberOfPages": pages, "hasNextPage": number < pages, "hasPreviousPage": number > 1,
+        }  # fmt: skip
+        shown = f',"sort":{encode({"orders": [order]})}' if order and spec.shows_sort else ""
+        items = ",".join(page.items)
+        return Reply(
+            f'{{"success":true,"result":[{items}],"pagination":{encode(pagination)}{shown}}}'
+        )
 
     return serve
 
@@ -155,17 +163,6 @@ def _account(world: World, account: str) -> str:
     if world.store.detail("account", account) is None:
         raise missing("account")
     return account
-
-
-def _page_body(page: Page, number: int, size: int, order: str) -> str:
-    pages = -(-page.total // size)
-    pagination = {
-        "pageNumber": number, "pageSize": size, "numberOfElements": page.total,
-        "numberOfPages": pages, "hasNextPage": number < pages, "hasPreviousPage": number > 1,
-    }  # fmt: skip
-    sort = f',"sort":{encode({"orders": [order]})}' if order else ""
-    items = ",".join(page.items)
-    return f'{{"success":true,"result":[{items}],"pagination":{encode(pagination)}{sort}}}'
 
 
 def _one_of(call: Call, name: str, allowed: Collection[str], default: str) -> str:

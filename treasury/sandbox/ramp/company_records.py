@@ -124,7 +124,12 @@ _ALSO_NEEDS_IN_B: Final[dict[str, dict[str, _Check]]] = {
 def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
     """A bank account, to be reviewed by the next TARGET day."""
     body = call.read(NewBankAccount)
-    for name, check in _needs(world.profile, body).items():
+    needs = dict(_NEEDS[body.bank_account_type])
+    if world.profile == "b":
+        needs |= _ALSO_NEEDS_IN_B.get(body.bank_account_type, {})
+        if body.bank_account_type == "EUR_SEPA" and body.bic is None:
+            del needs["bic"]  # optional in the published generation
+    for name, check in needs.items():
         _require_valid(body, name, check)
     if body.bank_account_type == "OTHER_SWIFT":
         if body.iban is None or body.account_number is not None:
@@ -135,16 +140,6 @@ def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, _REVIEW, account.id)
     return account
-
-
-def _needs(profile: str, body: NewBankAccount) -> dict[str, _Check]:
-    """Return the required fields of an account of this type, each with its check."""
-    needs = dict(_NEEDS[body.bank_account_type])
-    if profile == "b":
-        needs |= _ALSO_NEEDS_IN_B.get(body.bank_account_type, {})
-        if body.bank_account_type == "EUR_SEPA" and body.bic is None:
-            del needs["bic"]  # optional in the published generation
-    return needs
 
 
 def _pending(world: World) -> dict[str, Any]:

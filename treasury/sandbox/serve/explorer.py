@@ -52,6 +52,7 @@ class WalletBalance(msgspec.Struct, frozen=True):
 def explorer_files(world: World) -> list[ExplorerFile]:
     """Both exports of each wallet whose chain has an explorer, up to now."""
     files = []
+    labels = {coin.currency: coin.label for coin in world.cast.crypto}
     for wallet in _wallets(world):
         coin, whole = NATIVE_COINS[wallet.chain], chain_transactions(world, wallet)
         stem = f"{wallet.chain}_{wallet.address}"
@@ -59,9 +60,17 @@ def explorer_files(world: World) -> list[ExplorerFile]:
         files.append(ExplorerFile(wallet.chain, wallet.address, name, _list(wallet, coin, whole)))
         tokens = tuple(sorted({each.token for each in whole if each.token}))
         if tokens:
-            content = _token_list(world, wallet, whole)
+            rows = [_TOKENS] + [
+                (
+                    *_head(each), each.token_sender, each.token_receiver, f"{each.tokens:f}", "0",
+                    chain_story.token_contract(each.token), labels.get(each.token, each.token),
+                    each.token,
+                )
+                for each in whole
+                if wallet.address in (each.token_sender, each.token_receiver)
+            ]  # fmt: skip
             name = f"{stem}_tokens.csv"
-            files.append(ExplorerFile(wallet.chain, wallet.address, name, content, tokens))
+            files.append(ExplorerFile(wallet.chain, wallet.address, name, _csv(rows), tokens))
     return files
 
 
@@ -105,20 +114,6 @@ def _list(wallet: CompanyWallet, coin: str, whole: Sequence[ChainTransaction]) -
                 "Reverted" if each.failed else "", each.method,
             )
         )  # fmt: skip
-    return _csv(rows)
-
-
-def _token_list(world: World, wallet: CompanyWallet, whole: Sequence[ChainTransaction]) -> str:
-    rows: list[tuple[str, ...]] = [_TOKENS]
-    labels = {coin.currency: coin.label for coin in world.cast.crypto}
-    rows += [
-        (
-            *_head(each), each.token_sender, each.token_receiver, f"{each.tokens:f}", "0",
-            chain_story.token_contract(each.token), labels.get(each.token, each.token), each.token,
-        )
-        for each in whole
-        if wallet.address in (each.token_sender, each.token_receiver)
-    ]  # fmt: skip
     return _csv(rows)
 
 

@@ -73,6 +73,8 @@ def _table(
 def _settled(table: CsvTable, answers: Mapping[str, str]) -> Layout:
     changes, questions = settled(table, answers)
     columns = table.columns
+    # A card's list names merchants and has no balance.
+    card_words = (*OTHER["card"], *([] if "balance" in columns else OTHER["merchant"]))
     used = {place for places in columns.values() for place in places}
     unused = tuple(
         (table.header(place), value)
@@ -94,7 +96,8 @@ def _settled(table: CsvTable, answers: Mapping[str, str]) -> Layout:
         is_proposed=True,
         questions=questions,
         unused=unused,
-        is_card=_is_card(table),
+        is_card=_names_cards(table)
+        or any(_has_any(plain(name), card_words) for name in table.names),
     )
 
 
@@ -116,7 +119,8 @@ def _roles(table: CsvTable) -> Columns:
             if place not in used
             and (not allowed or kinds[place] in allowed)
             and _has(header, word)
-            and _fits_role(role, word, table, place)
+            and (word not in _ONE_WORD or header == word)
+            and (role not in _RULES or _RULES[role](header, table, place))
         )
         if role in {"booking_date", "value_date"}:
             # A day that some movements lack, as that of a payout, is not when they were booked.
@@ -125,7 +129,11 @@ def _roles(table: CsvTable) -> Columns:
         if places:
             columns[role] = tuple(places) if role in _SEVERAL else tuple(places)[:1]
             used.update(columns[role])
-    columns = _two_names(columns)
+    sides = [role for role in ("payer_name", "payee_name") if role in columns]
+    # Only a file with both a payer and a payee has two columns of names.
+    if len(sides) == 1:
+        places_of_name = columns.pop(sides[0])
+        columns["counterparty_name"] = (*columns.get("counterparty_name", ()), *places_of_name)
     if "debit" in columns and "credit" in columns:
         columns.pop("amount", None)
     elif "amount" in columns:
@@ -134,27 +142,6 @@ def _roles(table: CsvTable) -> Columns:
         _find_sign(table, columns)
     _find_accounts(table, columns)
     return columns
-
-
-def _two_names(columns: Columns) -> Columns:
-    """Take names of payer and payee as two columns only where a file has both."""
-    sides = [role for role in ("payer_name", "payee_name") if role in columns]
-    if len(sides) == 1:
-        places = columns.pop(sides[0])
-        columns["counterparty_name"] = (*columns.get("counterparty_name", ()), *places)
-    return columns
-
-
-def _fits_role(role: str, word: str, table: CsvTable, place: int) -> bool:
-    header = plain(table.names[place])
-    if word in _ONE_WORD and header != word:
-        return False
-    rule = _RULES.get(role)
-    return rule is None or rule(header, table, place)
-
-
-def _is_day_booked(header: str, *_: object) -> bool:
-    return not _has_any(header, (*OTHER["due"], *OTHER["paid_out"]))
 
 
 def _is_no_postage(header: str, *_: object) -> bool:
@@ -166,59 +153,15 @@ def _is_one_side(header: str, *_: object) -> bool:
     return _is_no_postage(header) and not both
 
 
-def _holds_codes(_: str, table: CsvTable, place: int) -> bool:
-    return all(len(text) == _CODE and text.isalpha() for text in table.texts(place))
-
-
 def _names_side(header: str, table: CsvTable, place: int) -> bool:
     sides = [_has_any(header, HEADERS[side]) for side in ("payer_name", "payee_name")]
     return sides.count(True) == 1 and _names_party(header, table, place)
 
 
 def _names_party(header: str, table: CsvTable, place: int) -> bool:
-    return bool(table.texts(place)) and _is_name(header)
-
-
-def _holds_accounts(_: str, table: CsvTable, place: int) -> bool:
-    texts = table.texts(place)
-    return bool(texts) and all(map(looks_like_account, texts))
-
-
-def _is_own_reference(header: str, table: CsvTable, place: int) -> bool:
-    """Whether a column is the bank's own reference, which no two movements share."""
-    texts = table.texts(place)
-    return len(set(texts)) == len(texts) and not _has_any(header, OTHER["no_reference"])
-
-
-def _is_kind(header: str, *_: object) -> bool:
-    return header.endswith(tuple(HEADERS["kind"])) or header.startswith(("typ", "tipo"))
-
-
-_CODE: Final = 3
-_RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
-    "booking_date": _is_day_booked,
-    "fee": _is_no_postage,
-    "amount": _is_no_postage,
-    "debit": _is_one_side,
-    "credit": _is_one_side,
-    "currency": _holds_codes,
-    "sign": lambda _, table, place: _says_sign(table, place),
-    "counterparty_account": _holds_accounts,
-    "payer_name": _names_side,
-    "payee_name": _names_side,
-    "counterparty_name": _names_party,
-    "account": _holds_accounts,
-    "reference": _is_own_reference,
-    "status": lambda header, *_: "statement" not in header,
-    "kind": _is_kind,
-}
-"""Conditions of a role, beyond a word in the header and the kind of its cells."""
-
-
-def _is_name(header: str) -> bool:
     """Whether a header names the other party: not its account, bank or address, and not us."""
     is_named = _has_any(header, OTHER["name"])
-    if _has_any(header, OTHER["ultimate"]):
+    if not table.texts(place) or _has_any(header, OTHER["ultimate"]):
         return False
     if not is_named and (_has_any(header, OTHER["no_name"]) or header.endswith("id")):
         return False
@@ -226,6 +169,40 @@ def _is_name(header: str) -> bool:
     others = (*OTHER["other_party"], *HEADERS["payer_name"], *HEADERS["payee_name"])
     is_own = is_named and _has_any(header, OTHER["owner"])
     return not is_own or _has_any(header, others)
+
+
+def _holds_accounts(_: str, table: CsvTable, place: int) -> bool:
+    texts = table.texts(place)
+    return bool(texts) and all(map(looks_like_account, texts))
+
+
+_CODE: Final = 3
+_RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
+    "booking_date": lambda header, *_: not _has_any(header, (*OTHER["due"], *OTHER["paid_out"])),
+    "fee": _is_no_postage,
+    "amount": _is_no_postage,
+    "debit": _is_one_side,
+    "credit": _is_one_side,
+    "currency": lambda _, table, place: all(
+        len(text) == _CODE and text.isalpha() for text in table.texts(place)
+    ),
+    "sign": lambda _, table, place: _says_sign(table, place),
+    "counterparty_account": _holds_accounts,
+    "payer_name": _names_side,
+    "payee_name": _names_side,
+    "counterparty_name": _names_party,
+    "account": _holds_accounts,
+    # The bank's own reference, which no two movements share.
+    "reference": lambda header, table, place: (
+        len(set(table.texts(place))) == len(table.texts(place))
+        and not _has_any(header, OTHER["no_reference"])
+    ),
+    "status": lambda header, *_: "statement" not in header,
+    "kind": lambda header, *_: (
+        header.endswith(tuple(HEADERS["kind"])) or header.startswith(("typ", "tipo"))
+    ),
+}
+"""Conditions of a role, beyond a word in the header and the kind of its cells."""
 
 
 def _find_sign(table: CsvTable, columns: Columns) -> None:
@@ -270,13 +247,6 @@ def _names_cards(table: CsvTable) -> bool:
     return any(
         plain(text) in _CARDS for place in range(len(table.names)) for text in table.texts(place)
     )
-
-
-def _is_card(table: CsvTable) -> bool:
-    """Whether the table lists a card's movements: merchants without a balance are enough."""
-    merchants = [] if "balance" in table.columns else OTHER["merchant"]
-    words = (*OTHER["card"], *merchants)
-    return _names_cards(table) or any(_has_any(plain(name), words) for name in table.names)
 
 
 def _find_accounts(table: CsvTable, columns: Columns) -> None:

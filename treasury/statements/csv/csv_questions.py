@@ -46,7 +46,10 @@ class CsvTable:
         self.delimiter, self.number, self.file_name = delimiter, number, file_name
         self.columns: Columns = {}
         self._values: dict[int, list[str]] = {}
-        self._moves = [_has_amount(row) for row in rows]
+        self._moves: list[bool] = []
+        for row in rows:
+            cells = list(filter(None, map(cell, row.cells)))
+            self._moves.append(any(map(is_day, cells)) and any(map(is_amount, cells)))
 
     def values(self, place: int) -> list[str]:
         """The cells of a column, one a row."""
@@ -75,11 +78,6 @@ class CsvTable:
         """A column's name and first values."""
         values = dict.fromkeys(self.texts(place))
         return f"{self.header(place)} ({', '.join(list(values)[:_MOST_SHOWN])})"
-
-
-def _has_amount(row: CsvRow) -> bool:
-    cells = list(filter(None, map(cell, row.cells)))
-    return any(map(is_day, cells)) and any(map(is_amount, cells))
 
 
 def settled(
@@ -176,8 +174,18 @@ _LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
 
 def _amount_question(table: CsvTable) -> CsvQuestion | None:
     """Choose the amounts: by the balances that follow one choice, else ask."""
-    choices = _distinct(table, _amount_choices(table))
-    following = [choice for choice in (*choices, *_swapped(choices)) if _follows(table, choice)]
+    distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
+    for choice in _amount_choices(table):
+        values = tuple(tuple(table.values(place)) for (place,) in choice.values())
+        distinct.setdefault(values, choice)
+    choices = list(distinct.values())
+    # A ledger has debit and credit the other way round than the bank.
+    swapped = [
+        {"debit": choice["credit"], "credit": choice["debit"]}
+        for choice in choices
+        if "debit" in choice
+    ]
+    following = [choice for choice in (*choices, *swapped) if _follows(table, choice)]
     net = _net(table, table.columns)
     if len(following) == 1:
         choices = following
@@ -215,15 +223,6 @@ def _amount_choices(table: CsvTable) -> list[Columns]:
     return [{"amount": (place,)} for place in (*_own(table, columns["amount"]), *others)]
 
 
-def _swapped(choices: Iterable[Columns]) -> list[Columns]:
-    """Return debit and credit the other way round, as a ledger has those of a bank's account."""
-    return [
-        {"debit": choice["credit"], "credit": choice["debit"]}
-        for choice in choices
-        if "debit" in choice
-    ]
-
-
 def _own(table: CsvTable, places: Sequence[int]) -> list[int]:
     """Leave out taxes, tips, amounts in another currency, and columns that are mostly empty."""
     own = [
@@ -249,15 +248,6 @@ def _is_money(table: CsvTable, place: int) -> bool:
     return all(map(is_amount, texts)) and any("." in text or "," in text for text in texts)
 
 
-def _distinct(table: CsvTable, choices: list[Columns]) -> list[Columns]:
-    """Leave out choices with the same values as another one."""
-    distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
-    for choice in choices:
-        values = tuple(tuple(table.values(place)) for (place,) in choice.values())
-        distinct.setdefault(values, choice)
-    return list(distinct.values())
-
-
 def _net(table: CsvTable, columns: Columns) -> int | None:
     """Return the column that is gross less fee in every row."""
     nets = [p for p in columns.get("amount", ()) if plain(table.names[p]) in {"net", "netto"}]
@@ -268,14 +258,10 @@ def _net(table: CsvTable, columns: Columns) -> int | None:
             continue
         cells = (table.values(place) for place in (gross, columns["fee"][0], nets[0]))
         rows = [row for row in zip(*cells, strict=True) if row[2]]
-        if rows and all(_is_net(*row) for row in rows):
+        amounts = ([Decimal(re.sub(r"[^0-9-]", "", text) or 0) for text in row] for row in rows)
+        if rows and all(net == whole - fee.copy_abs() for whole, fee, net in amounts):
             return nets[0]
     return None
-
-
-def _is_net(gross: str, fee: str, net: str) -> bool:
-    amounts = [Decimal(re.sub(r"[^0-9-]", "", text) or 0) for text in (gross, fee or "0", net)]
-    return amounts[2] == amounts[0] - amounts[1].copy_abs()
 
 
 def _currency_question(table: CsvTable) -> CsvQuestion | None:
@@ -394,18 +380,13 @@ def _day_order(table: CsvTable) -> tuple[_Order, bool]:
     if any(second > _MONTHS for _, second in found):
         return "mdy", True
     is_same = all(first == second for first, second in found)
-    is_shown = is_same or any(first > _MONTHS for first, _ in found) or not _is_english(table)
-    return "dmy", is_shown
+    foreign = {word for words in HEADERS.values() for word in words} - set(OTHER["english"])
+    is_foreign = any(plain(name) in foreign for name in table.names)
+    return "dmy", is_same or is_foreign or any(first > _MONTHS for first, _ in found)
 
 
 _MONTHS: Final = 12
 _PARTS: Final = re.compile(r"(\d{1,4})[-./: ](\d{1,2})[-./: ](\d{1,4})")
-
-
-def _is_english(table: CsvTable) -> bool:
-    """Whether no header is a word of another language."""
-    words = {word for role_words in HEADERS.values() for word in role_words}
-    return not any(plain(name) in words - set(OTHER["english"]) for name in table.names)
 
 
 DECIMALS: Final[tuple[_Sign, ...]] = (",", ".")

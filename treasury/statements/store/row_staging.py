@@ -108,8 +108,13 @@ class Staging(ExitStack):
         """
         for batch in batches:
             self._writer.write_batch(batch)
+            places = column(range(self.rows, self.rows + batch.num_rows), INTEGER)
+            files = column([self.files] * batch.num_rows, INTEGER)
             if is_export:
-                self._add_export(batch)
+                rows = pa.Table.from_batches([batch.select(list(EXPORT_COLUMNS))])
+                rows = rows.append_column("place", places).append_column("file", files)
+                has_no_reference = pc.is_null(rows["account_servicer_reference"])
+                self.keep("export_rows", rows.filter(has_no_reference))
             raws = batch["raw"].cast(pa.binary()).to_pylist()
             hashes = [
                 md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws
@@ -118,8 +123,8 @@ class Staging(ExitStack):
             lengths = [pc.list_value_length(batch[name]) for name in _TEXT_LISTS]
             empty = [pc.equal(pc.fill_null(length, 0), 0) for length in lengths]
             computed = {
-                "place": column(range(self.rows, self.rows + len(raws)), INTEGER),
-                "file": column([self.files] * len(raws), INTEGER),
+                "place": places,
+                "file": files,
                 "raw": column(hashes, TEXT),
                 "is_bare": reduce(pc.and_, (*missing, *empty)),
             }
@@ -130,13 +135,6 @@ class Staging(ExitStack):
             if self._holds > _AT_ONCE:
                 self._flush()
         self.files += 1
-
-    def _add_export(self, batch: pa.RecordBatch) -> None:
-        rows = pa.Table.from_batches([batch.select(list(EXPORT_COLUMNS))])
-        places = column(range(self.rows, self.rows + batch.num_rows), INTEGER)
-        files = column([self.files] * batch.num_rows, INTEGER)
-        rows = rows.append_column("place", places).append_column("file", files)
-        self.keep("export_rows", rows.filter(pc.is_null(rows["account_servicer_reference"])))
 
     def _flush(self) -> None:
         if self._held:

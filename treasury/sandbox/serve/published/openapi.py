@@ -68,14 +68,18 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
             operation = _operation(route, address, schemas, components)
             path = route.path if service else address + route.path
             paths.setdefault(path, {})[route.method.lower()] = operation
-    webhooks = {} if service == FINANCE else {"webhooks": _webhooks()}
+    # Events that registered addresses receive: the sandbox's own invention.
+    webhooks = {
+        event: {"post": _PARTS["webhook"] | {"operationId": event.replace(".", "_")}}
+        for event in EVENTS
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": _TITLES[service], "version": f"v1 ({profile})", "description": _ABOUT},
         "servers": [{"url": service or "/"}],
         "security": [{"token": []}],
         "paths": paths,
-        **webhooks,
+        **({} if service == FINANCE else {"webhooks": webhooks}),
         "components": {
             "schemas": components | _PARTS["schemas"],
             "securitySchemes": {"token": _PARTS["scheme"]},
@@ -120,20 +124,6 @@ def _each(route: Route) -> Any:
     return get_args(route.gives)[0] if get_origin(route.gives) is list else route.gives
 
 
-def _visible_schema(
-    route: Route, schema: dict[str, Any], components: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The result's schema with the fields that the profile leaves in it."""
-    whole = components[schema["$ref"].removeprefix(_REF)]
-    names = route.shows(list(whole["properties"]))
-    if len(names) == len(whole["properties"]):
-        return schema
-    return whole | {
-        "properties": {name: whole["properties"][name] for name in names},
-        "required": [name for name in whole["required"] if name in names],
-    }
-
-
 # operations
 
 
@@ -176,14 +166,6 @@ def _operation(
     return operation
 
 
-def _webhooks() -> dict[str, Any]:
-    """Return the events that registered addresses receive: the sandbox's own invention."""
-    return {
-        event: {"post": _PARTS["webhook"] | {"operationId": event.replace(".", "_")}}
-        for event in EVENTS
-    }
-
-
 def _answer(
     route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -194,7 +176,14 @@ def _answer(
         return {}
     result: Any = {"type": "null"}
     if route.gives is not None:
-        result = _visible_schema(route, schemas[_each(route)], components)
+        result = schemas[_each(route)]
+        whole = components[result["$ref"].removeprefix(_REF)]
+        names = route.shows(list(whole["properties"]))
+        if len(names) < len(whole["properties"]):
+            result = whole | {
+                "properties": {name: whole["properties"][name] for name in names},
+                "required": [name for name in whole["required"] if name in names],
+            }
     if get_origin(route.gives) is list:
         result = {"type": "array", "items": result}
     beside = {name: {"$ref": _REF + name.capitalize()} for name in route.beside}
