@@ -329,10 +329,10 @@ def test_what_no_list_tells_of_is_not_sent_again_from_a_copy(restored: Restored,
 
 @pytest.mark.parametrize("kind", LISTED_KEYED)
 def test_what_somebody_else_did_since_is_not_done_by_sending_again(
-    practice: Practice, kind: str
+    practice: Practice, kind: str, tmp_path: Path
 ) -> None:
     action, before = cut_off(practice, kind), len(practice.effects())
-    ines, jonas = practice.beside(practice.folder.with_name("elsewhere"))
+    ines, jonas = practice.beside(tmp_path / "elsewhere")
     practice.pass_(hours=1)
     other = ines.propose(kind, **action.fields)
     if other.state == "proposed":

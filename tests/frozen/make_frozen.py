@@ -1,8 +1,8 @@
 """Make the frozen desk that every later version has to open: `python tests/frozen/make_frozen.py`.
 
 It writes `desk.tar.xz`, with a desk, its lake's home and a decision sheet, and `answers.json`, the
-answers that the desk gave. Run it only to begin a new frozen desk: a later version must read the one
-that is stored.
+answers that the desk gave. Run it only to begin a new frozen desk: a later version must read the
+one that is stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A desk made by an earlier commit opens, answers the same, verifies, signs, decides and recovers."""
+"""A desk made by an earlier commit opens, answers the same, verifies, signs and recovers."""
 
 from __future__ import annotations
 
