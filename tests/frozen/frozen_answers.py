@@ -1,4 +1,4 @@
-"""The answers of the frozen desk: one row per line, open item and action, with the facts that count."""
+"""The answers of the frozen desk: a row for each line, open item and action."""
 
 from __future__ import annotations
 
