@@ -178,7 +178,7 @@ def _sit_down(person: str) -> None:
 def _settings_text(company: Company, base_url: str) -> str:
     credentials = "".join(
         f'\n[credentials.{name}]\nclient_id = "{client_id}"\n'
-        f'client_secret = "env:TORTURE_{name.upper()}"\n'
+        f'client_secret = "env:TREASURY_TORTURE_{name.upper()}"\n'
         for name, client_id in company.client_ids.items()
     )
     return (

@@ -37,7 +37,7 @@ def started(
 
     OSError where it cannot be started.
     """
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[3])
     # "" is wherever we were when we began: it gives way to where this package was found.
     paths = [*([] if root in sys.path else [root]), *filter(None, sys.path)]
     return subprocess.Popen(  # noqa: S603 - no shell, and our own arguments
