@@ -27,6 +27,7 @@ ACTS = {
     ),
     "items": ("accept", "carry", "remark", "withdraw"),
     "journal": ("adopt",),
+    "addresses": ("confirm",),
     "journal key": ("enrol", "make", "show"),
     "lake": ("clone", "pin", "pull", "push", "sweep", "unpin"),
     "match": ("accept", "assign", "file", "ignore", "reject", "undo"),

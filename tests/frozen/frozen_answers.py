@@ -19,9 +19,7 @@ def answers(desk: Workspace) -> dict[str, Any]:
             for row in desk.periods.closing(desk.periods.get("2026-10")).to_pylist()
         ),
         "fees": {
-            month: sorted(
-                f"{row['currency']} {row['fees']}" for row in _rows(desk.fees(month).totals)
-            )
+            month: sorted(str(sorted(row.items())) for row in _rows(desk.fees(month).totals))
             for month in MONTHS
         },
         "actions": {action.id: [action.kind, action.state] for action in desk.actions.list()},
