@@ -21,7 +21,7 @@ from treasury.items import open_actions
 from treasury.journal import Actor, Draft
 
 FINANCE = "/finance/v1"
-CARD = {"type": "p", "reference_id": "c", "amount": "1.00", "currency": "EUR"}
+CARD = {"type": "p", "reference_id": "ops-usd", "amount": "1.00", "currency": "EUR"}
 KEYED: dict[str, dict[str, Any]] = {
     "crypto_transfer.create": transfer_fields(),
     "fiat_transfer.create": {
