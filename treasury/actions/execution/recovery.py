@@ -307,11 +307,10 @@ class ActionRecovery:
         return self._recovered(action, why, again=True)
 
     def _looked_up(self, action: Action, why: str) -> Action:
-        record = None
         try:
-            record = self._outcomes.look_up(action)
-        except errors.NotFound as error:
-            why = f"{why}; {error.what}"
+            record = self._outcomes.find(action)
+        except (OutcomeUnknown, *_NO_LIST) as error:
+            return self._open(action, f"OUTCOME UNKNOWN: {why}; {error.what}")
         if record is not None:
             return self._done(action, record, "adopted")
         if action.refusal_in_doubt:
