@@ -288,9 +288,19 @@ class OutcomeRecorder:
         )
         more: dict[str, object] = {"refusal_in_doubt": True} if refusal_in_doubt else {}
         if is_end:
-            more["attempt"] = action.attempts
+            more |= {"attempt": action.attempts, **self._ended_at()}
         cause_words = clean(cause or error)[:_MOST_ERROR_CHARACTERS]
         return self._end(action, "unknown", error, why=why, error=cause_words, **more)
+
+    def _ended_at(self) -> dict[str, str]:
+        """The time at which a sender stops sending; empty if the journal's clock cannot be read.
+
+        Without it the action is settled as if its sender had stopped at the end of its term.
+        """
+        try:
+            return {"ended_at": self._context.wall().isoformat()}
+        except JournalError:
+            return {}
 
     def _end(
         self, action: Action, word: str, raised: TreasuryError | None = None, /, **more: object
