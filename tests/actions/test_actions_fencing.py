@@ -441,6 +441,35 @@ def test_a_list_that_shows_no_keys_proves_nothing(
     assert len(practice.effects()) == 1
 
 
+@pytest.mark.parametrize("hidden", ["name", "target_cryptocurrency"])
+def test_a_list_of_virtual_accounts_that_hides_what_is_compared_proves_nothing(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, hidden: str
+) -> None:
+    kind = "virtual_account.create"
+    action = practice.approved(kind, **KEYED[kind])
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.forget_keys()
+    practice.wait()
+    listing = type(practice.client("maker").finance.virtual_bank_accounts)
+    read = listing._records
+
+    def sparse(self: Any, reply: Any) -> tuple[Any, ...]:
+        return tuple(
+            msgspec.structs.replace(
+                record, value=msgspec.structs.replace(record.value, **{hidden: None})
+            )
+            for record in read(self, reply)
+        )
+
+    monkeypatch.setattr(listing, "_records", sparse)
+    [left] = practice.ines.recover()
+    assert left.state == "unknown"
+    assert "does not show name, target_cryptocurrency" in left.why
+    assert len(practice.effects()) == 1
+
+
 def test_a_normal_sending_asks_the_service_nothing_more(practice: Practice) -> None:
     action = practice.transfer()
     before = len(practice.served.requests)

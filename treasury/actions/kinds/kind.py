@@ -19,9 +19,9 @@ from treasury.actions.kinds.service_records import RecordFeed, ServiceRecords
 from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
-from treasury.api.created_records import created_since, only_one
+from treasury.api.created_records import SKEW, created_since, only_one
 from treasury.api.operations import IDENTITY
-from treasury.errors import InputError
+from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import exponent, format_amount, is_exact_in
 from treasury.text import clean
 
@@ -184,6 +184,35 @@ def find_created(
             whole = [detail(client, record.value.id) for record in created]
             created = [record for record in whole if sent.body.is_like(record.value)]
         return only_one(created, operation) if created else None
+
+    return look_up
+
+
+def find_with_fields(
+    operation: str, listing: Callable[[Client, Sent], Iterable[Record[Any]]], *names: str
+) -> Callable[[Client, Sent], Record[Any] | None]:
+    """What finds the one new record of a list whose fields are the action's.
+
+    It is for records that have no key. OutcomeUnknown where several have these fields, and where a
+    new one does not show them all.
+    """
+
+    def look_up(client: Client, sent: Sent) -> Record[Any] | None:
+        alike = []
+        for record in listing(client, sent):
+            value, created_at = record.value, record.value.created_at
+            is_older = created_at is not None and created_at < sent.at - SKEW
+            if is_older or value.id in sent.foreign_ids:
+                continue
+            if any(getattr(value, name) is None for name in names):
+                raise OutcomeUnknown(
+                    f"{operation}: record {value.id} does not show {', '.join(names)}, so whether"
+                    " it is this one is not known",
+                    look_up="ask the provider",
+                )
+            if as_sent(*names)(value, sent):
+                alike.append(record)
+        return only_one(alike, operation) if alike else None
 
     return look_up
 

@@ -25,10 +25,10 @@ from treasury.actions.kinds.kind import (
     describe,
     ending,
     exact_facts,
+    find_with_fields,
     lately_like,
 )
 from treasury.api import Client, Record, bodies, models
-from treasury.api.created_records import SKEW, only_one
 from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
@@ -317,31 +317,6 @@ _BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrenc
 """Fields that identify a transfer between two accounts: its records have no key or reference."""
 
 
-def _between_accounts(client: Client, sent: Sent) -> Record[Any] | None:
-    """The transfer with our accounts and amount that was not there before.
-
-    OutcomeUnknown where several have them, and where one since then does not show them all.
-    """
-    source = sent.fields.source_account_id
-    transfers = client.finance.account_to_account_transfers
-    alike = []
-    for record in transfers.iterate(source_account_id=source, sort_order="DESC"):
-        value, created_at = record.value, record.value.created_at
-        is_older = created_at is not None and created_at < sent.at - SKEW
-        if is_older or value.id in sent.foreign_ids:
-            continue
-        shown = [getattr(value, name) for name in _BETWEEN]
-        if None in shown:
-            raise OutcomeUnknown(
-                f"transfer {value.id} does not show its accounts and amount, so whether it is this"
-                " one is not known",
-                look_up="ask the provider",
-            )
-        if shown == [getattr(sent.fields, name) for name in _BETWEEN]:
-            alike.append(record)
-    return only_one(alike, "GET /account-to-account-transfers") if alike else None
-
-
 def _same_way(
     unit: str,
 ) -> Callable[[service.ServiceRecords, Any, bodies.Body], Iterable[models.Transfer]]:
@@ -409,7 +384,13 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         body=body_from(bodies.NewAccountToAccountTransfer),
         shows=_is_transfer,
-        look_up=_between_accounts,
+        look_up=find_with_fields(
+            "GET /account-to-account-transfers",
+            lambda client, sent: client.finance.account_to_account_transfers.iterate(
+                source_account_id=sent.fields.source_account_id, sort_order="DESC"
+            ),
+            *_BETWEEN,
+        ),
         twins=lately_like(
             service.INNER_TRANSFERS,
             "source_account_id",
