@@ -22,6 +22,7 @@ from treasury.actions.action_states import Action
 from treasury.actions.execution.pinned_call import post, sent_of
 from treasury.actions.execution.sending_fence import SendingFence
 from treasury.actions.kinds.all_kinds import kind_of
+from treasury.actions.kinds.kind import Sent
 from treasury.api import Client, Record
 from treasury.api.answer_identity import other_record, wrong_record
 from treasury.api.models import RampRequest
@@ -105,8 +106,24 @@ class OutcomeRecorder:
             return self.look_up(action) is not None
         # What another action made, or the route names, is no new record, however alike it is.
         known = {*self._book.records(), *action.departure.ids} if kind.creates else ()
-        is_old = getattr(answer.value, "id", None) in known
-        return not is_old and kind.shows(answer.value, sent_of(action))
+        record_id, sent = getattr(answer.value, "id", None), sent_of(action)
+        if record_id in known:
+            return False
+        return kind.shows(answer.value, sent) or self._is_offered(action, sent, record_id)
+
+    def _is_offered(self, action: Action, sent: Sent, record_id: str | None) -> bool:
+        """Whether the service has a record of the action's own type by the id of a sparse answer.
+
+        A record of any other type has an id and a status as well.
+        """
+        detail = kind_of(action.kind).detail
+        if detail is None or record_id is None:
+            return False
+        try:
+            client = self._context.connect(action.credential)
+            return detail(client, sent, record_id) is not None
+        except ServiceError:  # then the answer proves nothing, and the outcome is unknown
+            return False
 
     def _failed(self, action: Action, error: TreasuryError) -> End:
         """What an error means for the action; the client says whether it may have left."""

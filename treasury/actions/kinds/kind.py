@@ -278,6 +278,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     shows: Callable[[Any, Sent], bool] | None = None
     """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
     kind without it shows nothing: its effect is looked up."""
+    detail: Callable[[Client, Sent, str], Record[Any] | None] | None = None
+    """What reads the record of an answer that shows too little of it, by the id that it gives."""
     refuses_repeat: frozenset[int] = frozenset({409})
     """The statuses with which the service refuses what has taken effect already."""
     event: str = ""

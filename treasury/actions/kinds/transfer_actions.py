@@ -7,7 +7,7 @@ whether it still is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any, Final
 
@@ -32,9 +32,6 @@ from treasury.api import Client, Record, bodies, models
 from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
-
-_STATUSES: Final = frozenset({"PENDING", "PROCESSING", "COMPLETED", "FAILED"})
-"""The statuses of a transfer, of which the specification names no other field."""
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,10 +285,27 @@ def _described(description: str | None) -> str:
     return f', described as "{clean(description)}"' if description else ""
 
 
-def _is_transfer(record: models.Transfer, _: Sent) -> bool:
-    """Whether an answer is a transfer at all; the client has compared what it shows."""
-    is_keyed = record.idempotency_key is not None
-    return is_keyed or record.amount is not None or record.status in _STATUSES
+def _states_amount(record: models.Transfer, _: Sent) -> bool:
+    """Whether an answer shows the key or the amount, which the client has compared."""
+    has_amount = record.amount is not None or record.fiat_origin is not None
+    return record.idempotency_key is not None or has_amount
+
+
+def _detail(client: Client, sent: Sent, transfer_id: str) -> Record[Any]:
+    """The sender's transfer of that id, which no record of another type has."""
+    return client.finance.transfers.get(*sent.ids, transfer_id)
+
+
+def _between(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
+    """The transfers of the source to other accounts; none of them can be read by its id."""
+    return client.finance.account_to_account_transfers.iterate(
+        source_account_id=sent.fields.source_account_id, sort_order="DESC"
+    )
+
+
+def _listed_between(client: Client, sent: Sent, transfer_id: str) -> Record[Any] | None:
+    listed = _between(client, sent)
+    return next((record for record in listed if record.value.id == transfer_id), None)
 
 
 def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
@@ -356,7 +370,8 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         ids=("sender_account_id",),
         body=body_from(bodies.NewCryptoTransfer, external_address="outside"),
-        shows=_is_transfer,
+        shows=_states_amount,
+        detail=_detail,
         look_up=_with_key,
         twins=_same_way("asset"),
     ),
@@ -370,7 +385,8 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         ids=("sender_account_id",),
         body=body_from(bodies.NewFiatTransfer),
-        shows=_is_transfer,
+        shows=_states_amount,
+        detail=_detail,
         look_up=_with_key,
         twins=_same_way("currency"),
     ),
@@ -383,14 +399,9 @@ TRANSFER_KINDS: Final = (
         fields=AccountTransfer,
         model=models.Transfer,
         body=body_from(bodies.NewAccountToAccountTransfer),
-        shows=_is_transfer,
-        look_up=find_with_fields(
-            "GET /account-to-account-transfers",
-            lambda client, sent: client.finance.account_to_account_transfers.iterate(
-                source_account_id=sent.fields.source_account_id, sort_order="DESC"
-            ),
-            *_BETWEEN,
-        ),
+        shows=_states_amount,
+        detail=_listed_between,
+        look_up=find_with_fields("GET /account-to-account-transfers", _between, *_BETWEEN),
         twins=lately_like(
             service.INNER_TRANSFERS,
             "source_account_id",
