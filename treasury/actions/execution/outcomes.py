@@ -105,7 +105,7 @@ class OutcomeRecorder:
         if kind.shows is None:
             return self.look_up(action) is not None
         # What another action made, or the route names, is no new record, however alike it is.
-        known = {*self._book.records(), *action.departure.ids} if kind.creates else ()
+        known = {*self._book.records(but=action.id), *action.departure.ids} if kind.creates else ()
         record_id, sent = getattr(answer.value, "id", None), sent_of(action)
         if record_id in known:
             return False
@@ -233,8 +233,8 @@ class OutcomeRecorder:
         look_up = kind_of(action.kind).look_up
         if look_up is None:
             return None
-        own_ids = tuple(self._book.records())
-        record = look_up(self._context.connect(action.credential), sent_of(action, own_ids))
+        made = tuple(self._book.records(but=action.id))
+        record = look_up(self._context.connect(action.credential), sent_of(action, made))
         if record is not None:
             ids, body = action.departure.ids, action.departure.body.encode()
             other = other_record(action.operation, ids, body, record.raw)

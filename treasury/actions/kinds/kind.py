@@ -191,7 +191,7 @@ def find_created(
 def find_with_fields(
     operation: str, listing: Callable[[Client, Sent], Iterable[Record[Any]]], *names: str
 ) -> Callable[[Client, Sent], Record[Any] | None]:
-    """What finds the one new record of a list whose fields are the action's.
+    """Return a function that finds the one new record with the action's fields in a list.
 
     It is for records that have no key. OutcomeUnknown where several have these fields, and where a
     new one does not show them all.
@@ -279,7 +279,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
     kind without it shows nothing: its effect is looked up."""
     detail: Callable[[Client, Sent, str], Record[Any] | None] | None = None
-    """What reads the record of an answer that shows too little of it, by the id that it gives."""
+    """Reads, by its id, the record of an answer that shows too little."""
     refuses_repeat: frozenset[int] = frozenset({409})
     """The statuses with which the service refuses what has taken effect already."""
     event: str = ""

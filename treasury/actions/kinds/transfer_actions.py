@@ -297,7 +297,7 @@ def _detail(client: Client, sent: Sent, transfer_id: str) -> Record[Any]:
 
 
 def _between(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
-    """The transfers of the source to other accounts; none of them can be read by its id."""
+    """The transfers of the source to other accounts; they cannot be read by id."""
     return client.finance.account_to_account_transfers.iterate(
         source_account_id=sent.fields.source_account_id, sort_order="DESC"
     )
