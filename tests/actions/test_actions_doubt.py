@@ -381,7 +381,7 @@ def test_what_was_changed_after_it_was_sent_is_not_sent_again(practice: Practice
     lost(practice, action.id, "before")
     practice.wait()
     practice.journal.close()
-    _rewrite(practice, "action.sending", "10.00", "99.00")
+    _rewrite(practice, "action.sending", r"amount\":10.00", r"amount\":99.00")
     fresh = practice.desk("ines", journal=Journal(practice.folder, now=lambda: MORNING))
     writes = len(practice.posts())
     with pytest.raises(JournalError, match="was changed after it was written"):

@@ -274,6 +274,45 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
+def test_the_settling_time_begins_when_the_sender_stopped_and_not_when_it_was_to_begin(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
+    once_journaled(practice, monkeypatch, lambda: practice.wall.pass_(seconds=100))
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    sent = len(practice.posts())
+    practice.wall.pass_(seconds=119)
+    assert practice.jonas.recover() == (practice.ines.get(action.id),)
+    assert len(practice.posts()) == sent
+    practice.wall.pass_(seconds=1)
+    assert practice.jonas.recover()[0].state == "done"
+
+
+def test_a_list_whose_reading_outlasts_the_settling_time_proves_nothing(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    sent, listing = len(practice.posts()), type(practice.client("maker").finance.transfers)
+    iterate = listing.iterate
+
+    def slow(self: Any, *ids: str, **how: Any) -> Iterator[Any]:
+        yield from iterate(self, *ids, **how)
+        practice.wall.pass_(seconds=30)
+
+    monkeypatch.setattr(listing, "iterate", slow)
+    practice.wall.pass_(seconds=100)
+    assert "may have been carried out and not be listed yet" in refused(
+        lambda: practice.jonas.recover(action.id)
+    )
+    assert len(practice.posts()) == sent
+    assert practice.jonas.recover(action.id)[0].state == "done"
+
+
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
 def test_nobody_recovers_an_action_that_may_still_be_sent_and_is_told_from_when(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -282,7 +321,7 @@ def test_nobody_recovers_an_action_that_may_still_be_sent_and_is_told_from_when(
     action = practice.approved(kind, **KEYED.get(kind, fields))
     cut_off(practice, action, monkeypatch)
     until = practice.wall() + timedelta(seconds=120 + 30 + 60)  # of QUICK the deadline is 30 s
-    assert practice.jonas.settling_until(action.id) == until
+    assert practice.jonas.settling_until(action.id) == until + timedelta(seconds=30)
     practice.wall.now = until - timedelta(milliseconds=1)
     assert refused(lambda: practice.jonas.recover(action.id)) == (
         f"{action.id} may still be sent by ines; nothing was settled - recover it from"
@@ -292,7 +331,7 @@ def test_nobody_recovers_an_action_that_may_still_be_sent_and_is_told_from_when(
     assert "is sending, not unknown" in refused(
         lambda: practice.jonas.settle(action.id, carried_out=False, reason="not there")
     )
-    practice.wall.now = until
+    practice.wall.now = until + timedelta(seconds=30)  # when an effect is listed for certain
     assert practice.jonas.recover(action.id)[0].state in {"done", "unknown"}
 
 
@@ -318,7 +357,7 @@ def test_the_term_is_a_setting_that_each_sending_keeps(
     policy.write_text("", "utf-8")
     [entry] = practice.journal.entries("action.sending")
     assert (entry.body["term_seconds"], entry.body["deadline_seconds"]) == (30, 30)
-    assert practice.jonas.settling_until(action.id) == practice.wall() + timedelta(seconds=120)
+    assert practice.jonas.settling_until(action.id) == practice.wall() + timedelta(seconds=30 + 120)
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "3601", "1.5"])
@@ -399,6 +438,35 @@ def test_a_list_that_shows_no_keys_proves_nothing(
     [left] = practice.ines.recover()
     assert left.state == "unknown"
     assert "the service shows no keys" in left.why
+    assert len(practice.effects()) == 1
+
+
+@pytest.mark.parametrize("hidden", ["name", "target_cryptocurrency"])
+def test_a_list_of_virtual_accounts_that_hides_what_is_compared_proves_nothing(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, hidden: str
+) -> None:
+    kind = "virtual_account.create"
+    action = practice.approved(kind, **KEYED[kind])
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.forget_keys()
+    practice.wait()
+    listing = type(practice.client("maker").finance.virtual_bank_accounts)
+    read = listing._records
+
+    def sparse(self: Any, reply: Any) -> tuple[Any, ...]:
+        return tuple(
+            msgspec.structs.replace(
+                record, value=msgspec.structs.replace(record.value, **{hidden: None})
+            )
+            for record in read(self, reply)
+        )
+
+    monkeypatch.setattr(listing, "_records", sparse)
+    [left] = practice.ines.recover()
+    assert left.state == "unknown"
+    assert "does not show name, target_cryptocurrency" in left.why
     assert len(practice.effects()) == 1
 
 
@@ -491,14 +559,16 @@ def test_bytes_that_left_late_and_had_no_answer_raise_the_item_too(
     assert items(practice.jonas) == []
 
 
-def test_a_late_answer_with_the_record_that_a_colleague_found_is_no_doubt(
-    practice: Practice, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("person", ["jonas", "ines"])
+def test_a_late_answer_with_the_record_that_was_found_meanwhile_is_no_doubt(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, person: str
 ) -> None:
     action = practice.transfer()
+    desk = getattr(practice, person)  # her own may be open in another notebook of the process
 
     def recovered() -> None:
         practice.wait()
-        assert practice.jonas.recover(action.id)[0].state == "done"
+        assert desk.recover(action.id)[0].state == "done"
 
     once_checked(monkeypatch, recovered)
     done = practice.ines.execute(action.id)

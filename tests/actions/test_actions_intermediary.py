@@ -14,6 +14,7 @@ from benchmarks.torture.desk import Desk, ready_action
 from benchmarks.torture.relay import Exchange, Response
 from benchmarks.torture.settling import RelayedDesk, relayed_desk
 from treasury.actions import KINDS, Action
+from treasury.api.bodies import NewCompanyWallet
 from treasury.api.operations import refusals_of
 from treasury.errors import ActionRefused, InputError
 
@@ -104,6 +105,12 @@ class Proxied:
         return (
             desk.execute(action.id) if desk.recover(action.id) == "ready" else desk.state(action.id)
         )
+
+    def create_alike(self, action: Action) -> None:
+        """Create another company wallet just like an action's, its address in the other case."""
+        address = "0x" + action.fields["address"][2:].upper()
+        body = NewCompanyWallet(address=address, chain=action.fields["chain"])
+        self._bench.patient["checker"].ramp.wallets.create(body)
 
     def effects(self, action: Action) -> int:
         """How often the action has taken effect since it was executed."""
@@ -335,3 +342,35 @@ def test_a_record_from_before_is_no_answer_to_a_create(
         assert (desk.state(action.id), bench.effects(action)) == ("unknown", 0)
         last = bench.settle(desk, action)
         assert (last, bench.effects(action)) in {("unknown", 0), ("done", 1)}
+
+
+def lagging(path: str) -> Answer:
+    """Answers each list at a path as if it were empty."""
+
+    def answer(exchange: Exchange) -> None:
+        empty = Response(200, JSON, answered("[]"))
+        exchange.write((empty if exchange.path.endswith(path) else exchange.forward()).wire)
+
+    return answer
+
+
+def refused_after_effect(exchange: Exchange) -> None:
+    exchange.forward()
+    exchange.write(Response(409, JSON, OWN).wire)
+
+
+def test_a_refusal_in_doubt_is_none_if_several_records_may_be_the_effect(bench: Proxied) -> None:
+    kind, list_path = "company_wallet.create", "/company-wallets"
+    with bench.acted(kind, refused_after_effect, reads=lagging(list_path)) as (desk, action):
+        assert desk.actions.get(action.id).refusal_in_doubt
+        bench.create_alike(action)
+        assert bench.settle(desk, action) == "unknown"
+        assert "2 records may be what was sent" in desk.actions.get(action.id).why
+
+
+def test_a_refusal_in_doubt_is_none_if_the_list_cannot_be_read(bench: Proxied) -> None:
+    reads = lagging("/wallets")
+    with bench.acted("wallet.create", refused_after_effect, reads=reads) as (desk, action):
+        assert desk.actions.get(action.id).refusal_in_doubt
+        bench.relay.on_read = Page(404, OWN, JSON, passes_on=False).answer
+        assert bench.settle(desk, action) == "unknown"

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -71,7 +72,11 @@ def test_the_closed_month_reads_as_it_did(opened: Path) -> None:
     assert month.stored_by.startswith(JOURNALED)
     for name in ("lines", "fee_requests", "in_transit", "statements"):
         before = pq.read_table(tables / f"{name}.parquet")
-        assert getattr(month.r, name).select(before.column_names).equals(before), name
+        now = getattr(month.r, name).select(before.column_names)
+        if name == "lines":  # equal lines of equal requests are offered as a group since then
+            decided = pc.not_equal(before["outcome"], "suggested")
+            before, now = before.filter(decided), now.filter(decided)
+        assert now.equals(before), name
     # The words of a problem name its time zone since then.
     balances = pq.read_table(tables / "balances.parquet").drop_columns(["problem"])
     assert month.balances.select(balances.column_names).equals(balances)
@@ -81,7 +86,7 @@ def test_the_closed_month_reads_as_it_did(opened: Path) -> None:
 def test_it_verifies_and_so_does_its_pack(opened: Path) -> None:
     told = " ".join(run(opened, "periods", "verify", "2026-10").split())
     assert told.startswith(f"2026-10: {JOURNALED}")
-    assert "how its open items were rolled forward" in told
+    assert "its roll-forward" in told
     assert verify_pack(opened / "close" / "2026-10").holds
 
 

@@ -180,9 +180,10 @@ class ActionBook:
                 )
         return [twin for twin in twins if twin.id not in own_ids and twin.key not in used_keys]
 
-    def records(self) -> set[str]:
-        """The ids of every record that an action is known to have made."""
-        return {a.outcome.record for a in self.all() if a.outcome is not None and a.outcome.record}
+    def records(self, *, but: str = "") -> set[str]:
+        """The ids of the records that actions, other than the named one, have made."""
+        outcomes = (action.outcome for action in self.all() if action.id != but)
+        return {outcome.record for outcome in outcomes if outcome is not None and outcome.record}
 
     def _take(self, entries: Sequence[Entry]) -> None:
         for entry in entries:

@@ -78,24 +78,31 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
     term_seconds: int
     deadline_seconds: int
     actor: Actor
-    is_over: bool = False
-    """Whether its sender has journaled that it stopped sending."""
+    ended_at: datetime | None = None
+    """When its sender stopped sending, by the wall clock; None if it has not journaled that."""
+
+    @property
+    def term(self) -> timedelta:
+        """How long bytes may leave."""
+        return timedelta(seconds=self.term_seconds)
 
     @property
     def settled_from(self) -> datetime:
         """From when anybody may settle it, by the wall clock: no byte is under way by then."""
-        seconds = timedelta(seconds=self.term_seconds + self.deadline_seconds)
-        return self.left_at + seconds + ALLOWED_SKEW
+        return self.left_at + self.term + timedelta(seconds=self.deadline_seconds) + ALLOWED_SKEW
+
+    def listed_by(self, settling_time: timedelta) -> datetime:
+        """When an effect is listed for certain: its bytes may have left as late as possible."""
+        return (self.ended_at or self.left_at + self.term) + settling_time
 
     def passed_by(self, now: datetime, boot: BootTime) -> str:
         """By which clock its term has passed; empty while it lasts."""
-        term = timedelta(seconds=self.term_seconds)
-        if now - self.left_at > term:
+        if now - self.left_at > self.term:
             return "the wall clock"
         awake = timedelta() if self.left_boot is None else self.left_boot.until(boot)
         if awake is None:
             return "a restart of the machine"
-        return "the clock that runs during suspend" if awake > term else ""
+        return "the clock that runs during suspend" if awake > self.term else ""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -276,8 +283,9 @@ def _unknown(action: Action, entry: Entry) -> Action:
     if action.state == "done" or is_late:
         return action
     sending = action.sending
-    if attempt is not None and sending is not None:
-        sending = msgspec.structs.replace(sending, is_over=True)
+    if sending is not None and "ended_at" in body:
+        ended_at = datetime.fromisoformat(body["ended_at"])
+        sending = msgspec.structs.replace(sending, ended_at=ended_at)
     in_doubt = bool(body.get("refusal_in_doubt"))
     return msgspec.structs.replace(
         action, state="unknown", why=why, refusal_in_doubt=in_doubt, sending=sending

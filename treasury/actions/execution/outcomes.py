@@ -22,6 +22,7 @@ from treasury.actions.action_states import Action
 from treasury.actions.execution.pinned_call import post, sent_of
 from treasury.actions.execution.sending_fence import SendingFence
 from treasury.actions.kinds.all_kinds import kind_of
+from treasury.actions.kinds.kind import Sent
 from treasury.api import Client, Record
 from treasury.api.answer_identity import other_record, wrong_record
 from treasury.api.models import RampRequest
@@ -104,9 +105,25 @@ class OutcomeRecorder:
         if kind.shows is None:
             return self.look_up(action) is not None
         # What another action made, or the route names, is no new record, however alike it is.
-        known = {*self._book.records(), *action.departure.ids} if kind.creates else ()
-        is_old = getattr(answer.value, "id", None) in known
-        return not is_old and kind.shows(answer.value, sent_of(action))
+        known = {*self._book.records(but=action.id), *action.departure.ids} if kind.creates else ()
+        record_id, sent = getattr(answer.value, "id", None), sent_of(action)
+        if record_id in known:
+            return False
+        return kind.shows(answer.value, sent) or self._is_offered(action, sent, record_id)
+
+    def _is_offered(self, action: Action, sent: Sent, record_id: str | None) -> bool:
+        """Whether the service has a record of the action's own type by the id of a sparse answer.
+
+        A record of any other type has an id and a status as well.
+        """
+        detail = kind_of(action.kind).detail
+        if detail is None or record_id is None:
+            return False
+        try:
+            client = self._context.connect(action.credential)
+            return detail(client, sent, record_id) is not None
+        except ServiceError:  # then the answer proves nothing, and the outcome is unknown
+            return False
 
     def _failed(self, action: Action, error: TreasuryError) -> End:
         """What an error means for the action; the client says whether it may have left."""
@@ -216,8 +233,8 @@ class OutcomeRecorder:
         look_up = kind_of(action.kind).look_up
         if look_up is None:
             return None
-        own_ids = tuple(self._book.records())
-        record = look_up(self._context.connect(action.credential), sent_of(action, own_ids))
+        made = tuple(self._book.records(but=action.id))
+        record = look_up(self._context.connect(action.credential), sent_of(action, made))
         if record is not None:
             ids, body = action.departure.ids, action.departure.body.encode()
             other = other_record(action.operation, ids, body, record.raw)
@@ -288,9 +305,19 @@ class OutcomeRecorder:
         )
         more: dict[str, object] = {"refusal_in_doubt": True} if refusal_in_doubt else {}
         if is_end:
-            more["attempt"] = action.attempts
+            more |= {"attempt": action.attempts, **self._ended_at()}
         cause_words = clean(cause or error)[:_MOST_ERROR_CHARACTERS]
         return self._end(action, "unknown", error, why=why, error=cause_words, **more)
+
+    def _ended_at(self) -> dict[str, str]:
+        """The time at which a sender stops sending; empty if the journal's clock cannot be read.
+
+        Without it the action is settled as if its sender had stopped at the end of its term.
+        """
+        try:
+            return {"ended_at": self._context.wall().isoformat()}
+        except JournalError:
+            return {}
 
     def _end(
         self, action: Action, word: str, raised: TreasuryError | None = None, /, **more: object

@@ -80,7 +80,7 @@ class ActionRecovery:
                 case "versioned":
                     return self._versioned(action)
                 case _:
-                    self._require_listed(action)
+                    self._require_listed(action, self._context.wall())
                     return self._looked_up(action, "it is not sent a second time")
         except Exception as error:
             now = self._book.get(action_id)
@@ -95,15 +95,15 @@ class ActionRecovery:
     def _require_over(self, action: Action) -> None:
         """Raise EarlyRecovery while its sender may still act."""
         sending = action.departure
-        if not sending.is_over and self._context.wall() < sending.settled_from:
+        if sending.ended_at is None and self._context.wall() < sending.settled_from:
             raise EarlyRecovery(
                 f"{action.id} may still be sent by {sending.actor.name}; nothing was settled",
                 do=f"recover it from {_instant(sending.settled_from)} on",
             )
 
-    def _require_listed(self, action: Action) -> None:
-        """Raise EarlyRecovery while an effect may not be listed yet."""
-        if self._context.wall() < self.settling_until(action):
+    def _require_listed(self, action: Action, asked_at: datetime) -> None:
+        """Raise EarlyRecovery if a list of that time may not show the effect yet."""
+        if asked_at < self.settling_until(action):
             raise EarlyRecovery(
                 f"{action.id} may have been carried out and not be listed yet; nothing was settled",
                 do=f"recover it from {_instant(self.settling_until(action))} on",
@@ -126,8 +126,8 @@ class ActionRecovery:
     def settling_until(self, action: Action) -> datetime:
         """Until when an action may still be sent, its effect be on its way, or not listed yet."""
         sending = action.departure
-        listed = sending.left_at + self._settling_time()
-        return listed if sending.is_over else max(listed, sending.settled_from)
+        listed = sending.listed_by(self._settling_time())
+        return listed if sending.ended_at is not None else max(listed, sending.settled_from)
 
     def _settling_time(self) -> timedelta:
         return timedelta(seconds=self._context.load_policy().recovery.settling_seconds)
@@ -136,13 +136,14 @@ class ActionRecovery:
         """Look for the effect; send the same again only if it certainly did not take place."""
         if kind_of(action.kind).look_up is None:
             return self._open(action, "OUTCOME UNKNOWN: the service lists none")
+        asked_at = self._context.wall()  # reading a long list takes time
         try:
             record = self._outcomes.find(action)
         except (OutcomeUnknown, *_NO_LIST) as error:
             return self._open(action, f"OUTCOME UNKNOWN: {error.what}")
         if record is not None and self._may_be_ours(action, record):
             return self._done(action, record, "adopted")
-        self._require_listed(action)
+        self._require_listed(action, asked_at)
         elsewhere = self._done_elsewhere(action)
         if elsewhere:
             why = f"OUTCOME UNKNOWN: {LIKE} there is {elsewhere}, which this did not make"
@@ -293,7 +294,9 @@ class ActionRecovery:
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
         """A refusal of the second sending speaks for the first only once that has arrived."""
-        late = self._context.wall() >= action.departure.first_left_at + self._settling_time()
+        sending = action.departure
+        arrived_by = sending.first_left_at + sending.term + self._settling_time()
+        late = self._context.wall() >= arrived_by
         if not error.may_have_executed and late and error.status in _JUDGED:
             return self._ended(self._outcomes.refused(action, error))
         return self._ended(self._outcomes.unknown(action, error.what, error))
@@ -307,11 +310,10 @@ class ActionRecovery:
         return self._recovered(action, why, again=True)
 
     def _looked_up(self, action: Action, why: str) -> Action:
-        record = None
         try:
-            record = self._outcomes.look_up(action)
-        except errors.NotFound as error:
-            why = f"{why}; {error.what}"
+            record = self._outcomes.find(action)
+        except (OutcomeUnknown, *_NO_LIST) as error:
+            return self._open(action, f"OUTCOME UNKNOWN: {why}; {error.what}")
         if record is not None:
             return self._done(action, record, "adopted")
         if action.refusal_in_doubt:

@@ -24,6 +24,7 @@ from treasury.actions.kinds.kind import (
     ending,
     exact_facts,
     find_created,
+    find_with_fields,
     is_created,
     lately_like,
     read_back,
@@ -213,12 +214,13 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewVirtualBankAccount),
         shows=_is_virtual,
-        look_up=find_created(
+        look_up=find_with_fields(
             "GET /accounts/{accountId}/virtual-bank-accounts",
             lambda client, sent: client.finance.virtual_bank_accounts.iterate(
                 *sent.ids, sort_order="DESC"
             ),
-            shows=_is_virtual,
+            "name",
+            "target_cryptocurrency",
         ),
         alike=lambda client, fields, _: (
             record.value

@@ -19,9 +19,9 @@ from treasury.actions.kinds.service_records import RecordFeed, ServiceRecords
 from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
-from treasury.api.created_records import created_since, only_one
+from treasury.api.created_records import SKEW, created_since, only_one
 from treasury.api.operations import IDENTITY
-from treasury.errors import InputError
+from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import exponent, format_amount, is_exact_in
 from treasury.text import clean
 
@@ -188,6 +188,35 @@ def find_created(
     return look_up
 
 
+def find_with_fields(
+    operation: str, listing: Callable[[Client, Sent], Iterable[Record[Any]]], *names: str
+) -> Callable[[Client, Sent], Record[Any] | None]:
+    """Return a function that finds the one new record with the action's fields in a list.
+
+    It is for records that have no key. OutcomeUnknown where several have these fields, and where a
+    new one does not show them all.
+    """
+
+    def look_up(client: Client, sent: Sent) -> Record[Any] | None:
+        alike = []
+        for record in listing(client, sent):
+            value, created_at = record.value, record.value.created_at
+            is_older = created_at is not None and created_at < sent.at - SKEW
+            if is_older or value.id in sent.foreign_ids:
+                continue
+            if any(getattr(value, name) is None for name in names):
+                raise OutcomeUnknown(
+                    f"{operation}: record {value.id} does not show {', '.join(names)}, so whether"
+                    " it is this one is not known",
+                    look_up="ask the provider",
+                )
+            if as_sent(*names)(value, sent):
+                alike.append(record)
+        return only_one(alike, operation) if alike else None
+
+    return look_up
+
+
 def read_back(
     get: Callable[[Client, str], Record[Any]], shows: Callable[[Any, Sent], bool]
 ) -> dict[str, Any]:
@@ -249,6 +278,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     shows: Callable[[Any, Sent], bool] | None = None
     """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
     kind without it shows nothing: its effect is looked up."""
+    detail: Callable[[Client, Sent, str], Record[Any] | None] | None = None
+    """Reads, by its id, the record of an answer that shows too little."""
     refuses_repeat: frozenset[int] = frozenset({409})
     """The statuses with which the service refuses what has taken effect already."""
     event: str = ""

@@ -7,7 +7,7 @@ whether it still is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any, Final
 
@@ -25,16 +25,13 @@ from treasury.actions.kinds.kind import (
     describe,
     ending,
     exact_facts,
+    find_with_fields,
     lately_like,
 )
 from treasury.api import Client, Record, bodies, models
-from treasury.api.created_records import SKEW, only_one
 from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
-
-_STATUSES: Final = frozenset({"PENDING", "PROCESSING", "COMPLETED", "FAILED"})
-"""The statuses of a transfer, of which the specification names no other field."""
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,10 +285,27 @@ def _described(description: str | None) -> str:
     return f', described as "{clean(description)}"' if description else ""
 
 
-def _is_transfer(record: models.Transfer, _: Sent) -> bool:
-    """Whether an answer is a transfer at all; the client has compared what it shows."""
-    is_keyed = record.idempotency_key is not None
-    return is_keyed or record.amount is not None or record.status in _STATUSES
+def _states_amount(record: models.Transfer, _: Sent) -> bool:
+    """Whether an answer shows the key or the amount, which the client has compared."""
+    has_amount = record.amount is not None or record.fiat_origin is not None
+    return record.idempotency_key is not None or has_amount
+
+
+def _detail(client: Client, sent: Sent, transfer_id: str) -> Record[Any]:
+    """The sender's transfer of that id, which no record of another type has."""
+    return client.finance.transfers.get(*sent.ids, transfer_id)
+
+
+def _between(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
+    """The transfers of the source to other accounts; they cannot be read by id."""
+    return client.finance.account_to_account_transfers.iterate(
+        source_account_id=sent.fields.source_account_id, sort_order="DESC"
+    )
+
+
+def _listed_between(client: Client, sent: Sent, transfer_id: str) -> Record[Any] | None:
+    listed = _between(client, sent)
+    return next((record for record in listed if record.value.id == transfer_id), None)
 
 
 def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
@@ -315,31 +329,6 @@ def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
 
 _BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrency", "amount")
 """Fields that identify a transfer between two accounts: its records have no key or reference."""
-
-
-def _between_accounts(client: Client, sent: Sent) -> Record[Any] | None:
-    """The transfer with our accounts and amount that was not there before.
-
-    OutcomeUnknown where several have them, and where one since then does not show them all.
-    """
-    source = sent.fields.source_account_id
-    transfers = client.finance.account_to_account_transfers
-    alike = []
-    for record in transfers.iterate(source_account_id=source, sort_order="DESC"):
-        value, created_at = record.value, record.value.created_at
-        is_older = created_at is not None and created_at < sent.at - SKEW
-        if is_older or value.id in sent.foreign_ids:
-            continue
-        shown = [getattr(value, name) for name in _BETWEEN]
-        if None in shown:
-            raise OutcomeUnknown(
-                f"transfer {value.id} does not show its accounts and amount, so whether it is this"
-                " one is not known",
-                look_up="ask the provider",
-            )
-        if shown == [getattr(sent.fields, name) for name in _BETWEEN]:
-            alike.append(record)
-    return only_one(alike, "GET /account-to-account-transfers") if alike else None
 
 
 def _same_way(
@@ -381,7 +370,8 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         ids=("sender_account_id",),
         body=body_from(bodies.NewCryptoTransfer, external_address="outside"),
-        shows=_is_transfer,
+        shows=_states_amount,
+        detail=_detail,
         look_up=_with_key,
         twins=_same_way("asset"),
     ),
@@ -395,7 +385,8 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         ids=("sender_account_id",),
         body=body_from(bodies.NewFiatTransfer),
-        shows=_is_transfer,
+        shows=_states_amount,
+        detail=_detail,
         look_up=_with_key,
         twins=_same_way("currency"),
     ),
@@ -408,8 +399,9 @@ TRANSFER_KINDS: Final = (
         fields=AccountTransfer,
         model=models.Transfer,
         body=body_from(bodies.NewAccountToAccountTransfer),
-        shows=_is_transfer,
-        look_up=_between_accounts,
+        shows=_states_amount,
+        detail=_listed_between,
+        look_up=find_with_fields("GET /account-to-account-transfers", _between, *_BETWEEN),
         twins=lately_like(
             service.INNER_TRANSFERS,
             "source_account_id",
