@@ -160,3 +160,20 @@ def test_namespaces_that_would_be_repeated_in_each_entry_are_bounded(tmp_path: P
     declared = "".join(f' xmlns:a{number}="{"y" * 1000}"' for number in range(16))
     with pytest.raises(StatementError, match="namespaces are longer"):
         read_file(write(tmp_path, text.replace(" xmlns=", f"{declared} xmlns=", 1)))
+
+
+@pytest.mark.parametrize("holder", ["Ntry", "X"])
+def test_a_namespace_is_not_copied_for_each_attribute_without_bounds(
+    tmp_path: Path, holder: str
+) -> None:
+    long = f'<{holder} xmlns:a="{"u" * 500_000}">' + '<b a:c=""/>' * 3000 + f"</{holder}>"
+    text = document(statement(entry("1.00"), closing="101.00")).replace("</Stmt>", f"{long}</Stmt>")
+    with pytest.raises(StatementError, match="namespaces are longer"):
+        read_file(write(tmp_path, text))
+
+
+def test_an_invalid_tag_does_not_begin_another_document(tmp_path: Path) -> None:
+    began = time.process_time()
+    with pytest.raises(StatementError, match="invalid token"):
+        read_file(write(tmp_path, BEFORE + "<" * 200_000))
+    assert time.process_time() - began < 1  # ten times as long if each is parsed as a document

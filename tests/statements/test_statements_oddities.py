@@ -300,6 +300,16 @@ def test_documents_one_after_the_other_are_all_read(
     assert file.entries["remittance"].to_pylist() == [["one"], ["Zürich"]]
 
 
+@pytest.mark.parametrize("cut", ["</Ntry>", "<BookgDt", "<Ustrd>one", "</Document"])
+@pytest.mark.parametrize("mark", ["", "\n", "\ufeff"])
+def test_a_document_that_was_cut_off_before_another_one_is_refused(
+    tmp_path: Path, cut: str, mark: str
+) -> None:
+    for following in (SECOND, UNDECLARED):
+        with pytest.raises(StatementError, match="not well-formed"):
+            documents(tmp_path, FIRST.partition(cut)[0] + cut, mark, following)
+
+
 def test_many_documents_in_a_file_are_all_read(tmp_path: Path) -> None:
     small = document(statement(entry("0.00")))
     assert documents(tmp_path, small * 3000).statements.num_rows == 3000

@@ -27,6 +27,7 @@ _MOST_BETWEEN: Final = 4 << 20
 """Characters that may pass without an entry; a bank's entry takes one or two thousand."""
 _MOST_IN_DETAIL: Final = 1 << 14
 _MOST_IN_ENTRY: Final = 256 << 20
+_LONGEST_SPACE: Final = 1 << 10
 _MOST_SPACES: Final = 1 << 12
 """Characters of namespace declarations, which are repeated in each entry with a prefix."""
 
@@ -286,6 +287,7 @@ class Cut:
         # Expat only checks that the text is well-formed.
         parser = expat.ParserCreate(namespace_separator="}")
         parser.StartDoctypeDeclHandler = self._refuse_doctype
+        parser.StartNamespaceDeclHandler = self._bound_namespace
         return parser
 
     def _parse(self, text: str, *, is_last: bool) -> None:
@@ -294,8 +296,8 @@ class Cut:
             try:
                 self._parser.Parse(text, is_last)
             except expat.ExpatError as error:
-                following = self._following_document(text)
-                if error.code not in _AFTER_DOCUMENT or following is None:
+                following = self._following_document(text, error.code)
+                if following is None:
                     raise
                 text, self._parsed, self._parsed_before = following, "", 0
                 self._lines_before += error.lineno - 1
@@ -305,12 +307,23 @@ class Cut:
                 self._parsed = text
                 return
 
-    def _following_document(self, text: str) -> str | None:
-        """Return what begins where the parser stopped, without its declaration, if it is XML."""
+    def _following_document(self, text: str, error_code: int) -> str | None:
+        """Return the document that begins where the parser stopped, without its declaration.
+
+        None if the document before it has not ended: the file was cut off there.
+        """
         # A tag or declaration may have begun in the text before.
         at = self._parser.ErrorByteIndex - self._parsed_before
-        following = (self._parsed + text).encode()[at:].decode().lstrip("\ufeff \t\n")
-        if at < 0 or not following.startswith("<"):
+        if at < 0:
+            return None
+        around = (self._parsed + text).encode()
+        rest = around[at:].decode()
+        # After a tag, a byte order mark is an error only where the document has ended.
+        is_mark = rest.startswith("\ufeff") and around[:at].rstrip().endswith(b">")
+        if error_code != _JUNK and not (error_code == _INVALID and is_mark):
+            return None
+        following = rest.lstrip("\ufeff \t\n")
+        if not following.startswith("<"):
             return None
         declared = _DECLARED.match(following)
         encoding = _ENCODING.match(declared[0].encode()) if declared else None
@@ -353,6 +366,11 @@ class Cut:
             raise self._not_well_formed("it ends too early")
         return plain
 
+    def _bound_namespace(self, _prefix: str | None, name: str | None) -> None:
+        """Refuse a long namespace: the parser copies it for each attribute with its prefix."""
+        if name is not None and len(name) > _LONGEST_SPACE:
+            raise self._refused("its namespaces are longer than any bank's")
+
     def _refuse_doctype(self, *_: object) -> NoReturn:
         raise self._refused("it has a DOCTYPE, which no bank statement needs")
 
@@ -374,14 +392,8 @@ class Cut:
 
 
 _LONGEST_TAG: Final = 4096
-_AFTER_DOCUMENT: Final = frozenset(
-    expat.errors.codes[message]
-    for message in (
-        expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT, expat.errors.XML_ERROR_INVALID_TOKEN,
-        expat.errors.XML_ERROR_MISPLACED_XML_PI,
-    )
-)  # fmt: skip
-"""Errors of the parser where another document may follow, with a byte order mark or without."""
+_JUNK: Final = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
+_INVALID: Final = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
 
 
 def plain_text(text: str) -> tuple[str, str]:
