@@ -103,6 +103,17 @@ ASKED = {
         "1,1.10.2026,1100,H,3450,3916.85,a\n2,3.10.2026,6000,S,1021,1027.00,b\n"
         "2,3.10.2026,1021,H,6000,1027.00,b\n"),
     ),
+    "a journal of an account of the ledger against others": (
+        "table",
+        ("Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;Konto;Gegenkonto;Belegdatum;"
+        "Buchungstext\n20,00;S;1200;4400;05.10.2026;a\n50,00;H;1200;1600;06.10.2026;b\n"),
+    ),
+    "accounts of payer and payee in two columns": (
+        "account",
+        ("Date,Debtor,Creditor,IBAN debtor,IBAN creditor,Amount,Text\n"
+        "2026-10-05,We,Shop,NL12TRIO0123456789,DE75512108001245126199,-20.00,a\n"
+        "2026-10-06,Payer,We,NL91ABNA0417164300,NL12TRIO0123456789,50.00,b\n"),
+    ),
     "a list of invoices": (
         "table",
         ("Rechnungsnummer;Rechnungsdatum;Fälligkeit;Text;Betrag\n"
