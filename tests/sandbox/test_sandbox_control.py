@@ -232,7 +232,8 @@ def test_the_bounds_of_a_ramp_request_are_set_over_http(
     assert result(http.post(url, json=bounds)) == {"rateLimit": None, **bounds_in_force}
     for least, most in ((2, 1), ("NaN", 1), (1, "Infinity")):
         # Neither limit changes if one is refused.
-        both = {"rateLimit": {"calls": 1, "seconds": 1}, "rampBounds": {"least": least, "most": most}}
+        refused_bounds = {"rampBounds": {"least": least, "most": most}}
+        both = {"rateLimit": {"calls": 1, "seconds": 1}, **refused_bounds}
         assert http.post(url, json=both).status_code == 400
         assert result(http.get(url)) == {"rateLimit": None, **bounds_in_force}
     maker = caller_of(own_sandbox, running, http, "maker")

@@ -273,8 +273,14 @@ def _names_cards(table: CsvTable) -> bool:
 
 
 def _is_card(table: CsvTable) -> bool:
-    """Whether the table lists a card's movements: merchants without a balance are enough."""
-    merchants = [] if "balance" in table.columns else OTHER["merchant"]
+    """Whether the table lists a card's movements.
+
+    Merchants are enough without a balance, or if most amounts have no sign: an account pays them
+    with a minus, and a card's balance may be what is owed.
+    """
+    amounts = [text for place in table.columns.get("amount", ()) for text in table.texts(place)]
+    has_few_signs = 2 * sum(map(is_signed, amounts)) < len(amounts)
+    merchants = OTHER["merchant"] if has_few_signs or "balance" not in table.columns else []
     words = (*OTHER["card"], *merchants)
     return _names_cards(table) or any(_has_any(plain(name), words) for name in table.names)
 
