@@ -18,10 +18,11 @@ from treasury.sandbox.state.callbacks import Callbacks, Invocation, is_loopback
         ("http://127.0.0.1:9/x", True), ("https://localhost/x", True), ("http://[::1]:9/", True),
         ("http://127.9.9.9/", True), ("http://127.0.0.1.example.test/", False),
         ("http://10.0.0.1/", False), ("http://localhost@shop.test/", False), ("http://[::1", False),
-        ("paid", False), ("http://0.0.0.0/", False),
+        ("paid", False), ("http://0.0.0.0/", False), ("ftp://127.0.0.1/x", False),
+        ("http://127.0.0.1:99999/x", False), ("http://127.0.0.1:0/x", False),
     ],
 )  # fmt: skip
-def test_loopback_is_told_by_the_host_alone(url: str, expected: bool) -> None:
+def test_loopback_is_http_at_a_host_and_port_of_this_machine(url: str, expected: bool) -> None:
     assert is_loopback(url) is expected
 
 

@@ -228,8 +228,14 @@ def test_the_bounds_of_a_ramp_request_are_set_over_http(
 ) -> None:
     url = f"{running.base_url}/sandbox/limits"
     bounds = {"rampBounds": {"least": "100", "most": 1000}}
-    assert result(http.post(url, json=bounds))["rampBounds"] == {"least": 100, "most": 1000}
-    assert http.post(url, json={"rampBounds": {"least": 2, "most": 1}}).status_code == 400
+    bounds_in_force = {"rampBounds": {"least": 100, "most": 1000}}
+    assert result(http.post(url, json=bounds)) == {"rateLimit": None, **bounds_in_force}
+    for least, most in ((2, 1), ("NaN", 1), (1, "Infinity")):
+        # Neither limit changes if one is refused.
+        refused_bounds = {"rampBounds": {"least": least, "most": most}}
+        both = {"rateLimit": {"calls": 1, "seconds": 1}, **refused_bounds}
+        assert http.post(url, json=both).status_code == 400
+        assert result(http.get(url)) == {"rateLimit": None, **bounds_in_force}
     maker = caller_of(own_sandbox, running, http, "maker")
     wallet = maker.ramp("/company-wallets").json()["result"][0]["id"]
     fiat = maker.ramp("/fiat-currencies").json()["result"][0]["id"]

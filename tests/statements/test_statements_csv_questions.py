@@ -103,6 +103,22 @@ ASKED = {
         "1,1.10.2026,1100,H,3450,3916.85,a\n2,3.10.2026,6000,S,1021,1027.00,b\n"
         "2,3.10.2026,1021,H,6000,1027.00,b\n"),
     ),
+    "a card whose balance is what is owed": (
+        "sign",
+        ("Date,Merchant,Text,Amount,Balance\n2026-10-05,Shop,a,20.00,120.00\n"
+        "2026-10-06,Hotel,b,50.00,170.00\n2026-10-07,,paid,-100.00,70.00\n"),
+    ),
+    "a journal of an account of the ledger against others": (
+        "table",
+        ("Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;Konto;Gegenkonto;Belegdatum;"
+        "Buchungstext\n20,00;S;1200;4400;05.10.2026;a\n50,00;H;1200;1600;06.10.2026;b\n"),
+    ),
+    "accounts of payer and payee in two columns": (
+        "account",
+        ("Date,Debtor,Creditor,IBAN debtor,IBAN creditor,Amount,Text\n"
+        "2026-10-05,We,Shop,NL12TRIO0123456789,DE75512108001245126199,-20.00,a\n"
+        "2026-10-06,Payer,We,NL91ABNA0417164300,NL12TRIO0123456789,50.00,b\n"),
+    ),
     "a list of invoices": (
         "table",
         ("Rechnungsnummer;Rechnungsdatum;Fälligkeit;Text;Betrag\n"
@@ -349,3 +365,20 @@ def test_a_day_that_some_movements_lack_is_not_the_booking_day(tmp_path: Path) -
     )
     days = propose(tmp_path, text).entries["booking_date"].to_pylist()
     assert [str(day) for day in days] == ["2026-10-06", "2026-10-05"]
+
+
+@pytest.mark.parametrize(
+    ("header", "others"),
+    [
+        ("Informations complémentaires", "Date;{};Libellé;Montant"),
+        ("Observaciones", "Fecha operación;{};Concepto;Importe"),
+        ("Viite", "Kirjauspäivä;{};Viesti;Määrä"),
+    ],
+)
+def test_every_text_of_a_payment_is_read_in_the_languages_of_banks(
+    tmp_path: Path, header: str, others: str
+) -> None:
+    rows = "05.10.2026;PAY-2026-004417;a;-20,00\n06.10.2026;PAY-2026-004471;b;50,00\n"
+    proposal = propose(tmp_path, f"{others.format(header)}\n{rows}")
+    texts = proposal.entries["remittance"].to_pylist()
+    assert [sorted(row) for row in texts] == [["PAY-2026-004417", "a"], ["PAY-2026-004471", "b"]]

@@ -49,6 +49,34 @@ def test_a_row_of_nothing_but_text_goes_on_with_the_one_above_it(tmp_path: Path)
     assert file.entries["remittance"].to_pylist()[1] == ["Einkauf", "and more"]
 
 
+def test_text_without_a_day_goes_on_with_the_row_above_without_the_blank_cells_at_its_end(
+    tmp_path: Path,
+) -> None:
+    file = read(tmp_path, f"{BALANCES}{BALANCED};PAY-2026-004417\nsmall print\n")
+    assert file.entries["remittance"].to_pylist() == [["a"], ["b", "PAY-2026-004417"]]
+
+
+BALANCES = "Date;Description;Amount;Balance\n"
+BALANCED = "2026-10-05;a;-20.00;80.00\n2026-10-06;b;50.00;130.00\n"
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["oldest first", "newest first"])
+def test_a_movement_after_the_last_balance_is_not_proved(tmp_path: Path, order: int) -> None:
+    lines = (BALANCED + "2026-10-07;not booked yet;-5.00;\n").splitlines()[::order]
+    file = read(tmp_path, BALANCES + "\n".join(lines))
+    assert file.entries.num_rows == 3
+    assert file.statements["proved"].to_pylist() == [False]
+    assert "closing is  130.00 ( 5.00 off)" in file.statements["proof"].to_pylist()[0]
+
+
+def test_amounts_that_the_delimiter_cuts_are_not_read(tmp_path: Path) -> None:
+    text = "Date,Description,Amount\n2026-10-05,a,-20,50\n2026-10-06,b,50,25\n"
+    file = read(tmp_path, text)
+    assert file.entries.num_rows == 0
+    said = "line 2: entry not read: it has 4 cells, where the header has 3"
+    assert said in file.statements["proof"].to_pylist()[0]
+
+
 UBS = (
     "Date d'évaluation;Relation bancaire;Portefeuille;Produit;IBAN;Monn.;Date du;Date au;"
     "Description;"

@@ -271,12 +271,13 @@ class ControlPlane(msgspec.Struct, frozen=True):
     def limit(self, _: Request, body: bytes) -> object:
         """Set the rate limit, `null` for none, and the bounds of a ramp request."""
         change = _read(body, _Limits)
-        if change.rate_limit is None:
-            self.company.rate_limit = None
-        elif isinstance(change.rate_limit, _Rate):
-            self.company.rate_limit = RateLimit(change.rate_limit.calls, change.rate_limit.seconds)
+        rate = change.rate_limit
+        # A body with one limit that is refused changes neither.
+        limit = RateLimit(rate.calls, rate.seconds) if isinstance(rate, _Rate) else None
         if isinstance(change.ramp_bounds, _Bounds):
             self.company.ramp_bounds = (change.ramp_bounds.least, change.ramp_bounds.most)
+        if rate is not msgspec.UNSET:
+            self.company.rate_limit = limit
         return self.limits()
 
     def reset(self, *_: object) -> object:

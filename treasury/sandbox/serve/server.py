@@ -144,7 +144,7 @@ class Sandbox:
     @ramp_bounds.setter
     def ramp_bounds(self, bounds: tuple[Decimal, Decimal]) -> None:
         least, most = bounds
-        if not 0 <= least <= most:
+        if not (least.is_finite() and most.is_finite() and 0 <= least <= most):
             raise InputError(
                 f"{least} to {most} are no bounds", do="give a least amount, then a larger one"
             )

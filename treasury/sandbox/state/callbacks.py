@@ -33,9 +33,12 @@ class Invocation(msgspec.Struct, frozen=True):
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is on this machine, by its name or number."""
+    """Whether a URL is of HTTP on this machine, by its name or number."""
     try:
-        host = urlsplit(url).hostname or ""
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or parts.port == 0:
+            return False
+        host = parts.hostname or ""
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False

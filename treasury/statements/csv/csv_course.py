@@ -117,18 +117,19 @@ class Course:
     def ends(self) -> tuple[Decimal | None, Decimal | None]:
         """Opening and closing balance; no opening where only one row states a balance.
 
-        From a single balance the opening could be worked out, but would then prove nothing.
+        From a single balance the opening could be worked out, but would then prove nothing. The
+        closing balance is the latest one that is stated: no balance proves the movements after it.
         """
         if self._first is None or self._last is None:
             return None, None
         if self.is_newest_first:
             # The last row is the oldest: what it and those below it moved leads to its balance.
             opening = _EXACT.subtract(self._last, self._above)
-            closing = _EXACT.add(self._first, self._before)
+            closing = self._first
         else:
             moved = _EXACT.add(self._before, self._first_moved)
             opening = _EXACT.subtract(self._first, moved)
-            closing = _EXACT.add(self._last, self._since)
+            closing = self._last
         return (opening if self._stated > 1 else None), closing
 
 

@@ -73,8 +73,6 @@ def _table(
 def _settled(table: CsvTable, answers: Mapping[str, str]) -> Layout:
     changes, questions = settled(table, answers)
     columns = table.columns
-    # A card's list names merchants and has no balance.
-    card_words = (*OTHER["card"], *([] if "balance" in columns else OTHER["merchant"]))
     used = {place for places in columns.values() for place in places}
     unused = tuple(
         (table.header(place), value)
@@ -96,8 +94,7 @@ def _settled(table: CsvTable, answers: Mapping[str, str]) -> Layout:
         is_proposed=True,
         questions=questions,
         unused=unused,
-        is_card=_names_cards(table)
-        or any(_has_any(plain(name), card_words) for name in table.names),
+        is_card=_is_card(table),
     )
 
 
@@ -247,6 +244,19 @@ def _names_cards(table: CsvTable) -> bool:
     return any(
         plain(text) in _CARDS for place in range(len(table.names)) for text in table.texts(place)
     )
+
+
+def _is_card(table: CsvTable) -> bool:
+    """Whether the table lists a card's movements.
+
+    Merchants are enough without a balance, or if most amounts have no sign: an account pays them
+    with a minus, and a card's balance may be what is owed.
+    """
+    amounts = [text for place in table.columns.get("amount", ()) for text in table.texts(place)]
+    has_few_signs = 2 * sum(map(is_signed, amounts)) < len(amounts)
+    merchants = OTHER["merchant"] if has_few_signs or "balance" not in table.columns else []
+    words = (*OTHER["card"], *merchants)
+    return _names_cards(table) or any(_has_any(plain(name), words) for name in table.names)
 
 
 def _find_accounts(table: CsvTable, columns: Columns) -> None:

@@ -31,6 +31,8 @@ _Order = Literal["dmy", "mdy", "ymd"]
 _Sign = Literal["", ",", "."]
 _Way = Literal["in", "out"]
 WAYS: Final[tuple[_Way, ...]] = ("in", "out")
+_PAYER: Final = "payer_name"
+_PAYEE: Final = "payee_name"
 _MOST_SHOWN: Final = 3
 _FEW_DAYS: Final = 2
 _FEW_ROWS: Final = 4
@@ -90,7 +92,7 @@ def settled(
     changes: dict[str, Any] = {}
     questions: list[CsvQuestion] = []
     for ask in (_kind_question, _amount_question, _currency_question, _name_question,
-                _text_question, _day_question):  # fmt: skip
+                _account_question, _text_question, _day_question):  # fmt: skip
         question = ask(table)
         if question is None:
             continue
@@ -128,6 +130,10 @@ def _kind_question(table: CsvTable) -> CsvQuestion | None:
     if all(place is not None for place in sides) and len(set(sides)) == len(sides):
         columns = ", ".join(table.shown(place) for place in sides if place is not None)
         return _kind("a journal", f"accounts for debit and credit, {columns}")
+    ledgers = [table.columns.get(role, ()) for role in ("account", "counterparty_account")]
+    if all(places and all(map(_LEDGER.fullmatch, table.texts(*places))) for places in ledgers):
+        columns = ", ".join(table.shown(place) for places in ledgers for place in places)
+        return _kind("a journal", f"accounts of a ledger on both sides, {columns}")
     groups = [
         next((table.names[at] for at, header in enumerate(headers) if _names(header, words)), None)
         for words in (OTHER["invoice"], OTHER["due"], OTHER["tax"], OTHER["quantity"])
@@ -292,13 +298,10 @@ def _name_question(table: CsvTable) -> CsvQuestion | None:
 def _side_question(table: CsvTable, place: int) -> CsvQuestion | None:
     """Ask about a single name of a payer or payee that rows of the other direction have too."""
     header = plain(table.names[place])
-    sides = [side for side in ("payer_name", "payee_name") if _names(header, HEADERS[side])]
+    sides = [side for side in (_PAYER, _PAYEE) if _names(header, HEADERS[side])]
     if len(sides) != 1:
         return None
-    movements = _movements(table, table.columns)
-    # A payer is the other party of what came in, a payee of what went out.
-    others = (m for m in movements if (m.signed < 0) == (sides[0] == "payer_name"))
-    if not any(cell("".join(m.row.cells[place : place + 1])) for m in others):
+    if not _has_both_directions(table, place, sides[0]):
         return None
     role = sides[0].removesuffix("_name")
     only: dict[str, object] = {"columns": {"counterparty_name": (), sides[0]: (place,)}}
@@ -308,6 +311,29 @@ def _side_question(table: CsvTable, place: int) -> CsvQuestion | None:
         Answer("none", "not a name of the other party", {"columns": {"counterparty_name": ()}}),
     )
     return CsvQuestion("name", f"whose name is in {table.shown(place)}?", answers)
+
+
+def _has_both_directions(table: CsvTable, place: int, side: str) -> bool:
+    """Whether rows of the other direction name a payer or payee too."""
+    # A payer is the other party of what came in, a payee of what went out.
+    others = (m for m in _movements(table, table.columns) if (m.signed < 0) == (side == _PAYER))
+    return any(cell("".join(m.row.cells[place : place + 1])) for m in others)
+
+
+def _account_question(table: CsvTable) -> CsvQuestion | None:
+    """Ask about the account of a payer or payee that rows of the other direction have too."""
+    (place,) = table.columns.get("counterparty_account") or (None,)
+    if place is None:
+        return None
+    header = plain(table.names[place])
+    sides = [side for side in (_PAYER, _PAYEE) if _names(header, HEADERS[side])]
+    if len(sides) != 1 or not _has_both_directions(table, place, sides[0]):
+        return None
+    answers = (
+        Answer(table.header(place), "the other party's in every row"),
+        Answer("none", "ours in some rows", {"columns": {"counterparty_account": ()}}),
+    )
+    return CsvQuestion("account", f"whose account is in {table.shown(place)}?", answers)
 
 
 def _one_column(table: CsvTable, role: str, places: Sequence[int], text: str) -> CsvQuestion | None:

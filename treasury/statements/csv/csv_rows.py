@@ -202,16 +202,20 @@ class CsvRows:
 
     def _check_count(self, row: CsvRow) -> None:
         """Raise InputError for a row with a day that is cut off, or has a separator too many."""
-        count, usual = len(row.cells), self._cell_count
-        if count == usual or not usual:
+        count, usual, header = len(row.cells), self._cell_count, len(self.layout.headers)
+        # A decimal comma that separates cells shifts every row beyond the header.
+        is_beyond = any(map(cell, row.cells[header:])) if header else False
+        if (count == usual or not usual) and not is_beyond:
             return
         is_dated = any(is_day(self.cell(row, role)) for role in ("booking_date", "value_date"))
         is_cut = is_dated and count < usual and count <= self._last_needed + 1
-        is_shifted = count > max(usual, len(self.layout.headers)) and (
+        is_shifted = (is_beyond or count > max(usual, header)) and (
             is_dated or any(is_day(cell(text)) for text in row.cells)
         )
         if is_cut or is_shifted:
-            raise InputError(f"it has {count} cells, where the others have {usual}")
+            is_usual = usual in {0, count}
+            others = f"the header has {header}" if is_usual else f"the others have {usual}"
+            raise InputError(f"it has {count} cells, where {others}")
 
     def key(self, row: CsvRow) -> Key:
         """The account and currency that a row is about."""
@@ -264,8 +268,8 @@ class CsvRows:
             if any(is_amount(text) for text in map(cell, row.cells)):
                 self._note(row, f"left out: no amount in its column: {first[:40]!r}")
             return False
-        # The small print below a table has few cells.
-        return len(row.cells) >= min(len(self.layout.columns), 3)
+        # The small print below a table has few cells, and begins in the first one.
+        return not cell(row.cells[0]) or len(row.cells) >= min(len(self.layout.columns), 3)
 
     def inferred(self, row: CsvRow, currency: str | None) -> tuple[str, ...]:
         """The columns that the row does not state by itself."""

@@ -168,7 +168,7 @@ def _stored_rows(
     """Yield the stored details of some statements, or the totals with some references."""
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{days[0]}' AND DATE '{days[1]}'"
     names = ", ".join((*_COLUMNS, "raw"))
-    query = f"SELECT {names} FROM ({snapshot.views()[STATEMENT_ENTRIES.name]}) WHERE {where}"
+    query = f"SELECT {names} FROM {STATEMENT_ENTRIES.name} WHERE {where}"
     wanted = (
         "(list_contains($statements, statement_id) AND contains(position, '/'))"
         " OR (list_contains($refs, account_servicer_reference) AND NOT contains(position, '/'))"
