@@ -15,9 +15,15 @@ SELECT t.expectation_id, t.code, t.amount, t.currency, t.direction, t.opened_on,
     t.rivals,
     e.owner, e.counterparty_account,
     nullif(regexp_replace(upper(e.counterparty_name), '[^\p{L}\p{N}]+', '', 'g'), '') AS payer_name
-FROM (SELECT *, count(*) OVER (PARTITION BY amount, currency, direction) AS rivals FROM amount_takers) AS t
-JOIN (SELECT DISTINCT amount, currency, direction FROM missed_amounts) AS m
-    ON m.amount = t.amount AND m.currency = t.currency AND m.direction = t.direction
+FROM (
+    SELECT *, count(*) OVER (PARTITION BY amount, currency, direction) AS rivals
+    FROM (
+        SELECT DISTINCT a.expectation_id, c.code, a.amount, a.currency, a.direction, a.opened_on, a.closed_on
+        FROM amounts_taken AS a
+        SEMI JOIN missed_amounts AS m ON m.amount = a.amount AND m.currency = a.currency AND m.direction = a.direction
+        JOIN codes AS c ON c.expectation_id = a.expectation_id
+    ) AS takers
+) AS t
 JOIN expectations AS e ON e.expectation_id = t.expectation_id
 CROSS JOIN alike AS a
 CROSS JOIN line_payers AS p

@@ -52,17 +52,13 @@ _OF_RECORDS: Final = (
 """The steps that have rows of lines and requests which take part again; the others that have run by
 then are about the texts of unsettled lines, which stay as they were read."""
 _PAID: Final = (
-    "provisional", "pairs", "inexact_readings", "sent_amounts", "missed_amounts", "amount_takers",
+    "provisional", "pairs", "inexact_readings", "sent_amounts", "amounts_taken", "amount_takers",
     "one_slip_away",
 )  # fmt: skip
 """What was paid so far, by what was decided, and the steps that ask it of texts: while those are
 read nothing is paid, and afterwards it is asked again."""
 _NOTHING_PAID: Final = pa.schema(
-    [
-        *((name, TEXT) for name in ("entry_id", "expectation_id", "code", "accepted_reason")),
-        *((name, AMOUNT) for name in ("expected", "before", "amount", "booked")),
-        ("booking_date", pa.date32()),
-    ]
+    [("expectation_id", TEXT), ("expected", AMOUNT), ("before", AMOUNT), ("amount", AMOUNT)]
 )
 _UNSETTLING: Final = "unsettling_lines"
 _OF_EVERY_CODE: Final = ("every_code", "code_bodies")
