@@ -41,8 +41,8 @@ def _settings(addresses: tuple[str, str, str]) -> Settings:
     token, finance, ramp = addresses
     credentials = {}
     for name, (client_id, secret) in Sandbox(7).credentials.items():
-        os.environ[f"TREASURY_BENCH_{name}"] = secret
-        credentials[name] = Credential(client_id, f"env:TREASURY_BENCH_{name}")
+        os.environ[f"BENCH_{name}"] = secret
+        credentials[name] = Credential(client_id, f"env:BENCH_{name}")
     services = Services(token_url=token, finance=Service(finance), ramp=Service(ramp))
     return Settings(
         workspace=CompanySettings(company="Bench"), services=services, credentials=credentials

@@ -20,7 +20,7 @@ def settings_for(base_url: str, client_ids: dict[str, str]) -> Settings:
         ramp=Service(f"{base_url}/ramp/v1"),
     )
     credentials = {
-        name: Credential(client_id, f"env:TREASURY_TORTURE_{name.upper()}")
+        name: Credential(client_id, f"env:TORTURE_{name.upper()}")
         for name, client_id in client_ids.items()
     }
     return Settings(

@@ -59,7 +59,7 @@ class Company:
             name: client_id for name, (client_id, _) in self.sandbox.credentials.items()
         }
         for name, (_, secret) in self.sandbox.credentials.items():
-            os.environ[f"TREASURY_TORTURE_{name.upper()}"] = secret
+            os.environ[f"TORTURE_{name.upper()}"] = secret
         self._world = self.sandbox._world  # noqa: SLF001 - the ledger is the company's secret
         self._clients = stack.enter_context(clients_at(self, self.base_url))
         self._numbers = count(1)

@@ -22,6 +22,8 @@ from treasury.errors import TreasuryError
 from treasury.ground.machine.boot_clock import BootTime
 from treasury.journal import Journal
 from treasury.settings import FILE_NAME
+from treasury.settings.confirmed_addresses import confirm
+from treasury.settings.secret_routes import secret_settings
 from treasury.workspace import Workspace
 
 __all__ = ["Desk", "ready_action"]
@@ -51,6 +53,8 @@ class Desk(Workspace):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE_NAME).write_text(_settings_text(company, base_url) + shared, "utf-8")
         super().__init__(folder)
+        # Its secrets are in variables outside TREASURY_, which a person has to confirm.
+        confirm(folder, self.settings, secret_settings(self.settings), "the company's own")
         self._company = company
         self._given = clients
         self._clocks = {
@@ -178,7 +182,7 @@ def _sit_down(person: str) -> None:
 def _settings_text(company: Company, base_url: str) -> str:
     credentials = "".join(
         f'\n[credentials.{name}]\nclient_id = "{client_id}"\n'
-        f'client_secret = "env:TREASURY_TORTURE_{name.upper()}"\n'
+        f'client_secret = "env:TORTURE_{name.upper()}"\n'
         for name, client_id in company.client_ids.items()
     )
     return (
