@@ -116,7 +116,7 @@ def test_a_signed_head_of_another_series_is_refused_behind_an_unsigned_one(team:
             shutil.copy(other / name, team.home / name)
     parent = hashlib.sha256((team.home / head_name(2)).read_bytes()).hexdigest()
     team.change(3, lambda head: msgspec.structs.replace(head, parent=parent, signature=""))
-    with pytest.raises(StorageError, match="head 4 .* does not follow head 3"):
+    with pytest.raises(StorageError, match=r"head 4 .* does not follow head 3"):
         sharing_of(ben).pull()
     assert content(ben) == before
 
