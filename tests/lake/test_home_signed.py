@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,6 +93,31 @@ def test_an_unsigned_or_changed_head_is_refused_and_nothing_of_it_is_used(
         sharing_of(ben).pull()
     with pytest.raises(StorageError, match=why):
         add(ben, 2, c="OPEN")
+    assert content(ben) == before
+
+
+def test_a_signed_head_of_another_series_is_refused_behind_an_unsigned_one(team: Team) -> None:
+    team.enrol("anna", "ben")
+    anna, ben = team.desk("anna"), team.desk("ben")
+    add(anna, 0, a="OPEN")
+    sharing_of(ben).pull()
+    older, other = team.folder / "older", team.folder / "other"
+    shutil.copytree(team.home, older)
+    for day in (1, 2, 3):
+        add(anna, day, **{f"a{day}": "OPEN"})
+    team.home.rename(other)
+    older.rename(team.home)  # the home is restored, and anna's later commits are done anew
+    add(ben, 1, b="OPEN")
+    before = content(ben)
+    for name in (head_name(3), head_name(4), "manifests", "entries", "lake"):
+        if (other / name).is_dir():
+            shutil.copytree(other / name, team.home / name, dirs_exist_ok=True)
+        else:
+            shutil.copy(other / name, team.home / name)
+    parent = hashlib.sha256((team.home / head_name(2)).read_bytes()).hexdigest()
+    team.change(3, lambda head: msgspec.structs.replace(head, parent=parent, signature=""))
+    with pytest.raises(StorageError, match=r"head 4 .* does not follow head 3"):
+        sharing_of(ben).pull()
     assert content(ben) == before
 
 

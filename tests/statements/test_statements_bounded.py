@@ -1,6 +1,7 @@
 """Files without end: refused while a few megabytes of them are read, whatever they repeat."""
 
 import gzip
+import struct
 import subprocess
 import sys
 import time
@@ -177,3 +178,26 @@ def test_an_invalid_tag_does_not_begin_another_document(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="invalid token"):
         read_file(write(tmp_path, BEFORE + "<" * 200_000))
     assert time.process_time() - began < 1  # ten times as long if each is parsed as a document
+
+
+def test_the_members_of_an_archive_are_counted_before_all_are_listed(tmp_path: Path) -> None:
+    member = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, *[0] * 7, 1, *[0] * 6) + b"a"
+    listed = member * 600_000
+    local = b"PK\3\4" + bytes(26)
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, len(listed), len(local), 0)
+    path = tmp_path / "many.zip.gz"
+    path.write_bytes(gzip.compress(local + listed + end))
+    assert path.stat().st_size < 100_000
+    began = time.process_time()
+    with pytest.raises(StatementError, match="it lists too many files"):
+        read_statements([path])
+    assert time.process_time() - began < 2  # five times as long if all are listed
+
+
+def test_members_of_an_archive_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "overlap.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.xml", document(statement(entry("1.00"), closing="101.00")) * 100)
+        archive.filelist *= 50
+    with pytest.raises(StatementError, match="its files overlap"):
+        read_statements([path])

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from functools import partial
 from glob import glob, has_magic
 from pathlib import Path
-from typing import IO, Final, NoReturn
+from typing import IO, Final, NoReturn, cast
 
 import msgspec
 
@@ -37,6 +37,8 @@ _GZIP: Final = b"\x1f\x8b"
 
 _WORKBOOK: Final = "xl/workbook.xml"
 _MOST_MEMBERS: Final = 100_000
+_LONGEST_LIST: Final = 16 << 20
+"""Bytes of the list of members: the standard library takes ten times as many for it."""
 _MOST_BYTES: Final = 8 << 30
 _FREE_BYTES: Final = 64 << 20
 _MOST_SWELLING: Final = 250
@@ -227,7 +229,7 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
         else:  # a zip lists its files at its end, so all of it has to be there
             _copy(document.name, source, spooled)
         try:
-            archive = zipfile.ZipFile(seekable)
+            archive = zipfile.ZipFile(cast(IO[bytes], _Catalogue(seekable)))
         except _BROKEN as error:
             raise StatementError(f"{document.name}: a broken zip file ({error})", do=_DO) from None
         with archive:
@@ -240,6 +242,10 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
                     do="save its sheet as CSV, or ask the bank for camt.053",
                 )
             total = sum(member.file_size for member in members)
+            if sum(member.compress_size for member in members) > seekable.seek(0, io.SEEK_END):
+                raise StatementError(
+                    f"{document.name}: a broken zip file (its files overlap)", do=_DO
+                )
             if len(members) > _MOST_MEMBERS or total > _MOST_BYTES:
                 raise StatementError(
                     f"{document.name}: {len(members)} files of {total >> 20} MB are too much for"
@@ -273,6 +279,24 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
             yield _Bounded(unpacked, name, lambda: member.compress_size)
 
     return Document(name, opened, is_asked_for=False)
+
+
+class _Catalogue:
+    """A zip file of which the list of members, which is read at once, may not be endless."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell, self.close = file.seek, file.tell, file.close
+
+    def seekable(self) -> bool:
+        """A zip file is read from its end."""
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """At most `size` bytes; BadZipFile for more than any list of members takes."""
+        if size > _LONGEST_LIST:
+            raise zipfile.BadZipFile("it lists too many files")
+        return self._file.read(size)
 
 
 class _Counted(io.RawIOBase):

@@ -45,6 +45,7 @@ WHOLE: Final = 16 << 20
 """Files of up to so many bytes are in memory as they are put."""
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class LakeHome:
@@ -162,16 +163,21 @@ class LakeHome:
         if not numbers:
             self._require_own_head(note)
             return None
-        next_head, sha256 = heads.read_head(self.place, numbers[0])
-        if note.number and next_head.parent != note.sha256:
-            raise errors.StorageError(
-                f"head {numbers[0]} in the lake's home {self.place.address} does not follow head"
-                f" {note.number}, which this desk stands on: the home is an old copy, gone on with",
-                do="clone the lake into a new folder, and add there what only this desk has",
-            )
-        head = next_head
-        if len(numbers) > 1:
-            head, sha256 = heads.read_head(self.place, numbers[-1])
+        later = self.each(
+            lambda number: heads.read_head(self.place, number),
+            numbers if note.number else numbers[-1:],
+        )
+        parent = note.sha256
+        for head, sha256 in later:
+            # The signature of the newest head covers those before it by this chain alone.
+            if note.number and head.parent != parent:
+                raise errors.StorageError(
+                    f"head {head.number} in the lake's home {self.place.address} does not follow"
+                    f" head {head.number - 1}: the home is an old copy, gone on with",
+                    do="clone the lake into a new folder, and add there what only this desk has",
+                )
+            parent = sha256
+        head, sha256 = later[-1]
         if head.environment != self.environment:
             raise errors.SettingsError(
                 f"the lake's home {self.place.address} holds the records of {head.environment}, and"
@@ -347,8 +353,8 @@ class LakeHome:
         self.place.write(heads.object_of(path, stored), content)
 
     def each(
-        self, ask: Callable[[T], object], subjects: Iterable[T], *, at_once: int = AT_ONCE
-    ) -> None:
+        self, ask: Callable[[T], R], subjects: Iterable[T], *, at_once: int = AT_ONCE
+    ) -> list[R]:
         """Ask for several objects side by side; the first error is raised once all have ended."""
         with ThreadPoolExecutor(at_once, "home") as pool:
-            list(pool.map(ask, subjects))
+            return list(pool.map(ask, subjects))
