@@ -13,9 +13,9 @@ from shared_desks import shared_home
 from terminals import on_terminal
 
 from treasury.cli import treasury
-from treasury.desk import lake_clone
 from treasury.errors import InputError
 from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.lake.home.lake_home import LakeHome
 from treasury.settings.confirmed_addresses import confirmed_values
 
 __all__ = ["shared_home"]
@@ -39,13 +39,13 @@ ADDRESSES = (
 def brought(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The settings of the newest head, as somebody who can write to the home changes them."""
     settings: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(HEAD))
-    read = lake_clone.read_head
+    read = LakeHome.accepted_head
 
-    def read_head(*place: Any) -> Any:
-        head, tag = read(*place)
-        return msgspec.structs.replace(head, settings=msgspec.json.encode(settings).decode()), tag
+    def accepted_head(home: LakeHome, number: int) -> Any:
+        text = msgspec.json.encode(settings).decode()
+        return msgspec.structs.replace(read(home, number), settings=text)
 
-    monkeypatch.setattr(lake_clone, "read_head", read_head)
+    monkeypatch.setattr(LakeHome, "accepted_head", accepted_head)
     return settings
 
 
