@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import TableError
-from treasury.lake import AMOUNT, BOOL, TEXT
+from treasury.lake import AMOUNT, BOOL, TEXT, TEXTS
 from treasury.lake import engine as lake
 from treasury.reconcile.engine import pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
@@ -78,6 +78,7 @@ TIERS: Final = (
     Tier("sum", 6, "sum", "the line, where whole references add up to it exactly"),
 )  # fmt: skip
 _TIER: Final = grouped_schema((TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves"))
+_LETTER_FORMS: Final = grouped_schema((TEXTS, "pages"))
 _CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
 
 
@@ -321,7 +322,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         ),
         "structured_kinds": _texts(kind=rules.structured),
         "look_alikes": _texts(written=written, meant=stands_for),
-        "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
+        "letter_forms": table_of([(letter_forms.form_pages(),)], _LETTER_FORMS),
         "labels": _texts(label=rules.labels),
         "legal_forms": _texts(form=rules.legal_forms),
         "usual_charges": pa.table({"charge": pa.array(rules.usual_charges, AMOUNT)}),

@@ -88,7 +88,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "N", "S", "A", "R", "L", "MR", "MRS", "MS", "AND", "THE", "DE", "VAN", "DER", "DEN", "LA",
         "SL", "SLU", "RL", "SRO", "OO", "DOO", "OYJ", "ASA", "UG", "MBH", "OHG", "KGAA", "EK", "EV",
         "CV", "VOF", "BVBA", "SPRL", "SNC", "SASU", "EURL", "LDA", "LLP", "LP", "PTY", "CORP",
-        "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET",
+        "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET", "U", "E", "EN", "I", "OG", "OCH", "Y",
     )  # fmt: skip
     """Words that do not tell two names apart."""
     over_tolerance: Decimal = Decimal("1.00")

@@ -1,7 +1,8 @@
 """Other forms of letters, digits and signs, each beside the plain one that it is.
 
 Unicode's compatibility form (NFKC) makes one character of many: full-width and mathematical
-letters, circled ones, small digits above and below the line. A letter of another alphabet, or of
+letters, circled ones, small digits above and below the line. The decimal digits of every script are
+read as ours. A letter of another alphabet, or of
 an older spelling, stays what it is. What the steps of matching replace is written here once; the
 step `fields` names the ranges in which they look.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import string
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 _INVISIBLE: Final = "\u2060"
@@ -34,15 +36,22 @@ _BLOCKS: Final = (
     (0x1FBF0, 0x1FBFA),
 )  # fmt: skip
 """Where such forms of characters below U+0080 are."""
+_SCRIPTS_END: Final = 0x1FC00
+"""Past the last character that a script writes a digit as."""
+PAGE: Final = 32
+"""How many characters a page of forms holds."""
 
 
 def plain_forms() -> Iterator[tuple[str, str]]:
     """Each character beside what it is."""
     yield from zip(string.ascii_lowercase, string.ascii_uppercase, strict=True)
+    for digit in filter(str.isdecimal, map(chr, range(0x80, _SCRIPTS_END))):
+        yield digit, str(unicodedata.decimal(digit))
     for character in (chr(code) for block in _BLOCKS for code in range(*block)):
         plain = unicodedata.normalize("NFKC", character)
         if (
-            character in _DASHES
+            character.isdecimal()
+            or character in _DASHES
             or character in _UNSEEN
             or plain == character
             or not plain.isascii()
@@ -56,4 +65,16 @@ def plain_forms() -> Iterator[tuple[str, str]]:
     yield from ((character, _INVISIBLE) for character in _UNSEEN)
 
 
-WRITTEN, MEANT = map("".join, zip(*plain_forms(), strict=True))
+@cache
+def form_pages() -> tuple[str, ...]:
+    """Return what each character is, by pages of code points.
+
+    A page has a character for each of its code points, itself where it has no other form. Pages
+    without any form are empty.
+    """
+    forms = dict(plain_forms())
+    pages = [""] * (max(map(ord, forms)) // PAGE + 1)
+    for number in {ord(character) // PAGE for character in forms}:
+        characters = map(chr, range(number * PAGE, (number + 1) * PAGE))
+        pages[number] = "".join(forms.get(character, character) for character in characters)
+    return tuple(pages)
