@@ -69,6 +69,7 @@ TIERS: Final = (
         "rejoined", 2, "reference split by a space or line break",
         "the line, with its amount or a known payer",
     ),
+    Tier("respelled", 2, "reference written another way", "the line, with exactly its amount"),
     Tier(
         "structured", 3, "structured reference, check digits hold",
         "the line, unless something speaks against it",

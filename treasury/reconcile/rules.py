@@ -77,11 +77,17 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     min_code: Size = 5
     """A code between slashes is read from this many letters and digits on."""
     labels: tuple[_Written, ...] = (
-        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REF NO", "REF NR", "INVOICE", "INVOICE NO",
-        "INVOICE NR", "INV", "INV NO", "PAY", "PAYMENT", "RECHNUNG", "RECHNUNG NR", "FACTUUR",
-        "FACTUUR NR", "FACTURE", "FACTURA", "FATTURA", "ORDER", "CODE",
+        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REFERENCIA", "REFERENS", "INVOICE", "INV",
+        "PAY", "PAYMENT", "ORDER", "CODE", "RECHNUNG", "RECHNUNGSNR", "RECHNUNGSNUMMER", "RECHN",
+        "RE", "RENR", "RG", "RGNR", "RN", "RNR", "FACTUUR", "FACTUURNR", "FACTUURNUMMER", "FAKTUUR",
+        "KENMERK", "BETALINGSKENMERK", "FACTURE", "FACT", "FAC", "FACTURA", "FRA", "FATURA",
+        "FATTURA", "FATT", "FAKTURA", "FAKTURANR", "FAKTURANUMMER", "FAKTURY", "FAKTURU", "FAKTURE",
+        "FAKTUR", "FV", "FAKTURA VAT", "LASKU", "LASKUN", "LASKUNUMERO", "LASKUNRO", "VIITE",
+        "VIITENUMERO", "VIITENUMBER", "VIITENRO", "ARVE", "ARVENR", "REKINS", "SASKAITA", "RACUN",
+        "SZAMLA", "SZAMLASZAM", "VS", "VARIABILNI SYMBOL", "VARIABILNY SYMBOL", "VAR SYMBOL", "OCR",
+        "KID", "REIKNINGUR", "ФАКТУРА", "ΤΙΜΟΛΟΓΙΟ",
     )  # fmt: skip
-    """Words that say that a reference follows; letters and digits, upper case."""
+    """Words that say that a reference follows; upper case, without accents and the word for "number"."""
     legal_forms: tuple[_Written, ...] = (
         "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
         "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",

@@ -8,10 +8,7 @@ LEFT JOIN (
     SELECT DISTINCT n.entry_id, n.code
     FROM (SELECT DISTINCT entry_id, code FROM inexact_pairs) AS n
     JOIN unlikely_codes AS k ON k.code = n.code
-    JOIN (
-        SELECT entry_id, field, ' ' || replace(replace(replace(words, '-', ''), '/', ''), '.', '') || ' ' AS padded
-        FROM words
-    ) AS w ON w.entry_id = n.entry_id
+    JOIN label_words AS w ON w.entry_id = n.entry_id
     CROSS JOIN labels AS b
     WHERE (w.field <> 'remittance' AND contains(w.padded, ' ' || n.code || ' '))
         OR contains(w.padded, ' ' || b.label || ' ' || n.code || ' ')
