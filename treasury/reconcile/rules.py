@@ -87,14 +87,15 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "SZAMLA", "SZAMLASZAM", "VS", "VARIABILNI SYMBOL", "VARIABILNY SYMBOL", "VAR SYMBOL", "OCR",
         "KID", "REIKNINGUR", "ФАКТУРА", "ΤΙΜΟΛΟΓΙΟ",
     )  # fmt: skip
-    """Words that say that a reference follows; upper case, without accents and the word for "number"."""
+    """Words that announce a reference; upper case, without accents or the word for "number"."""
     legal_forms: tuple[_Written, ...] = (
         "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
         "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",
         "N", "S", "A", "R", "L", "MR", "MRS", "MS", "AND", "THE", "DE", "VAN", "DER", "DEN", "LA",
         "SL", "SLU", "RL", "SRO", "OO", "DOO", "OYJ", "ASA", "UG", "MBH", "OHG", "KGAA", "EK", "EV",
         "CV", "VOF", "BVBA", "SPRL", "SNC", "SASU", "EURL", "LDA", "LLP", "LP", "PTY", "CORP",
-        "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET", "U", "E", "EN", "I", "OG", "OCH", "Y",
+        "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET",
+        "U", "E", "EN", "I", "OG", "OCH", "Y",
     )  # fmt: skip
     """Words that do not tell two names apart."""
     over_tolerance: Decimal = Decimal("1.00")

@@ -42,7 +42,7 @@ numbers AS (
 SELECT DISTINCT f.entry_id, s.expectation_id, s.code
 FROM (
     SELECT entry_id,
-        regexp_replace(regexp_replace(word, '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS serial
+        regexp_replace(regexp_replace(word, '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[./-]+', '', 'g') AS serial
     FROM numbers
 ) AS f
 JOIN serials AS s ON s.serial = f.serial

@@ -53,17 +53,21 @@ found AS (
         AND s.reference = w.reference AND s.expectation_id = w.expectation_id AND s.amount = w.amount
         AND s.payer = w.payer
 )
-SELECT DISTINCT s.return_id, w.group_id, s.strength, FALSE AS is_several, w.is_crowded
-FROM sought AS s
-JOIN (
-    SELECT f.*, f.place > u.max_same_code AS is_crowded
-    FROM found AS f
-    CROSS JOIN rules AS u
-    WHERE f.place <= u.max_same_code + 1
-) AS w
-    ON w.strength = s.strength AND w.account = s.account AND w.currency = s.currency AND w.direction = s.direction
-    AND w.reference = s.reference AND w.expectation_id = s.expectation_id AND w.amount = s.amount AND w.payer = s.payer
-WHERE w.first_on <= s.booking_date
-UNION ALL
-SELECT return_id, group_id, strength, is_several, FALSE AS is_crowded
-FROM return_parts
+SELECT return_id, group_id, strength, bool_or(is_several) AS is_several, bool_or(is_crowded) AS is_crowded
+FROM (
+    SELECT s.return_id, w.group_id, s.strength, FALSE AS is_several, w.is_crowded
+    FROM sought AS s
+    JOIN (
+        SELECT f.*, f.place > u.max_same_code AS is_crowded
+        FROM found AS f
+        CROSS JOIN rules AS u
+        WHERE f.place <= u.max_same_code + 1
+    ) AS w
+        ON w.strength = s.strength AND w.account = s.account AND w.currency = s.currency AND w.direction = s.direction
+        AND w.reference = s.reference AND w.expectation_id = s.expectation_id AND w.amount = s.amount AND w.payer = s.payer
+    WHERE w.first_on <= s.booking_date
+    UNION ALL
+    SELECT return_id, group_id, strength, is_several, FALSE AS is_crowded
+    FROM return_parts
+) AS clues
+GROUP BY return_id, group_id, strength
