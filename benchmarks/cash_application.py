@@ -3,11 +3,11 @@
     python -m benchmarks.cash_application [SEED ...]
 
 Each seed gives a thousand lines of eighty customers. They name invoices in full, with their zeros
-dropped or added, behind a label, several at once, beside a number that is noise, less a discount or
-a transfer's charges, or name nothing. The truth of a line is the set of its invoices. No rule or
+dropped or added, behind a label, several at once, next to a number that is noise, less a
+transfer's charges, or name nothing. The truth of a line is the set of its invoices. No rule or
 step was set on what single lines gave; the shares below are the set's definition.
 
-Of each seed: lines matched by themselves that are wrong, precision, the share of lines that are
+Of each seed: automatic matches that are wrong, precision, the share of lines that are
 matched to all their invoices (recall), and how often the first candidate is one of them.
 """
 
@@ -54,7 +54,7 @@ class Paid(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct, frozen=True):
-    """What was right of one seed's lines."""
+    """The figures of one seed."""
 
     matched: int
     wrong: int

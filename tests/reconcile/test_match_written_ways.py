@@ -20,7 +20,7 @@ BY_CHECK_DIGITS = Rules(structured=("RF", "QRR", "OGM"))
 def read(
     text: str | None, code: str, amount: str = "100", rules: Rules | None = None, **more: Any
 ) -> tuple[str, str | None]:
-    """Return what becomes of a line whose code expects 100."""
+    """Return the outcome of a line and its expectation, which expects 100."""
     matches = match_references(
         arrow([line("a", amount, text, **more)]),
         arrow([expectation("r", code, "100")]),

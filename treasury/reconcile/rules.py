@@ -135,7 +135,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Without a reference, a line is suggested up to this many days after the request was made, and
     a refund up to this many days after the payment."""
     max_same_code: Size = 20
-    """Of more expectations of one code than these, the first are looked at, and those of the line's
+    """Of a code with more expectations, `max_candidates` are looked at, and as many of the line's
     amount; of more that are one slip away from it, the first. A person decides."""
     max_candidates: Size = 5
     """Candidates kept for each line."""

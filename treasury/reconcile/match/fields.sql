@@ -1,8 +1,8 @@
 -- The reference fields of each line, one row a field, in upper case, with other forms of letters and digits as the
 -- plain ones and one kind of dash. A control character, or one spelled out, is invisible (U+2060) and never divides a
 -- token; a sign that stands for several (U+20DD) is a mark of a letter. Letters beyond A to Z stay as they are: no
--- other letter may turn into one of a code. Each character is looked up in its page of forms: `translate` would make a
--- map of all forms anew for every text. The tag of a subfield (`SVWZ+`) ends a line and keeps its length, by which
+-- other letter may turn into one of a code. Each character is looked up in its page of forms: `translate` would build
+-- a map of all forms for every text. The tag of a subfield (`SVWZ+`) ends a line and keeps its length, by which
 -- a text that was cut is known. `is_plain`: there are only letters from A to Z, digits, spaces, dots,
 -- slashes and hyphens.
 SELECT entry_id, field,

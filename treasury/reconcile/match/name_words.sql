@@ -1,5 +1,5 @@
--- The words that tell names apart, of the lines whose amount does not tell and of the expectations that they name; all
--- words of a name that has legal forms alone. A dot ends a word or abbreviates one: both readings count.
+-- The distinctive words of names: of lines with an inexact amount and of the expectations that they name. A name of
+-- legal forms alone keeps all its words. A dot ends a word or abbreviates one: both readings count.
 WITH every_word AS (
     SELECT DISTINCT n.is_line, n.id, w.word
     FROM (

@@ -20,6 +20,6 @@ FROM (
     WHERE substr(rest, n + 1, 1) IN (' ', '')
         AND replace(substr(rest, 1, n), ' ', '') = code
         AND n > length(code)
-        AND (n - length(code) < (SELECT max_words FROM rules) OR 3 * (n - length(code)) < length(code))
+        AND (n - length(code) < (SELECT max_words FROM rules) OR 3 * CAST(n - length(code) AS INTEGER) < length(code))
 ) AS r
 JOIN codes AS c ON c.code = r.code

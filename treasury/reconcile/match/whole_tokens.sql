@@ -1,5 +1,5 @@
 -- Tokens that are a code once their hyphens, dots, slashes and underscores are dropped, and reference fields that are one
--- code with whatever divides it.
+-- code once all signs and blanks are dropped.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (
     SELECT
