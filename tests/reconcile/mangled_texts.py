@@ -118,8 +118,10 @@ def _transposed(code: str, random: Random) -> str | None:
     return code[:at] + code[at + 1] + code[at] + code[at + 2 :]
 
 
-def _one_missing(code: str, random: Random) -> str:
+def _one_missing(code: str, random: Random) -> str | None:
     at = random.choice(_places(code)[:-1])
+    if code[at] == "0" and not code[: code.index("0", at)].endswith(tuple("123456789")):
+        return None  # a dropped zero is another way of writing the code
     return code[:at] + code[at + 1 :]
 
 
