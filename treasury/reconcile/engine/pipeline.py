@@ -24,7 +24,7 @@ from treasury.reconcile.engine.rowless import is_rowless, written_shape
 READ_THROUGH: Final = "-- read through"
 """The first line of a step whose rows are many and read once or twice: storing them costs more."""
 _COMMENT: Final = re.compile(r"--[^\n]*")
-_READ: Final = re.compile(r'(?:FROM|JOIN)\s+"?(\w+)')
+_READ: Final = re.compile(r'(?:(?<!DISTINCT )FROM|JOIN)\s+"?(\w+)')
 _WITH: Final = "WITH"
 _OWN: Final = re.compile(rf"(?:\b{_WITH}|,)\s+(\w+) AS \(")
 _LOADED: Final = "given_table"
