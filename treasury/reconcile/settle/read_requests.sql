@@ -7,8 +7,6 @@ JOIN (
     UNION
     SELECT expectation_id FROM rejoined
     UNION
-    SELECT expectation_id FROM respelled
-    UNION
     SELECT expectation_id FROM other_readings
     UNION
     SELECT expectation_id FROM damaged
