@@ -28,7 +28,7 @@ from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.http.limits import RateLimit
 from treasury.sandbox.serve.explorer import ExplorerFile
 from treasury.sandbox.serve.faults import CATALOGUE, UNDISTURBED, Faults
-from treasury.sandbox.serve.webhooks import EVENTS, PAUSES, Webhooks
+from treasury.sandbox.serve.webhooks import EVENTS, OVERLAP, PAUSES, Webhooks
 from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
@@ -181,7 +181,7 @@ class _Webhook(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class _Rotation(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    overlap_seconds: float = 86_400.0
+    overlap_seconds: float = OVERLAP
 
 
 class ControlPlane(msgspec.Struct, frozen=True):

@@ -26,7 +26,8 @@ EVENTS: Final = (
 )  # fmt: skip
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0)
 """Seconds before each further attempt of a delivery that was not answered with 2xx."""
-_OVERLAP: Final = 86_400.0
+OVERLAP: Final = 86_400.0
+"""Seconds for which a replaced secret signs too."""
 _MOST: Final = 20
 _INVENTED: Final = "The specification names no events and no payload: these are the sandbox's own."
 
@@ -99,7 +100,7 @@ class Webhooks:
         with self._lock:
             return [registration.shown() for registration in self._registrations.values()]
 
-    def rotate(self, webhook_id: str, *, overlap_seconds: float = _OVERLAP) -> dict[str, Any]:
+    def rotate(self, webhook_id: str, *, overlap_seconds: float = OVERLAP) -> dict[str, Any]:
         """Give a registration a new secret; the old one signs too for `overlap_seconds`."""
         with self._lock:
             registration = self._find(webhook_id)
