@@ -1,0 +1,36 @@
+"""The frozen desk, unpacked once and copied for each test that changes it."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from treasury.sandbox import Sandbox
+
+ARCHIVE = Path(__file__).parent / "desk.tar.xz"
+
+
+@pytest.fixture(scope="session")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the desk, its home and the sheet; to be copied."""
+    folder = tmp_path_factory.mktemp("frozen")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def frozen(unpacked: Path, tmp_path: Path) -> Path:
+    """A copy of the folder, for a test of its own."""
+    return Path(shutil.copytree(unpacked, tmp_path / "frozen"))
+
+
+@pytest.fixture(autouse=True)
+def practice_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the practice company's secrets; the person at the desk is anna."""
+    for name, (_, secret) in Sandbox(7).credentials.items():
+        monkeypatch.setenv(f"TREASURY_{name.upper()}_SECRET", secret)
+    monkeypatch.setenv("TREASURY_USER", "anna")

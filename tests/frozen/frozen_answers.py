@@ -1,0 +1,43 @@
+"""The answers of the frozen desk: a row for each line, open item and action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treasury.workspace import Workspace
+
+MONTHS = ("2026-10", "2026-11")
+
+
+def answers(desk: Workspace) -> dict[str, Any]:
+    """Return the outcomes, open items, closings and actions of both months, for comparison."""
+    return {
+        "lines": {month: _lines(desk, month) for month in MONTHS},
+        "open_items": {month: _items(desk, month) for month in MONTHS},
+        "closing": sorted(
+            f"{row['kind']} {row['currency']} {row['closing']}"
+            for row in desk.periods.closing(desk.periods.get("2026-10")).to_pylist()
+        ),
+        "fees": {
+            month: sorted(str(sorted(row.items())) for row in _rows(desk.fees(month).totals))
+            for month in MONTHS
+        },
+        "actions": {action.id: [action.kind, action.state] for action in desk.actions.list()},
+    }
+
+
+def _lines(desk: Workspace, month: str) -> dict[str, list[str]]:
+    facts = ("outcome", "expectation_id", "tier", "reason", "matched_amount", "amount", "currency")
+    rows = _rows(desk.reconcile(month).lines)
+    return {row["entry_id"]: [str(row[fact]) for fact in facts] for row in rows}
+
+
+def _items(desk: Workspace, month: str) -> dict[str, list[str]]:
+    facts = ("kind", "state", "amount", "currency", "turn", "blocks", "owner")
+    rows = _rows(desk.open_items(month).to_arrow())
+    return {row["item_id"]: [str(row[fact]) for fact in facts] for row in rows}
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
