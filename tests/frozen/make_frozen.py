@@ -135,22 +135,28 @@ def _play_november(run: _Shell, company: Sandbox, desk: Path) -> None:
 
 
 def _act(run: _Shell, company: Sandbox) -> None:
-    """Leave an action that waits for approval and one whose outcome is unknown."""
+    """Leave an action ready to be sent, one that waits for approval and one of unknown outcome."""
     waiting = run.rows("sql", "select id from ramp_requests where status = 'AWAITING_APPROVAL'")
     run("anna", "actions", "propose", "ramp_request.approve", f"request_id={waiting[0]['id']}",
         "--reason", "the invoice is agreed")  # fmt: skip
+    _propose_transfer(run, "10", "travel costs")
+    unknown = _propose_transfer(run, "12.5", "weekly float")
+    run("bert", "actions", "approve", unknown, "--yes")
+    company.faults.add("/finance/v1/accounts", method="POST", drop="before", times=50)
+    run("anna", "actions", "execute", unknown, "--yes", fails=True)
+    company.faults.clear()
+
+
+def _propose_transfer(run: _Shell, amount: str, description: str) -> str:
+    """Propose to send coins between two accounts, and return the action's number."""
     accounts = run.rows("sql", "select id, external_id from accounts")
     by_name = {row["external_id"]: str(row["id"]) for row in accounts}
     run("anna", "actions", "propose", "crypto_transfer.create",
         f"sender_account_id={by_name['treasury-eur']}",
         f"receiver_account_id={by_name['ops-usd']}",
-        "chain=BASE", "asset=USDC", "amount=12.5", "description=weekly float",
-        "--reason", "the weekly float")  # fmt: skip
-    name = str(run.rows("actions", "list", "--state", "proposed")[-1]["id"])
-    run("bert", "actions", "approve", name, "--yes")
-    company.faults.add("/finance/v1/accounts", method="POST", drop="before", times=50)
-    run("anna", "actions", "execute", name, "--yes", fails=True)
-    company.faults.clear()
+        "chain=BASE", "asset=USDC", f"amount={amount}", f"description={description}",
+        "--reason", f"the {description}")  # fmt: skip
+    return str(run.rows("actions", "list", "--state", "proposed")[-1]["id"])
 
 
 def _sheet(run: _Shell, path: Path) -> None:
