@@ -139,10 +139,8 @@ def checklist(closing: Closing) -> Checklist:
         ledger = _step(closing, "Ledger", "ledger", closing.ledger.title)
     lock = ChecklistStep(title="Lock", found=signature_words(closing), is_asked=False)
     if closing.period is not None:
-        reason = closing.period.close.reason
-        why = f"; open items: {clean(reason)}" if reason else ""
         stored = f"; {closing.stored_by}" if closing.stored_by else ""
-        lock = ChecklistStep(title="Lock", found=f"{lock.found}{why}{stored}")
+        lock = ChecklistStep(title="Lock", found=f"{lock.found}{stored}")
     return Checklist(
         f"Close of {r.month.title}, {clean(r.company)}",
         (

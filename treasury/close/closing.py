@@ -326,7 +326,7 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     zone = examined.knowledge.question.zone
     closing = closing_from(examined, zone, period=period, ledger=ledger, agreed=agreed)
     apart = period_pins.difference_from_close(close, examined)
-    if not apart and stored:
+    if not apart:
         now = stored_answers(closing).tables
         other = (name for name in now if name not in stored or not now[name].equals(stored[name]))
         apart = next((f"table {name}" for name in other), "")
@@ -372,17 +372,6 @@ def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth
 def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> Closing:
     """The month with what its close stored in place of what the present models answer."""
     assert closing.period is not None  # only a closed month is stored
-    if not stored:
-        rows = period_pins.journaled_roll_forward(closing.period.close)
-        journaled = pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
-        return msgspec.structs.replace(
-            closing,
-            rolled=msgspec.structs.replace(
-                closing.rolled, opened=lambda: (journaled, closing.rolled.items)
-            ),
-            stored_by="closed by an earlier version of the models; verified by what it journaled,"
-            f" its roll-forward and what was open ({apart}: this version answers otherwise)",
-        )
 
     def as_stored(name: str, present: pa.Table) -> pa.Table:
         """With the columns of today: one that it did not have is empty."""

@@ -97,7 +97,7 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
     return Examined(
         answer=answer,
         knowledge=knowledge,
-        opening=partial(_opening, journal, lake, decided, knowledge, basis),
+        opening=partial(_opening, lake, decided, knowledge, basis),
         moved=stand.filter(has_moved),
         decided=decided,
         acted=tuple(filter(decided.covers, journal.entries(("action.", NOTICE)))),
@@ -138,7 +138,7 @@ def _corrections(
     def lines_of(booked: str, known_in: str) -> pa.Table:
         """The lines of one month, by what was known in another."""
         period = closed.get(known_in)
-        if period is not None and period.month == booked and period.close.answers:
+        if period is not None and period.month == booked:
             return read_answers(lake.workspace, period.close)["lines"]
         then = basis if period is None else basis_of(journal, lake, period.close)
         question = msgspec.structs.replace(then.question, month=Month.parse(booked))
@@ -192,7 +192,6 @@ def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
         zone=ZoneInfo(desk["time_zone"]),
         accounts=convert(desk["accounts"], tuple[BankAccount, ...]),
         rules=rules,
-        credits_by_text=not close.list_hash,  # so 0.1.0 read them
     )
     then = read_decided(journal, head=close.head)
     return basis_on(lake.snapshot(commit=close.commit), question, then)
@@ -220,7 +219,7 @@ def outcomes_hash(answer: Reconciliation) -> str:
     return rows_hash(answer.lines.select(_OUTCOME))
 
 
-def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> RollForward:
+def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
     """The open items of the basis' month, from the month's end before to its own.
 
     Raises InputError for a month that has not begun.
@@ -228,7 +227,7 @@ def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided
     require_begun(basis.question)
     knowledge = run_knowledge(basis)
     return roll_forward(
-        _opening(journal, lake, decided, knowledge, basis),
+        _opening(lake, decided, knowledge, basis),
         month_end(knowledge, basis.question.month),
     )
 
@@ -256,21 +255,12 @@ def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
     return [row | {name: Decimal(row[name]) for name in amounts} for row in rows]
 
 
-def _opening(
-    journal: Journal, lake: Lake, decided: Decided, knowledge: Knowledge, basis: Basis
-) -> MonthEnd:
-    """The month's end before: as its close stored it; else as it looks from here.
-
-    Version 0.1.0 stored totals alone. The requests behind them are matched again, and whatever the
-    totals had besides stands apart.
-    """
+def _opening(lake: Lake, decided: Decided, knowledge: Knowledge, basis: Basis) -> MonthEnd:
+    """Return the month's end before: as its close stored it, else as it looks from here."""
     month = basis.question.month.previous
     period = closed_periods(decided.entries).get(str(month))
     if period is None:
         return month_end(knowledge, month)
-    if not period.close.answers:
-        end = month_end(run_knowledge(basis_of(journal, lake, period.close)), month)
-        return end.brought_to(_closing_totals(period.close))
     tables = read_answers(lake.workspace, period.close)
     end = MonthEnd(month, tables["positions"], tables["shares"])
     apart = _totals_apart(period.close, end)

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.errors import TreasuryError
 from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
-from treasury.money import difference, format_amount
+from treasury.money import format_amount
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
@@ -105,33 +105,6 @@ class MonthEnd(CountedTables, msgspec.Struct, frozen=True, eq=False):
     def tables(self) -> dict[str, pa.Table]:
         """All of it but the month, as a close stores it."""
         return {"positions": self.positions, "shares": self.shares}
-
-    def brought_to(self, closing: Mapping[tuple[str, str], Decimal]) -> MonthEnd:
-        """The end with what its totals lack of these as a position for each kind and currency.
-
-        A close that stored totals alone was given by other models: what they had open besides is
-        named as theirs, and is adjusted in the month after.
-        """
-        totals = self.totals()
-        added = [
-            {
-                "expectation_id": f"close of {self.month}, {kind}, {currency}",
-                "code": f"close of {self.month}",
-                "kind": kind,
-                "currency": currency,
-                "amount": amount,
-                "back": _ZERO,
-                "cancelled": False,
-                "blocked": False,
-                "open": amount,
-            }
-            for kind, currency in sorted({*totals, *closing})
-            if (
-                amount := difference(*(of.get((kind, currency), _ZERO) for of in (closing, totals)))
-            )
-        ]
-        rows = pa.Table.from_pylist(added, schema=POSITIONS)
-        return MonthEnd(self.month, pa.concat_tables([self.positions, rows]), self.shares)
 
 
 class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):

@@ -59,9 +59,9 @@ def write_answers(
 
 
 def read_answers(workspace: Path, close: Close) -> dict[str, pa.Table]:
-    """The tables that a close stored; none for a close of version 0.1.0, which stored none.
+    """Return the tables that a close stored.
 
-    WorkspaceDamaged where a file is not as the journal says.
+    Raises WorkspaceDamaged if a file is not as the journal says.
     """
     altered = altered_answers(workspace, close)
     if altered:

@@ -224,7 +224,7 @@ class Periods:
         """
         desk = self._desk
         require_synced(desk.snapshot())
-        return roll_forward_of(desk.journal, desk.lake, self._basis(month), self._desk.decided())
+        return roll_forward_of(desk.lake, self._basis(month), self._desk.decided())
 
     def late(self, month: str | Month | None = None) -> Rows:
         """What was learnt about closed months, or one, after the close, and where it posts to."""

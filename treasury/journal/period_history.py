@@ -44,8 +44,7 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     open, `list_hash` stands for each of those items; `outcomes_hash` for what became of the bank
     lines. Whoever signs adds `reviewed_by`, the preparation's entry, whether they prepared it
     themselves (`alone`), `models`, the version of the models that answered, and `answers`, the
-    tables that they gave. Version 0.1.0 had no preparation: it typed the reviewer's name, gave one
-    `reason` for everything that was open, and stored no answers.
+    tables that they gave.
     """
 
     month: str

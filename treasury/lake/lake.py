@@ -20,9 +20,7 @@ import pyarrow as pa
 from treasury.errors import (
     ActionRefused,
     InputError,
-    StorageError,
     WorkspaceDamaged,
-    WorkspaceLocked,
 )
 from treasury.ground import durable
 from treasury.lake import delta, disk, engine
@@ -73,9 +71,8 @@ class Lake:
     files that nobody needs are removed; one younger than `grace` stays, as a reader may be at it
     that could not say so. `rests_on` tells which commits something outside rests on, and what: a
     pin of one of them is not let go, nor one of another desk's close, of which `rested_on` says
-    nothing. A lake that an earlier version stored is brought to the present form by whoever opens
-    it first, and `tell` is given a sentence about that. With a `home` a commit shows here once a
-    head there names it.
+    nothing. With a `home` a commit shows here once a head there names it; `tell` is given sentences
+    about the exchange with it.
     """
 
     def __init__(
@@ -99,7 +96,6 @@ class Lake:
         self.resting = rests_on
         """The commits that something outside rests on, and what that is."""
         self._rested_on = rested_on
-        self._tell = tell
         self._has_form = False
         self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
         self.digests = Digests(self.folder)
@@ -132,7 +128,7 @@ class Lake:
 
     def last(self) -> LastCommit | None:
         """The newest commit and where it is listed; WorkspaceDamaged where that is lost."""
-        self.migrate()
+        self.require_readable()
         last = last_commit(self.folder)
         if last is not None or (self.folder / STAGED).exists():
             return last
@@ -162,45 +158,26 @@ class Lake:
         """Every commit up to one, oldest first."""
         return commits_table([]) if last is None else commits_in(self.folder, last.listed)
 
-    def migrate(self) -> None:
-        """Bring a lake of an earlier version to the present form; nothing is done to any other.
+    def require_readable(self) -> None:
+        """Finish an exchange with the home that was cut off, and check the lake's form.
 
-        Raises WorkspaceLocked while another process writes, and StorageError where the lake may
-        only be read.
+        Raises WorkspaceLocked while another process writes, and StorageError where a later version
+        stored the lake.
         """
         if is_exchanging(self.folder):
             with self.locked("pull"):  # which finishes it
                 return
-        if self._has_form or storage_form.is_present(self.folder):
-            return
-        try:
-            with self.locked("migrate"):
-                pass
-        except WorkspaceLocked:
-            raise
-        except StorageError as error:
-            raise StorageError(
-                f"{self.folder} is as an earlier version stored it, and cannot be brought to the"
-                f" present form here: {error.what}",
-                do="run `treasury doctor` once where the workspace may be written to; a copy will"
-                " do to read it",
-            ) from error
+        self._has_form = self._has_form or storage_form.has_form(self.folder)
 
     @contextmanager
     def locked(self, kind: str, *, patience: float = 0.0) -> Iterator[None]:
-        """Hold the workspace's lock, with the lake in its present form; `kind` names the work.
+        """Hold the workspace's lock, with the lake readable; `kind` names the work.
 
         One who holds it is waited for `patience` seconds.
         """
         with workspace_lock(self.workspace, command_line(kind), patience=patience):
             for folder in (self.folder, self.workspace / CLOSES):
                 disk.refuse_links(folder)
-            if not (self._has_form or storage_form.is_present(self.folder)):
-                storage_form.migrate(self.folder, self.digests)
-                self._tell(
-                    f"{self.folder} was stored by an earlier version and has the present form now;"
-                    " work on it with this version only"
-                )
             self._has_form = storage_form.has_form(self.folder)
             if self.sharing is not None and is_exchanging(self.folder):
                 finish_exchange(self.sharing.home, self.digests)  # only that makes it readable
@@ -341,7 +318,7 @@ class Lake:
 
     def pins(self) -> list[Pin]:
         """The pinned commits, oldest first."""
-        self.migrate()
+        self.require_readable()
         return all_pins(self.folder)
 
     def sweep(self) -> compaction.Swept:

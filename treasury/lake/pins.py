@@ -15,7 +15,6 @@ import msgspec
 
 from treasury.errors import WorkspaceDamaged
 from treasury.ground import durable
-from treasury.ground.decoding import decode_json
 from treasury.lake import delta, disk
 from treasury.lake.commits import Commit
 from treasury.lake.sealed import read_sealed, write_sealed
@@ -86,18 +85,6 @@ def read_pins(folder: Path) -> tuple[list[Pin], list[tuple[Path, str]]]:
         except WorkspaceDamaged as error:
             broken.append((path, error.what))
     return sorted(pins, key=lambda pin: pin.commit.number), broken
-
-
-def seal_pin(path: Path) -> None:
-    """Seal a pin of version 0.1.0; one that is sealed, or does not read, stays as it is."""
-    try:
-        pin = decode_json(path.read_bytes(), Pin)
-    except PermissionError as error:
-        raise disk.denied(path) from error
-    except (OSError, ValueError):
-        return
-    with disk.writing(path):
-        write_sealed(path, pin)
 
 
 def _read(path: Path) -> Pin:

@@ -349,7 +349,7 @@ def knowledge_key(basis: Basis) -> Hashable | None:
     if records is None or decided is None:
         return None
     question = basis.question
-    terms = (question.rules, question.accounts, question.credits_by_text)
+    terms = (question.rules, question.accounts)
     return records, decided, msgspec.json.encode(terms)
 
 

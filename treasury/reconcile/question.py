@@ -22,8 +22,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     zone: ZoneInfo
     accounts: tuple[BankAccount, ...]
     rules: Rules = Rules()
-    credits_by_text: bool = False
-    """Whether classes go by the text of credits alone too, as in months that 0.1.0 closed."""
 
     @property
     def today(self) -> date:

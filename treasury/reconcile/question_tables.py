@@ -33,7 +33,7 @@ def question_terms(question: Question) -> dict[str, pa.Table]:
             ],
             grouped_schema((TEXT, "account", "name", "currency", "source")),
         ),
-        "class_rules": class_rule_table(rules, accounts, credits_by_text=question.credits_by_text),
+        "class_rules": class_rule_table(rules, accounts),
         **rule_tables(rules),
     }
 
@@ -69,9 +69,7 @@ def coverage_table(connection: duckdb.DuckDBPyConnection, question: Question) ->
     return month_coverage(stored, question.accounts, confirmed, question.month)
 
 
-def class_rule_table(
-    rules: Rules, accounts: tuple[BankAccount, ...], *, credits_by_text: bool = False
-) -> pa.Table:
+def class_rule_table(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:
     """The class rules in their order, transfers between our own accounts first."""
     own = tuple(
         ClassRule(
@@ -84,7 +82,7 @@ def class_rule_table(
         if account.source == "own_bank"
     )
     rows = [
-        (turn, credits_by_text or not is_text_alone(rule), *_compared(rule))
+        (turn, not is_text_alone(rule), *_compared(rule))
         for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
     ]
     columns = (TEXT, *ClassRule.__struct_fields__)

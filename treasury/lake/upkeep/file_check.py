@@ -50,7 +50,7 @@ def damages(lake: Lake) -> list[Damage]:
 
     StorageError where something may not be read.
     """
-    lake.migrate()
+    lake.require_readable()
     damages_found: list[Damage] = []
     check = FileCheck(lake)
     try:

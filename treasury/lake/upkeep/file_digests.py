@@ -31,13 +31,6 @@ class _Line(msgspec.Struct, frozen=True):
     """A hash of the two: a bit that turned in the list accuses no file."""
 
 
-class _Unchecked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of version 0.1.0."""
-
-    path: str
-    digest: str
-
-
 class Digests:
     """The list of one lake, in the folder `lake`."""
 
@@ -46,11 +39,7 @@ class Digests:
         self._path = folder / FILE_NAME
 
     def by_path(self) -> dict[str, str]:
-        """The hash of each file that was noted, by its path below the lake's folder."""
-        return self._read(_Line)
-
-    def _read(self, kind: type[_Line | _Unchecked]) -> dict[str, str]:
-        """The digest of each file whose line reads and fits its check."""
+        """Return the hash of each file that was noted, by its path below the lake's folder."""
         try:
             lines = self._path.read_bytes().splitlines()
         except FileNotFoundError:
@@ -60,8 +49,8 @@ class Digests:
         digests = {}
         for text in lines:
             with suppress(msgspec.DecodeError):
-                line = decode_json(text, kind)
-                if isinstance(line, _Unchecked) or line.check == _check(line.path, line.digest):
+                line = decode_json(text, _Line)
+                if line.check == _check(line.path, line.digest):
                     digests[line.path] = line.digest
         return digests
 
@@ -101,13 +90,6 @@ class Digests:
         }
         if len(present) < len(listed):
             self._replace(present)
-
-    def add_checks(self, log: Iterable[Path]) -> None:
-        """Give each line of version 0.1.0 its check, and note entries of tables' logs as they are.
-
-        The list is replaced whole.
-        """
-        self._replace(self._read(_Unchecked) | {self.name(path): digest_of(path) for path in log})
 
     def _replace(self, digests: Mapping[str, str]) -> None:
         with disk.writing(self._path):

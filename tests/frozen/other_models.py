@@ -1,4 +1,4 @@
-"""Other models in a process: no decision of a person counts in them, whatever the version says."""
+"""Let this process answer with other models, in which no decision of a person counts."""
 
 from __future__ import annotations
 
