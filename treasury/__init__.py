@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Matches", "Rules", "TreasuryError", "Workspace", "match_references", "open"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _LAZY = {"Matches", "Rules", "match_references"}
 

@@ -214,11 +214,21 @@ def test_the_demo_refuses_the_folder_of_a_real_desk(tmp_path: Path) -> None:
     assert (tmp_path / FILE_NAME).read_text() == text
 
 
+def shown_in_the_readme() -> list[str]:
+    """The lines of the first screen that README.md shows; each may be cut at its end."""
+    readme = Path(__file__).parents[2] / "README.md"
+    (shown,) = re.findall(r"```text\n(.*?)```", readme.read_text("utf-8"), re.DOTALL)
+    return shown.splitlines()
+
+
 def test_the_demo_runs_twice_and_ends_with_the_first_screen(tmp_path: Path) -> None:
     for _ in range(2):
         done = shell(tmp_path, "demo")
         assert done.returncode == 0, done.stderr
         assert "October 2026 · Harbour Lane Trading NV · SANDBOX" in done.stdout
+        printed = done.stdout.split("\n")
+        for line in shown_in_the_readme():
+            assert any(one.startswith(line) for one in printed), line
         assert (tmp_path / "close" / "2026-10" / "report.html").is_file()
         assert (tmp_path / "close" / "2026-10" / "close.xlsx").is_file()
     assert shell(tmp_path, "doctor").stdout.endswith("\nall that is needed is in order\n")

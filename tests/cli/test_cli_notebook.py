@@ -50,5 +50,5 @@ def test_another_name_and_a_missing_extra_are_told(
     assert "use one of: fee_report, monthly_reconciliation" in str(done.exception)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     done = CliRunner().invoke(treasury, asked)
-    assert "pip install 'treasury[notebooks]'" in str(done.exception)
+    assert "pip install 'treasury-toolkit[notebooks]'" in str(done.exception)
     assert not (tmp_path / "notebooks").exists()

@@ -149,5 +149,5 @@ def test_a_verb_whose_extra_is_missing_says_what_to_install(verb: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"treasury: `treasury {verb}` needs starlette, which is not installed"
-        " - install it: pip install 'treasury[sandbox]'\n"
+        " - install it: pip install 'treasury-toolkit[sandbox]'\n"
     )

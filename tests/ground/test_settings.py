@@ -284,7 +284,7 @@ def test_a_keyring_that_is_not_there_says_what_to_do(
     finally:
         keyring.set_keyring(before)
     words = {
-        "not installed": r"pip install treasury\[keyring\]",
+        "not installed": r"pip install treasury-toolkit\[keyring\]",
         "no backend": "this machine has no keyring",
         "locked": r"does not answer \(KeyringLocked\)",
     }

@@ -109,7 +109,7 @@ def test_without_the_extra_it_is_said_in_one_line_what_to_install(month_end: Wor
     for address in ("local[2]", "sc://127.0.0.1:15002"):
         with pytest.raises(InputError, match="Spark is not installed") as caught:
             month_end.reconcile("2026-10", engine=address)
-        assert caught.value.do == "install it: pip install 'treasury[spark]'"
+        assert caught.value.do == "install it: pip install 'treasury-toolkit[spark]'"
     said = reconcile(month_end.folder, "--engine", "local[2]")
     assert str(said.exception) == str(caught.value)
 

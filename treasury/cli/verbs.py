@@ -62,7 +62,7 @@ class Verbs(MutableMapping[str, click.Command]):
                 raise
             raise InputError(
                 f"`treasury {name}` needs {missing}, which is not installed",
-                do=f"install it: pip install 'treasury[{EXTRAS[missing]}]'",
+                do=f"install it: pip install 'treasury-toolkit[{EXTRAS[missing]}]'",
             ) from error
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command

@@ -32,6 +32,8 @@ TABLES: Final = (
     "internal_transfers",
 )  # fmt: skip
 _PACKAGE: Final = "treasury"
+DISTRIBUTION: Final = "treasury-toolkit"
+"""The name on PyPI, where `treasury` is another project's."""
 _STEP: Final = 50_000
 _FEW: Final = 500
 """Values that tell whether a column repeats itself."""
@@ -144,7 +146,7 @@ def code_of() -> Code:
         digest.update(f"{path}\0".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return Code(
-        version=metadata.version(_PACKAGE),
+        version=metadata.version(DISTRIBUTION),
         source=digest.hexdigest(),
         libraries={name: metadata.version(name) for name in _LIBRARIES},
     )

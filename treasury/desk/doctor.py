@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
@@ -126,7 +128,7 @@ def examine(
     says what came.
     """
     has_services = settings.services is not None
-    findings = [*_settings_findings(folder, settings)]
+    findings = [*_installation(), *_settings_findings(folder, settings)]
     if os.access(folder, os.W_OK):
         findings.append(HealthFinding("workspace", "ok", str(folder)))
     else:
@@ -173,9 +175,22 @@ def examine(
 
 def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> Examination:
     """Look at the settings alone: with this error the journal cannot be opened."""
-    findings = [*_settings_findings(folder, settings)]
+    findings = [*_installation(), *_settings_findings(folder, settings)]
     findings.append(HealthFinding("journal", "missing", error.what, error.do or ""))
     return Examination(tuple(findings))
+
+
+def _installation() -> Iterator[HealthFinding]:
+    """Name a package of another project that is installed under our import name."""
+    with suppress(metadata.PackageNotFoundError):
+        other = metadata.version("treasury")
+        yield HealthFinding(
+            "installation",
+            "missing",
+            f"the package `treasury` {other}, another project's, is installed too and has the same"
+            " import name",
+            "run `pip uninstall treasury`, then `pip install --force-reinstall treasury-toolkit`",
+        )
 
 
 def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:

@@ -121,7 +121,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
                 # Only where it is used: it loads the desktop's secret service.
                 import keyring
             except ImportError:
-                why = "keyring is not installed (`pip install treasury[keyring]`)"
+                why = "keyring is not installed (`pip install treasury-toolkit[keyring]`)"
                 raise _no_keyring(why) from None
             service, _, user = place.partition("/")
             try:

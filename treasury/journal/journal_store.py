@@ -89,7 +89,7 @@ class Journal:
                 raise JournalError(
                     f"the journal's address cannot be used: {type(error).__name__}",
                     do="write it as sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE; the"
-                    " second needs pip install 'treasury[postgresql]'",
+                    " second needs pip install 'treasury-toolkit[postgresql]'",
                 ) from None
             address = engines.address_of(self._engine.url)
         self._end = None if where is None else NotedEnd(where, address)

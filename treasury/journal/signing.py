@@ -150,7 +150,8 @@ def _put_into_keyring(where: str, text: str) -> None:
         import keyring  # only where it is used: it loads the desktop's secret service
     except ImportError:
         raise SettingsError(
-            "there is no keyring here", do="pip install 'treasury[keyring]', or name file:PATH"
+            "there is no keyring here",
+            do="pip install 'treasury-toolkit[keyring]', or name file:PATH",
         ) from None
     service, _, user = where.partition("/")
     try:

@@ -35,7 +35,7 @@ def notebook(view: CommandView, name: str, options: tuple[str, ...]) -> None:
     if importlib.util.find_spec("jupyterlab") is None:
         raise InputError(
             "notebooks need jupyterlab, which is not installed",
-            do="install it: pip install 'treasury[notebooks]'",
+            do="install it: pip install 'treasury-toolkit[notebooks]'",
         )
     folder = view.folder.resolve()
     own = folder / "notebooks" / f"{name}.ipynb"

@@ -38,7 +38,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
     except ImportError as error:
         raise InputError(
             "the library that writes SQL for other engines is not installed",
-            do="install treasury[spark]",
+            do="install treasury-toolkit[spark]",
         ) from error
 
     try:

@@ -30,7 +30,7 @@ from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _ELSEWHERE: Final = "name another folder or schema with `into`; nothing is written over"
-_INSTALL: Final = "install it: pip install 'treasury[spark]'"
+_INSTALL: Final = "install it: pip install 'treasury-toolkit[spark]'"
 
 
 def session_of(engine: Any, token: Secret | None = None) -> Any:

@@ -26,7 +26,7 @@ def require_papermill() -> None:
     if missing:
         raise InputError(
             f"running the notebook needs {missing[0]}, which is not installed",
-            do="install treasury[notebooks], or leave --notebook out",
+            do="install treasury-toolkit[notebooks], or leave --notebook out",
         )
 
 
