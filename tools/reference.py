@@ -1,20 +1,31 @@
 """Write the generated pages of docs/: `--check` only says whether they are up to date.
 
 cli.md is the commands' own help, tables.md the declarations of the tables, open-items.md the kinds
-of open items.
+of open items. services.md is written by hand down to SERVICES_MARK; below it are the client's
+operations and fields, and the values that the sandbox publishes.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, get_args
 
 import click
+import msgspec
 
+from treasury.api.models import finance_models, ramp_models
+from treasury.api.models.model_base import Model
+from treasury.api.ramp_client import Ramp
 from treasury.cli import treasury
 from treasury.desk import dictionary
+from treasury.ground.package_files import package_rows
 from treasury.items import KINDS, TURNS
+from treasury.sandbox.serve.published.openapi_fields import FIELDS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 HEAD = """\
@@ -138,10 +149,130 @@ def items_page() -> str:
     return "\n".join((ITEMS_HEAD, head, *rows, ""))
 
 
+SERVICES_MARK: Final = "<!-- Generated from here on by `make docs`. -->\n"
+OPERATIONS_HEAD = """
+## Operations
+
+*Authority*: what deployed services are documented to require. A 403 names it; nothing is decided by
+it. *Identified by*: values that the answer shares with its request; an answer with another value
+belongs to another request. Where the two have different names, the answer's is on the left, and
+`{…}` is an id of the path. *Refusals*: the statuses with which the service itself may refuse a
+write. *404*: what it can mean beyond a missing record of the path.
+"""
+ABSENCES: Final = {
+    "dropped": "later generations lack the operation",
+    "optional": "some services lack the operation",
+    "named": "a record that the body names is missing",
+}
+FIELDS_HEAD = """
+## Fields
+
+Every field that the client reads; a field that it does not know is kept in `raw`. A field without a
+type is text, an identifier or JSON. [Tables](tables.md) explains the columns made from them.
+"""
+VALUES_HEAD = """
+## Known values
+
+The values that the practice services use: those of the specifications, and those that deployed
+services are documented to send. Any other value is kept, and an unknown status counts as not final.
+Records are named as in the sandbox's OpenAPI documents; without one, the field has these values in
+every record.
+"""
+FIELD_TYPES: Final = {Decimal: "decimal", datetime: "time", int: "number", bool: "boolean"}
+
+
+def services_page() -> str:
+    """Return the page about the services: the part written by hand, then the generated one."""
+    written, mark, _ = (DOCS / "services.md").read_text("utf-8").partition(SERVICES_MARK)
+    if not mark:
+        raise ValueError(f"docs/services.md has no line {SERVICES_MARK.strip()}")
+    return "\n".join(
+        (
+            written + mark + OPERATIONS_HEAD,
+            *_operations(),
+            FIELDS_HEAD,
+            *_records("Finance service", finance_models),
+            *_records("Ramp service", ramp_models),
+            VALUES_HEAD,
+            *_known_values(),
+            "",
+        )
+    )
+
+
+def _operations() -> Iterator[str]:
+    """The operations of each service, in the order of their declarations."""
+    # The collections of a client know their routes before there is a client.
+    ramp_roots = {_root(endpoint.route) for endpoint in vars(Ramp(None)).values()}
+    rows = package_rows("treasury.api", "operations.csv")
+    for title, is_ramp in (("Finance service", False), ("Ramp service", True)):
+        yield f"### {title}: operations\n"
+        yield "| operation | authority | identified by | refusals | 404 |\n|---|---|---|---|---|"
+        for row in rows:
+            operation = row["operation"]
+            if (_root(operation.partition(" ")[2]) in ramp_roots) == is_ramp:
+                identity = ", ".join(map(_shared_value, row["identity"].split()))
+                absence = "; ".join(ABSENCES[word] for word in row["absence"].split())
+                cells = (row["authority"], identity, row["refuses"], absence)
+                yield f"| `{operation}` | {' | '.join(cells)} |"
+        yield ""
+
+
+def _root(route: str) -> str:
+    return route.split("/")[1]
+
+
+def _shared_value(entry: str) -> str:
+    """An entry of the column `identity`, shorter where both sides have one name."""
+    shown, _, sent = entry.partition("=")
+    text = shown if sent in (shown, f"{{{shown}}}") else entry
+    return f"`{text}`".replace("|", "\\|")
+
+
+def _records(title: str, module: ModuleType) -> Iterator[str]:
+    """The records of a service, each with its fields."""
+    yield f"### {title}: fields\n\n| record | fields |\n|---|---|"
+    for name in module.__all__:
+        record = getattr(module, name)
+        if issubclass(record, Model):
+            fields = map(_field, msgspec.structs.fields(record))
+            yield f"| {name} | {', '.join(fields)} |"
+    yield ""
+
+
+def _field(field: msgspec.structs.FieldInfo) -> str:
+    kinds = dict.fromkeys(_kinds(field.type))
+    return f"`{field.encode_name}`" + (f" ({' or '.join(kinds)})" if kinds else "")
+
+
+def _kinds(annotation: Any) -> Iterator[str]:
+    """The types in an annotation that the page shows: text and identifiers are left out."""
+    if annotation in FIELD_TYPES:
+        yield FIELD_TYPES[annotation]
+    elif isinstance(annotation, type) and issubclass(annotation, Model):
+        is_private = annotation.__name__.startswith("_")
+        yield "object" if is_private else annotation.__name__
+    for part in get_args(annotation):
+        yield from _kinds(part)
+
+
+def _known_values() -> Iterator[str]:
+    """The known values of each field; records that share them are in one row."""
+    records: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for place, values in FIELDS.enums.items():
+        record, _, field = place.rpartition(".")
+        records.setdefault((field, tuple(values)), []).append(record)
+    yield "| field | record | values |\n|---|---|---|"
+    for (field, values), names in records.items():
+        shown = ", ".join(f"`{value}`" for value in values)
+        yield f"| `{field}` | {', '.join(names)} | {shown} |"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": reference,
     "tables.md": dictionary.page,
     "open-items.md": items_page,
+    "services.md": services_page,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ import click
 import pytest
 
 from treasury.cli import treasury
+from treasury.extract.finance_tables import TRANSFERS_KNOWN
+from treasury.extract.ramp_tables import RAMP_KNOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,10 +24,18 @@ def commands(group: click.Group, path: str = "treasury") -> Iterator[tuple[str, 
             yield from commands(command, f"{path} {name}")
 
 
-@pytest.mark.parametrize("name", ["tables.md", "open-items.md"])
+@pytest.mark.parametrize("name", ["tables.md", "open-items.md", "services.md"])
 def test_every_generated_page_is_up_to_date(name: str) -> None:
     pages = runpy.run_path(str(ROOT / "tools" / "reference.py"))["PAGES"]
     assert pages[name]() == (ROOT / "docs" / name).read_text("utf-8")
+
+
+def test_every_known_status_of_a_ramp_request_and_of_a_transfer_is_explained() -> None:
+    page = (ROOT / "docs" / "services.md").read_text("utf-8")
+    written, mark, _ = page.partition("<!-- Generated from here on")
+    assert mark
+    for status in RAMP_KNOWN | TRANSFERS_KNOWN:
+        assert re.search(rf"^\|.*`{status}`.* \| \w", written, re.MULTILINE), status
 
 
 def test_the_reference_is_up_to_date() -> None:
