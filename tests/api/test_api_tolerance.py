@@ -44,7 +44,9 @@ def test_gap(connect: Connect, hand_clock: HandClock, name: str) -> None:
     ROWS[name](connect, hand_clock)
 
 
-@pytest.mark.skipif(not GAPS.exists(), reason="the table of gaps is not beside the project")
+@pytest.mark.skipif(
+    not GAPS.exists(), reason=f"no file {GAPS}: not tested that each of its rows has a test"
+)
 def test_every_row_of_the_table_is_here_or_elsewhere() -> None:
     lines = [line for line in GAPS.read_text("utf-8").splitlines() if line.startswith("|")]
     names = {line.split("|")[1].strip() for line in lines} - {"-", "Gap"}

@@ -20,7 +20,8 @@ from treasury.sandbox.ramp.ramp_routes import routes as ramp_routes
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "published.md"
 needs_published = pytest.mark.skipif(
-    not PUBLISHED.is_file(), reason="shared/spec/published.md is not beside the project"
+    not PUBLISHED.is_file(),
+    reason=f"no file {PUBLISHED}: profile b is not compared with the published operations",
 )
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 LANE = "235d4a24-73a9-4ffd-ada5-1b1e24ddf07c"

@@ -14,7 +14,8 @@ from treasury.money import convert, fee_of, net_crypto
 
 EXAMPLES = Path(__file__).parents[3] / "shared" / "spec" / "examples.json"
 needs_examples = pytest.mark.skipif(
-    not EXAMPLES.is_file(), reason="shared/spec/examples.json is not beside the project"
+    not EXAMPLES.is_file(),
+    reason=f"no file {EXAMPLES}: the sandbox's answers are not compared with its examples",
 )
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 VIRTUAL = "ee9587b8-6b17-4fc2-a2aa-b68558866188"

@@ -78,7 +78,9 @@ def test_two_versions_in_one_folder_again_change_nothing(lake: Lake, tmp_path: P
     assert stored(lake) == before
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared statements are not here")
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason=f"no folder {SHARED}: adding is not tested on real files of banks"
+)
 def test_all_real_files_can_be_added_and_checked_and_settle(lake: Lake) -> None:
     first = add(lake, SHARED)
     assert first.entries_new + first.entries_known == sum(s.entry_count for s in first.statements)

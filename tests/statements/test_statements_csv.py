@@ -176,7 +176,9 @@ COUNTS = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real bank files is not here")
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason=f"no folder {SHARED}: CSV profiles are not tested on real exports"
+)
 @pytest.mark.parametrize("name", COUNTS)
 def test_real_exports_are_read_by_built_in_profiles(name: str) -> None:
     (path,) = (SHARED / "csv").glob(f"*{name}*")

@@ -129,7 +129,9 @@ def lines_of(entry: etree._Element) -> int:
     return with_amount + (with_amount < len(details)) if len(details) > 1 else 1
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real bank files is not here")
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason=f"no folder {SHARED}: camt is not tested on real files of banks"
+)
 def test_every_real_file_reads_as_an_independent_count_says() -> None:
     assert len(shared_files()) > 40
     for path in shared_files():

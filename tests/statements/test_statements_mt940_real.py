@@ -37,7 +37,9 @@ def independent(path: Path) -> tuple[int, Decimal]:
     return count, total
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real bank files is not here")
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason=f"no folder {SHARED}: MT940 is not tested on real files of banks"
+)
 @pytest.mark.parametrize("path", real_files(), ids=lambda path: path.name[-40:])
 def test_every_real_file_reads_as_an_independent_count_says(path: Path) -> None:
     file = read_file(path)
@@ -48,7 +50,9 @@ def test_every_real_file_reads_as_an_independent_count_says(path: Path) -> None:
     assert (len(signed), sum(signed, Decimal(0))) == independent(path)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real bank files is not here")
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason=f"no folder {SHARED}: MT940 is not tested on real files of banks"
+)
 def test_the_library_mt_940_agrees_where_it_reads_a_file() -> None:
     mt940 = pytest.importorskip("mt940")
     agreed = 0
