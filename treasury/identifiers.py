@@ -9,12 +9,14 @@ _BIC = re.compile(r"[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?", re.ASCII)
 
 
 def is_iban(text: str) -> bool:
-    """Whether the check digits of an IBAN hold (ISO 13616: modulo 97 is 1); blanks do not count."""
-    iban = "".join(text.split()).upper()
-    if not _IBAN.fullmatch(iban):
-        return False
-    digits = "".join(str(int(letter, 36)) for letter in iban[4:] + iban[:4])
-    return int(digits) % 97 == 1
+    """Whether an IBAN has its country's length and form, and its check digits hold (ISO 13616).
+
+    Blanks do not count.
+    """
+    from stdnum import iban
+
+    plain = "".join(text.split()).upper()
+    return _IBAN.fullmatch(plain) is not None and iban.is_valid(plain, check_country=False)
 
 
 def is_bic(text: str) -> bool:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from treasury.errors import InputError
+from treasury.ground.package_files import package_rows
 
 Key = TypeVar("Key")
 
@@ -21,13 +22,11 @@ PRECISION: Final = 38
 SCALE: Final = 18
 """Every amount is stored as DECIMAL(38, 18): 20 digits before the point, 18 after it."""
 
-EXPONENTS: Final[dict[str, int]] = {
-    # ISO 4217 minor units, and the on-chain decimals of the assets that the services name.
-    "EUR": 2, "USD": 2, "GBP": 2, "CHF": 2, "SEK": 2, "DKK": 2, "NOK": 2, "PLN": 2, "CZK": 2,
-    "HUF": 2, "RON": 2, "BGN": 2, "CAD": 2, "AUD": 2, "JPY": 0, "KRW": 0, "ISK": 0, "CLP": 0,
-    "KWD": 3, "BHD": 3, "TND": 3, "JOD": 3, "OMR": 3,
-    "USDC": 6, "EURC": 6, "USDT": 6, "USDS": 18, "ETH": 18, "POL": 18,
-}  # fmt: skip
+_UNITS: Final = package_rows("treasury.ground", "currencies.csv")
+EXPONENTS: Final = {row["code"]: int(row["decimals"]) for row in _UNITS}
+"""The decimals of each currency and coin: ISO 4217 minor units, on-chain decimals."""
+CURRENCIES: Final = frozenset(row["code"] for row in _UNITS if row["kind"] != "coin")
+"""Currencies of ISO 4217, and those that the euro replaced."""
 
 _POINTS: Final = Decimal("0.01")
 _STORED: Final = Decimal(1).scaleb(-SCALE)
@@ -36,7 +35,7 @@ _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", 
 
 
 def exponent(currency: str) -> int:
-    """Decimals of a currency or asset: ISO 4217 minor units, on-chain decimals; 2 where unknown."""
+    """Return the decimals of a currency or coin; 2 for an unknown one."""
     return EXPONENTS.get(currency, 2)
 
 

@@ -12,7 +12,14 @@ def test_an_iban_whose_check_digits_hold(text: str) -> None:
     assert is_iban(text)
 
 
-@pytest.mark.parametrize("text", ["BE68539007547035", "BE6853900754", "", "6853900754703412", "é"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BE68539007547035", "BE6853900754", "", "6853900754703412", "é",
+        "BE0853900754703",  # 15 characters: Belgium has 16
+        "ZZ89370400440532013000",  # no country
+    ],
+)  # fmt: skip
 def test_what_is_no_iban(text: str) -> None:
     assert not is_iban(text)
 

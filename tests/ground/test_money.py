@@ -12,6 +12,7 @@ from treasury.errors import InputError
 from treasury.money import (
     basis_points,
     convert,
+    exponent,
     fee_of,
     format_amount,
     half_up,
@@ -25,6 +26,14 @@ from treasury.money import (
 AMOUNTS = st.decimals(
     min_value=Decimal("-1e19"), max_value=Decimal("1e19"), places=18, allow_nan=False
 )
+
+
+@pytest.mark.parametrize(
+    ("currency", "decimals"),
+    [("EUR", 2), ("VND", 0), ("XOF", 0), ("UGX", 0), ("IQD", 3), ("LYD", 3), ("USDC", 6)],
+)
+def test_a_currency_has_the_decimals_of_its_list(currency: str, decimals: int) -> None:
+    assert exponent(currency) == decimals
 
 
 @given(AMOUNTS)

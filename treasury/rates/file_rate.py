@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.errors import InputError
-from treasury.rates.currency_codes import CODES
+from treasury.money import EXPONENTS
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class FileRate(msgspec.Struct, frozen=True):
     def require_plausible(self, where: str, now: datetime, zone: ZoneInfo) -> None:
         """InputError for a rate that cannot be right; `where` is its file and line."""
         for code in (self.base, self.quote):
-            if code not in CODES:
+            if code not in EXPONENTS:
                 raise InputError(
                     f"{where}: {code[:40]!r} is no currency that is known",
                     do="write its code of three letters, or a coin's that the services name",

@@ -22,9 +22,8 @@ import msgspec
 
 from treasury.calendar import is_target_day
 from treasury.lake import Snapshot
-from treasury.money import EXPONENTS, exponent, rounded
+from treasury.money import CURRENCIES, EXPONENTS, exponent, rounded
 from treasury.rates.brought_history import BroughtHistory, brought_history
-from treasury.rates.currency_codes import CURRENCIES
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 from treasury.text import clean
 
@@ -32,7 +31,7 @@ _INSTANT_REACH: Final = timedelta(hours=1)
 """A rate with an instant is that of a moment up to so much later."""
 _EURO: Final = "EUR"
 _DOLLAR: Final = "USD"
-_COINS: Final = tuple(EXPONENTS)
+_COINS: Final = tuple(code for code in EXPONENTS if code not in CURRENCIES)
 """Coins in an order, so that of two that have no currency each counts in the other one way only."""
 
 _STORED: Final = f"""\

@@ -22,7 +22,7 @@ from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_toml
 from treasury.ground.regular_files import read_settings
 from treasury.ground.toml_text import parse_toml
-from treasury.rates.currency_codes import CURRENCIES
+from treasury.money import CURRENCIES
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]

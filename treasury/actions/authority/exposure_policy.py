@@ -9,6 +9,7 @@ with a point would be a float to other readers of the file.
 from __future__ import annotations
 
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -39,10 +40,10 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
     for currency, limit in currencies.items():
         with at_key(text, "exposure", "currencies", currency) as name:
             if currency not in EXPONENTS:
+                near = get_close_matches(currency.upper(), EXPONENTS, 1)
                 raise InputError(
-                    f"{name}: {clean(currency)[:40]!r} is no currency or coin that the services"
-                    " name",
-                    do=f"name one of {', '.join(sorted(EXPONENTS))}",
+                    f"{name}: {clean(currency)[:40]!r} is no currency or coin",
+                    do=f"write {near[0]}, if that is meant" if near else "write a code of ISO 4217",
                 )
             currencies[currency] = _limit(limit, name)
 

@@ -26,8 +26,7 @@ from treasury.decisions.agreed_terms import (
 from treasury.errors import InputError
 from treasury.journal import Actor, Entry, Journal
 from treasury.lake import AMOUNT, BOOL, DATE, TEXT
-from treasury.money import parse_amount, plain_digits
-from treasury.rates.currency_codes import CODES, CURRENCIES
+from treasury.money import CURRENCIES, EXPONENTS, parse_amount, plain_digits
 from treasury.tables.row_view import Rows
 from treasury.tables.schemas import grouped_schema
 
@@ -41,7 +40,7 @@ COIN_OPENINGS: Final = grouped_schema(
     (TEXT, "coin", "pool"), (DATE, "day"), (AMOUNT, "quantity", "carrying_amount")
 )
 """What a pool held at the end of a day and what that was carried at, as the company states it."""
-_COINS: Final = CODES - CURRENCIES
+_COINS: Final = EXPONENTS.keys() - CURRENCIES
 """The coins that the services name; a workspace may know more."""
 
 
