@@ -398,12 +398,32 @@ class ActionFold:
         action = after(former, entry)
         if action is None:
             return
+        if former is not None and former.state in OPEN | DROPPED and action.state == "done":
+            action = self._found_done(former, action)
         self.actions[action.id] = action
         if action.sending is not None:
             self.last_left = max(self.last_left, action.sending.left_at)
         if former is None:
             self.alike.setdefault(action.fingerprint, []).append(action.id)
             self.proposals += 1
+
+    def _found_done(self, former: Action, action: Action) -> Action:
+        """Compare an action that turned out to be done with those of the same content.
+
+        One that left later may be a second effect. One that was proposed later, as this one had come
+        to nothing, lapses. Of two that carry a version only one can take effect.
+        """
+        if action.sending is None or action.safety == "versioned":
+            return action
+        left, doubled = action.sending.seq, action.doubled
+        for twin in [self.actions[name] for name in self.alike[action.fingerprint]]:
+            if twin.sending is not None and twin.sending.seq > left:
+                late = _doubled(former, f"{twin.id}, which is the same, left later")
+                doubled = doubled or late.doubled
+            if twin.state in OPEN and twin.seq > left and former.state in DROPPED:
+                why = f"{action.id}, which is the same, was carried out after all"
+                self.actions[twin.id] = msgspec.structs.replace(twin, state="lapsed", why=why)
+        return msgspec.structs.replace(action, doubled=doubled)
 
 
 def actions_of(entries: Iterable[Entry]) -> tuple[Action, ...]:
