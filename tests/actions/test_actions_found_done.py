@@ -1,4 +1,4 @@
-"""An action that was refused, and whose record shows later, is done; its successor may double it."""
+"""A refused action whose record shows later is done, and one that replaced it may double it."""
 
 from __future__ import annotations
 
