@@ -2,7 +2,7 @@
 
 The promise: never more than one effect; done only with its effect and refused only without; and
 every sending ends as done or unknown. Only a kind without version and without a look-up by key may
-end as unknown.
+end as unknown, and a transfer between two accounts that did not take effect.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ __all__ = [
     "judge",
     "judge_copies",
     "kind_at",
+    "may_stay_unknown",
 ]
 
 BLOCK: Final = 26
@@ -138,14 +139,23 @@ def judge(
         return result("LOST", "is kept waiting by an answer without an end, far past its deadline")
     if by_others:
         return result("beyond us")
-    kind = KINDS[run.kind]
-    if last == "unknown" and (
-        kind.safety == "versioned" or (kind.safety == "keyed" and kind.look_up)
-    ):
-        return result("LOST", f"is called unknown, although it is {kind.safety}")
+    if last == "unknown" and not may_stay_unknown(run.kind, took_effect=bool(effects)):
+        return result("LOST", f"is called unknown, although it is {KINDS[run.kind].safety}")
     if last in {"done", "unknown"}:
         return result(f"{last}, {effects}")
     return result("LOST", f"is {last} after it was settled")
+
+
+def may_stay_unknown(name: str, *, took_effect: bool) -> bool:
+    """Whether `recover` may leave a kind to a person.
+
+    The practice company lists transfers between two accounts without key and reference, so that
+    one is missing there proves nothing.
+    """
+    kind = KINDS[name]
+    if kind.safety == "keyed" and kind.look_up is not None:
+        return name == "account_transfer.create" and not took_effect
+    return kind.safety != "versioned"
 
 
 def judge_copies(run: Run, ended: str, steps: Sequence[Step]) -> Result:

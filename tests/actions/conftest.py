@@ -1,4 +1,4 @@
-"""What the tests of actions share: one practice company each."""
+"""What the tests of actions share: one practice company each, and a PostgreSQL server for all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from action_practice import Practice, practising
 
+from benchmarks.postgres_server import Server, binaries, serving
+
 
 @pytest.fixture
 def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
@@ -17,3 +19,14 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practi
         for name, value in secrets.items():
             monkeypatch.setitem(os.environ, name, value)
         yield practice
+
+
+@pytest.fixture(scope="session")
+def database_server() -> Iterator[Server]:
+    """A PostgreSQL server that is reached by its socket alone."""
+    programs = binaries()
+    if programs is None:
+        tell = pytest.fail if os.environ.get("CI") else pytest.skip
+        tell("PostgreSQL is not installed (Debian package postgresql)")
+    with serving(programs) as server:
+        yield server

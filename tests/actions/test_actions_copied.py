@@ -10,6 +10,7 @@ from action_practice import Practice, refused, transfer_fields
 from test_actions_kinds import CREATES
 from test_actions_restored import cut_off, ready
 
+from benchmarks.torture.runs import may_stay_unknown
 from treasury.actions import KINDS
 from treasury.errors import ActionRefused, OutcomeUnknown
 from treasury.journal import ADOPTED, Journal
@@ -93,7 +94,12 @@ def test_an_adopted_copy_starts_anew_and_the_original_goes_on(
 
 
 @pytest.mark.parametrize(
-    "kind", [name for name, kind in KINDS.items() if kind.safety == "keyed" and kind.look_up]
+    "kind",
+    [
+        name
+        for name, kind in KINDS.items()
+        if kind.safety == "keyed" and not may_stay_unknown(name, took_effect=False)
+    ],
 )
 def test_what_an_adopted_copy_holds_as_unknown_is_looked_up_and_not_sent_again(
     practice: Practice, copy: Path, kind: str

@@ -437,7 +437,7 @@ def test_a_list_that_shows_no_keys_proves_nothing(
     monkeypatch.setattr(listing, "iterate", keyless)
     [left] = practice.ines.recover()
     assert left.state == "unknown"
-    assert "the service shows no keys" in left.why
+    assert "no listed record shows idempotency_key, so a missing one proves nothing" in left.why
     assert len(practice.effects()) == 1
 
 

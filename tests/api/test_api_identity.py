@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -312,6 +313,29 @@ def test_what_the_newest_generation_wraps_is_compared(connect: Connect) -> None:
     party = bodies.NewParty(party_type="ORGANISATION", name="H", external_id="mine")
     with pytest.raises(errors.OutcomeUnknown, match="about externalId other, not externalId mine"):
         client.finance.parties.create(party)
+
+
+@pytest.mark.parametrize(
+    ("announced", "shown", "is_same"),
+    [
+        (A, A.upper(), True),
+        (A, None, True),
+        (7, 7, True),
+        (A, B, False),
+        ("p1", "p2", False),
+        (7, 8, False),
+    ],
+)
+def test_the_created_id_of_the_wrapper_is_the_id_of_its_record(
+    connect: Connect, announced: object, shown: object, is_same: bool
+) -> None:
+    wrapped = {"createdResourceId": announced, "response": {"id": shown, "externalId": "mine"}}
+    client, _ = connect(lambda _: answer(wrapped))
+    with contextlib.ExitStack() as stack:
+        if not is_same:
+            difference = f"about id {shown}, not createdResourceId {announced}"
+            stack.enter_context(pytest.raises(errors.OutcomeUnknown, match=difference))
+        client.request("POST", "/parties", body={"externalId": "mine"})
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from fake_service import Connect, answer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.api.codec import decode, encode, open_envelope, result_bytes, without_secrets
+from treasury.api.codec import decode, encode, open_envelope, unwrap, without_secrets
 from treasury.api.models import Balance, Party, RampRequest, Transfer, Wallet
 from treasury.errors import UnexpectedResponse
 
@@ -132,7 +132,7 @@ def test_what_an_event_is_about_is_kept_as_it_came() -> None:
 
 def test_a_wrapped_create_is_unwrapped() -> None:
     body = b'{"success":true,"result":{"createdResourceId":"w","response":{"id":"w"}}}'
-    assert decode(result_bytes(open_envelope(body, "POST")), Wallet, "POST").value.id == "w"
+    assert decode(unwrap(open_envelope(body, "POST"))[0], Wallet, "POST").value.id == "w"
 
 
 def test_the_link_of_an_invitation_leaves_no_trace(connect: Connect) -> None:

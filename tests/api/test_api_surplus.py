@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import ssl
@@ -10,13 +11,14 @@ import time
 from collections.abc import Callable
 
 import httpcore
+import httpx
 import pytest
 from fake_service import services_at
-from hostile_service import Hostile
+from hostile_service import Hostile, read_request
 from test_api_network import HOST, QUICK, identity, relay_to, tls
 
 from treasury.api import CallLimits, Client
-from treasury.api.exchange.network import _Backend
+from treasury.api.exchange.network import _Backend, _ProxySocket
 from treasury.settings import Credential
 
 __all__ = ["identity", "tls"]  # fixtures
@@ -172,3 +174,60 @@ def test_a_request_does_not_begin_on_a_connection_with_unread_bytes() -> None:
             with pytest.raises(TimeoutError):  # nothing was sent
                 peer.recv(100)
             stream.close()
+
+
+def greeting_server(tls: ssl.SSLContext | None, greeting: bytes) -> tuple[socket.socket, list[str]]:
+    """Listen, send a greeting on each connection before any request, and note the requests."""
+    listener, heads = socket.create_server(("127.0.0.1", 0)), list[str]()
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=greet, args=(connection,), daemon=True).start()
+
+    def greet(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            if tls is not None:
+                connection = tls.wrap_socket(connection, server_side=True)
+            with connection:
+                connection.sendall(greeting)
+                heads.append(read_request(connection))
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener, heads
+
+
+def connected(port: int, way: str) -> httpcore.NetworkStream:
+    """Open a connection as httpcore does: in the clear, by TLS, or by TLS through a TLS proxy."""
+    stream = _Backend().connect_tcp("127.0.0.1", port, timeout=2)
+    if way == "proxy":
+        context = httpx.create_ssl_context()
+        context.sslsocket_class = _ProxySocket
+        stream = stream.start_tls(context, "localhost", 2)
+        stream.write(f"CONNECT {HOST}:443 HTTP/1.1\r\n\r\n".encode(), 2)
+        assert b" 200 " in stream.read(65536, 2)
+    return stream if way == "tcp" else stream.start_tls(httpx.create_ssl_context(), HOST, 2)
+
+
+@pytest.mark.parametrize("greeting", [APPROVED, APPROVED[:1], b""], ids=["whole", "byte", "none"])
+@pytest.mark.parametrize("way", ["tcp", "tls", "proxy"])
+def test_a_request_does_not_begin_on_a_fresh_connection_with_an_answer(
+    tls: ssl.SSLContext, way: str, greeting: bytes
+) -> None:
+    listener, heads = greeting_server(None if way == "tcp" else tls, greeting)
+    with listener, Hostile(relay_to(listener.getsockname()[1]), tls=tls) as proxy:
+        port = proxy.port if way == "proxy" else listener.getsockname()[1]
+        stream = connected(port, way)
+        time.sleep(0.1)  # until the greeting, and the session tickets of TLS, are there
+        with contextlib.ExitStack() as stack:
+            if greeting:
+                stack.enter_context(pytest.raises(httpcore.ConnectError, match="surplus response"))
+            stream.write(b"POST / HTTP/1.1\r\n\r\n", 2)
+        if not greeting:
+            for _ in range(200):
+                if heads:
+                    break
+                time.sleep(0.005)
+        stream.close()
+        assert [head[:4] for head in heads if head] == ([] if greeting else ["POST"])

@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from notice_servers import due
 from terminals import on_terminal
 
 from treasury.cli import treasury
 from treasury.errors import TreasuryError
 from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.notices.notice_desk import NoticeDesk
 from treasury.settings import load_settings
 from treasury.settings.confirmed_addresses import confirm
 from treasury.settings.secret_routes import secret_settings
+from treasury.workspace import Workspace
 
 CANARY = "canary-secret-4e77"
 
@@ -206,6 +209,71 @@ def test_a_webhook_that_somebody_adds_gets_no_secret(
     states = {row["setting"]: row["state"] for row in rows}
     assert states["services.token_url"] == "confirmed"
     assert states["notices.webhooks.desk.token"] == "to confirm"
+    assert evil.received == ""
+
+
+def test_a_webhook_whose_address_somebody_changes_gets_no_secret(
+    folder: Path, good: Listener, evil: Listener
+) -> None:
+    with (folder / "treasury.toml").open("a") as file:
+        file.write(f"""
+        [notices]
+        target_days_only = false
+        [notices.webhooks.desk]
+        url = "{good.url}/hook"
+        token = "env:TREASURY_MAKER"
+        """)
+    settings = load_settings(folder)
+    confirm(folder, settings, secret_settings(settings), "the first time")
+    for listener in (good, evil):
+        change(folder, f"{good.url}/hook", f"{listener.url}/hook")
+        t = Workspace(folder)
+        notices = NoticeDesk(
+            t.journal,
+            t.settings,
+            lambda: [due(1)],
+            lambda _: frozenset(),
+            require_confirmed=t._require_confirmed,
+        )
+        [failure] = notices.send().failures
+        assert "\n" not in str(failure)
+    assert CANARY in good.received
+    assert "notices.webhooks.desk.url is " in str(failure)
+    assert "nothing was sent" in str(failure)
+    assert "/hook" not in str(failure)  # an address may itself be a secret
+    assert evil.received == ""
+
+
+def test_a_hub_that_the_environment_and_the_policy_name_anew_gets_no_token(
+    folder: Path, good: Listener, evil: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", CANARY)
+    monkeypatch.setenv("JUPYTERHUB_API_URL", f"{good.url}/hub/api")
+    settings = load_settings(folder)
+    confirm(folder, settings, secret_settings(settings), "the first time")
+    for policy, environment in ((evil, good), (good, evil), (evil, evil)):
+        (folder / "policy.toml").write_text(f'[hub]\napi = "{policy.url}/hub/api"\n')
+        monkeypatch.setenv("JUPYTERHUB_API_URL", f"{environment.url}/hub/api")
+        with pytest.raises(TreasuryError) as raised:
+            Workspace(folder).journal.who()
+        assert "\n" not in str(raised.value)
+    assert "and you confirmed" in str(raised.value)
+    assert (good.received, evil.received) == ("", "")
+
+
+def test_an_open_workspace_goes_on_with_the_addresses_that_it_was_opened_with(
+    folder: Path, good: Listener, evil: Listener
+) -> None:
+    settings = load_settings(folder)
+    confirm(folder, settings, secret_settings(settings), "the first time")
+    opened = Workspace(folder)
+    change(folder, f"{good.url}/token", f"{evil.url}/token")
+    with pytest.raises(TreasuryError):
+        opened.sync()
+    assert CANARY in good.received
+    assert evil.received == ""
+    with pytest.raises(TreasuryError, match=r"services\.token_url is"):
+        Workspace(folder).sync()
     assert evil.received == ""
 
 

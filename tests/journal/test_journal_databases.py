@@ -405,3 +405,21 @@ def test_the_servers_clock_is_read_again_once_the_machine_may_have_slept(
         boot[0] -= 1
         journal.wall_clock()
         assert len(asked) == 3
+
+
+def test_a_slow_reading_of_the_servers_clock_is_not_counted_on(
+    postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a process that is stopped within a reading nothing tells when the server was asked."""
+    boot = [100.0]
+    monkeypatch.setattr(engines, "boot_seconds", lambda: boot[0])
+    with closing(Journal(postgresql.new_url(), now=lambda: NOON)) as journal:
+        reading = journal._reading
+
+        def stopped() -> Any:
+            boot[0] += 50
+            return reading()
+
+        monkeypatch.setattr(journal, "_reading", stopped)
+        first = journal.wall_clock()
+        assert journal.wall_clock() - first < timedelta(seconds=30)

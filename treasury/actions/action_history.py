@@ -74,6 +74,15 @@ class ActionBook:
             self._take(added)
             return added
 
+    def leave(self, build: Callable[[], Sequence[Draft]]) -> Action:
+        """Append the entry by which an action leaves; return the action as that entry leaves it.
+
+        Of several threads only the one that appended an entry gets it, so one sends it.
+        """
+        with self._lock:
+            entry = self.decide(build, thorough=True)[-1]
+            return self.get(entry.subject)
+
     def note(self, drafts: Sequence[Draft]) -> None:
         """Append what has happened, whatever others wrote and whatever became of the journal."""
         with self._lock:

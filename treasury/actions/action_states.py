@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -25,6 +25,7 @@ from treasury.actions.seen_request import RampSeen
 from treasury.ground.decoding import convert
 from treasury.ground.machine.boot_clock import BootTime
 from treasury.journal import ADOPTED, Actor, Draft, Entry
+from treasury.journal.chain import UNREADABLE, unreadable
 
 State = Literal[
     "proposed", "ready", "sending", "done", "refused", "unknown", "lapsed", "rejected", "withdrawn"
@@ -37,6 +38,7 @@ UNSETTLED: Final = frozenset({"sending", "unknown"})
 """What may have been carried out and is not known to have been."""
 ALLOWED_SKEW: Final = timedelta(minutes=1)
 """How far the wall clocks of two desks may be apart."""
+Seconds = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 _EARLIER_DEADLINE: Final = 60
 """The transport's deadline, in seconds, for entries of earlier versions."""
 
@@ -75,8 +77,8 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
     left_boot: BootTime | None
     first_left_at: datetime
     first_left_boot: BootTime | None
-    term_seconds: int
-    deadline_seconds: int
+    term_seconds: Seconds
+    deadline_seconds: Seconds
     actor: Actor
     ended_at: datetime | None = None
     """When its sender stopped sending, by the wall clock; None if it has not journaled that."""
@@ -284,7 +286,7 @@ def _unknown(action: Action, entry: Entry) -> Action:
         return action
     sending = action.sending
     if sending is not None and "ended_at" in body:
-        ended_at = datetime.fromisoformat(body["ended_at"])
+        ended_at = _instant(body["ended_at"])
         sending = msgspec.structs.replace(sending, ended_at=ended_at)
     in_doubt = bool(body.get("refusal_in_doubt"))
     return msgspec.structs.replace(
@@ -297,28 +299,37 @@ def _doubled(action: Action, why: str) -> Action:
     return msgspec.structs.replace(action, doubled=f"{why}; it was {action.state} before that")
 
 
+def _instant(text: str) -> datetime:
+    """The instant of an entry; ValueError if it has no time zone."""
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(f"{text} has no time zone")
+    return instant
+
+
 def _sent(action: Action, entry: Entry) -> Action:
     body = entry.body
-    left_at = datetime.fromisoformat(body["left_at"])
+    left_at = _instant(body["left_at"])
     boot = body.get("boot")
     left_boot = None if boot is None else BootTime(boot, body["boot_milliseconds"])
     first = action.sending
-    sending = Sending(
-        seq=entry.seq,
-        hash=entry.hash,
-        at=entry.at,
-        left_at=left_at,
-        left_boot=left_boot,
-        first_left_at=left_at if first is None else first.first_left_at,
-        first_left_boot=left_boot if first is None else first.first_left_boot,
-        term_seconds=body.get("term_seconds", RecoveryTerms().term_seconds),
-        deadline_seconds=body.get("deadline_seconds", _EARLIER_DEADLINE),
-        ids=tuple(body["ids"]),
-        body=body["body"],
-        version=body.get("version"),
-        foreign_ids=tuple(body.get("known", ())),
-        actor=entry.actor,
-    )
+    fields = {
+        "seq": entry.seq,
+        "hash": entry.hash,
+        "at": entry.at,
+        "left_at": left_at,
+        "left_boot": left_boot,
+        "first_left_at": left_at if first is None else first.first_left_at,
+        "first_left_boot": left_boot if first is None else first.first_left_boot,
+        "term_seconds": body.get("term_seconds", RecoveryTerms().term_seconds),
+        "deadline_seconds": body.get("deadline_seconds", _EARLIER_DEADLINE),
+        "ids": body["ids"],
+        "body": body["body"],
+        "version": body.get("version"),
+        "foreign_ids": body.get("known", ()),
+        "actor": entry.actor,
+    }
+    sending = convert(fields, Sending, from_attributes=True)
     return msgspec.structs.replace(
         action,
         state="sending",
@@ -387,7 +398,16 @@ class ActionFold:
         """The number of the last entry by which an older copy was taken for the journal."""
 
     def add(self, entry: Entry) -> None:
-        """Take the next entry of the journal; one that is about no action changes nothing."""
+        """Take the next entry of the journal; one that is about no action changes nothing.
+
+        Raises JournalError if it does not read.
+        """
+        try:
+            self._add(entry)
+        except UNREADABLE as error:
+            raise unreadable(entry.seq, error) from error
+
+    def _add(self, entry: Entry) -> None:
         if entry.kind == "policy.saved":
             self.policies.add(entry.subject)
         if entry.kind == ADOPTED:
@@ -398,12 +418,32 @@ class ActionFold:
         action = after(former, entry)
         if action is None:
             return
+        if former is not None and former.state in OPEN | DROPPED and action.state == "done":
+            action = self._found_done(former, action)
         self.actions[action.id] = action
         if action.sending is not None:
             self.last_left = max(self.last_left, action.sending.left_at)
         if former is None:
             self.alike.setdefault(action.fingerprint, []).append(action.id)
             self.proposals += 1
+
+    def _found_done(self, former: Action, action: Action) -> Action:
+        """Compare an action that turned out to be done with those of the same content.
+
+        One that left later may be a second effect. One that was proposed later, because this one
+        had come to nothing, lapses. Of two that carry a version only one can take effect.
+        """
+        if action.sending is None or action.safety == "versioned":
+            return action
+        left, doubled = action.sending.seq, action.doubled
+        for twin in [self.actions[name] for name in self.alike[action.fingerprint]]:
+            if twin.sending is not None and twin.sending.seq > left:
+                late = _doubled(former, f"{twin.id}, which is the same, left later")
+                doubled = doubled or late.doubled
+            if twin.state in OPEN and twin.seq > left and former.state in DROPPED:
+                why = f"{action.id}, which is the same, was carried out after all"
+                self.actions[twin.id] = msgspec.structs.replace(twin, state="lapsed", why=why)
+        return msgspec.structs.replace(action, doubled=doubled)
 
 
 def actions_of(entries: Iterable[Entry]) -> tuple[Action, ...]:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.api.codec import LONGEST, UNREADABLE, unexpected
+from treasury.api.codec import LONGEST, UNREADABLE, encode, unexpected
 from treasury.api.operations import IDENTITY
 from treasury.errors import UnexpectedResponse
 from treasury.ground.decoding import decode_json
@@ -73,27 +73,48 @@ def _rule(entries: str) -> _Rule:
 _RULES: Final[Mapping[str, _Rule]] = {name: _rule(entries) for name, entries in IDENTITY.items()}
 _BY_ID: Final = _rule("id={id}")
 """The rule of an unlisted operation with a route that ends in `/{id}`."""
+_BY_WRAPPER: Final = _rule("id=createdResourceId")
+"""The rule of the wrapper in which the newest generation puts what it created."""
+_NO_RULE: Final = _rule("")
 
 
-def other_record(operation: str, ids: tuple[str, ...], content: bytes | None, result: bytes) -> str:
+def other_record(
+    operation: str,
+    ids: tuple[str, ...],
+    content: bytes | None,
+    result: bytes,
+    created_id: object = None,
+) -> str:
     """Return how the answer is about another record than the request; empty if it is not.
 
-    `content` is the body that was sent, `result` the answer's result. Raises UnexpectedResponse if
-    a record of the answer cannot be decoded.
+    `content` is the body that was sent, `result` the answer's result, and `created_id` the id that
+    the wrapper of a create announces. Raises UnexpectedResponse if a record of the answer cannot be
+    decoded.
     """
-    rule = _RULES.get(operation) or (_BY_ID if operation.endswith("/{id}") else None)
-    if rule is None or result[:1] not in {b"{", b"["}:
-        return ""
+    rule = _RULES.get(operation) or (_BY_ID if operation.endswith("/{id}") else _NO_RULE)
     try:
-        records = decode_json(result, rule.many if result.startswith(b"[") else rule.one)
-        return _compare(
-            rule.comparisons,
-            dict(zip(_PLACE.findall(operation), ids, strict=True)),
-            decode_json(content, _Members) if content and content.startswith(b"{") else {},
-            records if isinstance(records, list) else [records],
-        )
+        other = _differs(rule, operation, ids, content, result)
+        if created_id is not None and not other:
+            wrapper = encode({"createdResourceId": created_id})
+            other = _differs(_BY_WRAPPER, "", (), wrapper, result)
     except UNREADABLE as error:
         raise unexpected(operation, f"a record does not read ({error})") from None
+    return other
+
+
+def _differs(
+    rule: _Rule, operation: str, ids: tuple[str, ...], content: bytes | None, result: bytes
+) -> str:
+    """Return the first difference of the result from the request by a rule, in words."""
+    if not rule.comparisons or result[:1] not in {b"{", b"["}:
+        return ""
+    records = decode_json(result, rule.many if result.startswith(b"[") else rule.one)
+    return _compare(
+        rule.comparisons,
+        dict(zip(_PLACE.findall(operation), ids, strict=True)),
+        decode_json(content, _Members) if content and content.startswith(b"{") else {},
+        records if isinstance(records, list) else [records],
+    )
 
 
 def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> UnexpectedResponse:

@@ -26,8 +26,8 @@ from treasury.api.codec import (
     decode,
     encode,
     open_envelope,
-    result_bytes,
     split,
+    unwrap,
 )
 from treasury.api.exchange.auth import TokenAuth
 from treasury.api.exchange.network import Fence
@@ -198,13 +198,13 @@ class Client:
                 raise not_offered(error) from error
             raise
         with _having_left(call):
-            pagination, result = None, b"null"
+            pagination, result, created_id = None, b"null", None
             file = _file(response, call.operation)
             # A write may answer with no body at all.
             if file is None and (response.content or reading):
                 envelope = open_envelope(response.content, call.operation)
-                pagination, result = envelope.pagination, result_bytes(envelope)
-            other = other_record(call.operation, ids, call.content, result)
+                pagination, (result, created_id) = envelope.pagination, unwrap(envelope)
+            other = other_record(call.operation, ids, call.content, result, created_id)
         if other and reading:
             raise wrong_record(call.operation, ids, other)
         if other:

@@ -112,15 +112,15 @@ def open_envelope(body: bytes, operation: str) -> Envelope:
     return envelope
 
 
-def result_bytes(envelope: Envelope) -> bytes:
-    """The bytes of the result itself, unwrapped where a create answered with a wrapper."""
+def unwrap(envelope: Envelope) -> tuple[bytes, Any]:
+    """The bytes of the result itself, and the id that the wrapper of a create announces, if any."""
     assert isinstance(envelope.result, msgspec.Raw)
     raw = bytes(envelope.result)
     if raw.startswith(b"{") and b'"createdResourceId"' in raw:
         created = decode_json(raw, _Created)
         if created.created_resource_id and isinstance(created.response, msgspec.Raw):
-            return bytes(created.response)
-    return raw
+            return bytes(created.response), created.created_resource_id
+    return raw, None
 
 
 def decode(raw: bytes, model: type[T], operation: str) -> Record[T]:

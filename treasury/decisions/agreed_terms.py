@@ -18,6 +18,7 @@ import pyarrow as pa
 from treasury.actions.authority.policy import POLICY_FILE, Policy
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Entry, Journal
+from treasury.journal.chain import reads_entries
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.person_names import same_person
 from treasury.tables.row_view import Rows
@@ -59,6 +60,7 @@ class AgreedTerms(msgspec.Struct, frozen=True):
         }
 
 
+@reads_entries
 def agreed_terms(
     entries: Iterable[Entry], kind: TermsKind
 ) -> tuple[AgreedTerms | None, AgreedTerms | None]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from treasury.items.item_facts import table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
+from treasury.journal.chain import reads_entries
 from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
@@ -37,6 +38,7 @@ ITEM_REMARKS: Final = grouped_schema(
 answers, `answered_by` who answered this one last."""
 
 
+@reads_entries
 def item_remarks(entries: Iterable[Entry]) -> pa.Table:
     """The remarks among the journal's entries; columns as in ITEM_REMARKS."""
     rows: dict[int, dict[str, Any]] = {}

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
 
@@ -42,6 +43,46 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     hash: str
     public_key: str | None = None
     signature: str | None = None
+
+
+def unreadable(seq: int, error: Exception) -> JournalError:
+    """The error of an entry whose content does not read."""
+    problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    return JournalError(
+        f"entry {seq} of the journal does not read: {clean(problem)[:200]}",
+        do="run `treasury journal verify`; update treasury if a newer version wrote it",
+    )
+
+
+UNREADABLE: Final = (
+    ArithmeticError, AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError,
+)  # fmt: skip
+"""What is raised by content that is not what this version, or an earlier one, writes."""
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def reads_entries(
+    read: Callable[Concatenate[Iterable[Entry], P], T],
+) -> Callable[Concatenate[Iterable[Entry], P], T]:
+    """Have a function that walks entries once raise JournalError for one that does not read."""
+
+    @wraps(read)
+    def reading(entries: Iterable[Entry], /, *more: P.args, **named: P.kwargs) -> T:
+        seq = 0
+
+        def walk() -> Iterator[Entry]:
+            nonlocal seq
+            for entry in entries:
+                seq = entry.seq
+                yield entry
+
+        try:
+            return read(walk(), *more, **named)
+        except UNREADABLE as error:
+            raise unreadable(seq, error) from error
+
+    return reading
 
 
 class Head(msgspec.Struct, frozen=True):

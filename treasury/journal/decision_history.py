@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.ground.collecting import uncollected
-from treasury.journal.chain import Entry
+from treasury.journal.chain import Entry, reads_entries
 from treasury.journal.journal_store import Journal
 from treasury.tables.schemas import grouped_schema
 
@@ -152,6 +152,7 @@ class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int = 0
 
 
+@reads_entries
 def standing(entries: Iterable[Entry]) -> list[Decision]:
     """The decisions that stand, in the order they were taken; entries of other kinds are passed."""
     stand: dict[int, Decision] = {}
@@ -195,6 +196,7 @@ def decision_table(stand: Iterable[Decision]) -> pa.Table:
     return pa.Table.from_pylist([latest[pair] for pair in sorted(latest)], schema=DECISIONS)
 
 
+@reads_entries
 def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
     """The remark that stands on each request, by the request's id."""
     stand: dict[str, list[Remark]] = {}
@@ -221,6 +223,7 @@ def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
     }
 
 
+@reads_entries
 def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
     """Every payment file that each request ever left in, by the request's id, the latest last."""
     made: dict[str, list[PaymentFile]] = {}
@@ -261,6 +264,7 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
 _ACCEPTED: Final = ("iban", "name", "known_as", "reason", "alone", "file")
 
 
+@reads_entries
 def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str, AcceptedPayee]]:
     """What was accepted, by the payee's IBAN and name as ordered, then by the bank's name."""
     accepted: dict[tuple[str, str], dict[str, AcceptedPayee]] = {}
@@ -273,6 +277,7 @@ def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str,
     return accepted
 
 
+@reads_entries
 def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
     """The hash that was last given for each request by an action which has not come to nothing.
 

@@ -38,6 +38,8 @@ WAIT_SECONDS: Final = 10
 _CLOCK_SECONDS: Final = 60
 _CLOCK_SPAN: Final = timedelta(seconds=_CLOCK_SECONDS)
 """For how long a reading of the server's clock is counted on."""
+_PROMPT_SECONDS: Final = 1
+"""How long a reading that is counted on may take: it is wrong by at most so much."""
 WRITES: Final = "treasury_writes"
 """The option of a connection that will write: its transaction takes the lock at once."""
 
@@ -63,7 +65,10 @@ class ServerClock:
         with reading() as connection:
             server = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
         server = server.astimezone(UTC)
-        self._read = (server, here, boot)
+        # After a slow reading, or in a process that was stopped meanwhile, it is not known when
+        # between the two readings of the boot clock the server read its own.
+        is_prompt = boot_seconds() - boot < _PROMPT_SECONDS
+        self._read = (server, here, boot) if is_prompt else None
         return server
 
 
@@ -202,7 +207,7 @@ def create_file(database: Path) -> None:
 
 def unusable(url: sa.URL, error: Exception) -> JournalError:
     """The error for a database that cannot be read or written now."""
-    place = url.database if url.get_backend_name() == "sqlite" else url.host
+    place = url.database if url.get_backend_name() == "sqlite" else url.host or url.database
     text = str(getattr(error, "orig", None) or error)
     if "locked" in text or "lock timeout" in text:
         return JournalError(

@@ -27,7 +27,17 @@ from treasury.ground.decoding import convert
 from treasury.ground.loading import Later
 from treasury.journal import engines, signing
 from treasury.journal.actor import Actor, current_actor
-from treasury.journal.chain import FIRST, Entry, Head, canonical, entry_hash, signed_hash, unbroken
+from treasury.journal.chain import (
+    FIRST,
+    UNREADABLE,
+    Entry,
+    Head,
+    canonical,
+    entry_hash,
+    signed_hash,
+    unbroken,
+    unreadable,
+)
 from treasury.journal.chain_guard import ChainGuard, holds
 from treasury.journal.journal_end import ADOPTED, NotedEnd, gone_back
 from treasury.journal.signing import SignatureRules, Signing, SigningKey
@@ -579,11 +589,8 @@ def _entry(row: dict[str, Any]) -> Entry:
             public_key=row["public_key"],
             signature=row["signature"],
         )
-    except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise JournalError(
-            f"entry {row['seq']} of the journal does not read: {error}",
-            do="run `treasury journal verify`; update treasury if a newer version wrote it",
-        ) from error
+    except UNREADABLE as error:
+        raise unreadable(row["seq"], error) from error
 
 
 @lru_cache(1_000)

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from treasury.journal.chain import Entry
+from treasury.journal.chain import Entry, reads_entries
 
 NOTICE: Final = "notice."
 """The beginning of the kinds of these entries."""
@@ -41,6 +41,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """Why it was refused, is unknown, or is settled as it is."""
 
 
+@reads_entries
 def notices_of(entries: Iterable[Entry]) -> Mapping[str, Notice]:
     """Every notice by its id, oldest first; entries of other kinds are passed."""
     notices: dict[str, Notice] = {}

@@ -17,7 +17,7 @@ import msgspec
 from treasury.calendar import Month
 from treasury.errors import ActionRefused, JournalError
 from treasury.ground.decoding import convert
-from treasury.journal.chain import Entry, Head
+from treasury.journal.chain import Entry, Head, reads_entries
 
 PREPARE: Final = "period.prepare"
 WITHDRAW: Final = "period.withdraw"
@@ -114,6 +114,7 @@ class RulesInForce(msgspec.Struct, frozen=True):
     since: datetime | None
 
 
+@reads_entries
 def period_history(entries: Iterable[Entry]) -> list[Period]:
     """Every close there was, in order, also those that were reopened since."""
     history: list[Period] = []
@@ -143,6 +144,7 @@ def closed_months(history: Iterable[Period]) -> dict[str, Period]:
     return dict(sorted(closed.items()))
 
 
+@reads_entries
 def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
     """The months that are prepared and neither signed nor withdrawn, by month."""
     stand: dict[str, Preparation] = {}
@@ -156,6 +158,7 @@ def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
     return dict(sorted(stand.items()))
 
 
+@reads_entries
 def commits_of_closes(entries: Iterable[Entry]) -> frozenset[int]:
     """The commits of every close that was prepared or signed, also where it was taken back."""
     return frozenset(_close(entry).commit for entry in entries if entry.kind in (PREPARE, CLOSE))
@@ -199,6 +202,7 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
         )
 
 
+@reads_entries
 def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> RulesInForce | None:
     """The rules in force at `until`, or after all these entries; None where none names any.
 

@@ -59,7 +59,7 @@ class OutcomeRecorder:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._book = context.book
-        self._fences: dict[str, SendingFence] = {}
+        self._fences: dict[tuple[str, int], SendingFence] = {}
 
     def send(self, action: Action) -> End:
         """Send what its entry holds, and say what came of it; raises nothing."""
@@ -92,7 +92,8 @@ class OutcomeRecorder:
 
     def post(self, client: Client, action: Action) -> Record[Any]:
         """Send what the action's entry holds, as long as its fence allows."""
-        fence = self._fences[action.id] = SendingFence(self._context, action)
+        fence = SendingFence(self._context, action)
+        self._fences[action.id, action.attempts] = fence
         return post(client, kind_of(action.kind), action.departure, action.key, fence)
 
     def request(self, action: Action) -> Record[RampRequest]:
@@ -322,8 +323,8 @@ class OutcomeRecorder:
     def _end(
         self, action: Action, word: str, raised: TreasuryError | None = None, /, **more: object
     ) -> End:
-        fence = self._fences.get(action.id)
-        if fence is not None and fence.left_late(action.attempts):
+        fence = self._fences.get((action.id, action.attempts))
+        if fence is not None and fence.left_late:
             more["left_late"] = True
         draft = action.draft(word, self._context.who.last(), **more)
         if len(canonical(draft.body)) > _MOST_ENTRY_CHARACTERS:

@@ -13,6 +13,7 @@ the outcome is unknown and a person settles it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -39,7 +40,6 @@ from treasury.errors import (
 )
 from treasury.journal import Draft
 from treasury.journal.person_names import same_person
-from treasury.text import clean
 
 _NO_LIST: Final = (errors.Forbidden, errors.NotOffered, errors.NotFound)
 """Answers of a service that does not list the records of a kind."""
@@ -84,11 +84,7 @@ class ActionRecovery:
                     return self._looked_up(action, "it is not sent a second time")
         except Exception as error:
             now = self._book.get(action_id)
-            if now.attempts > action.attempts:  # it left again
-                if isinstance(error, JournalError) or now.state not in UNSETTLED:
-                    raise
-                return self._ended(self._outcomes.unreadable(now, error))
-            if isinstance(error, TreasuryError):
+            if isinstance(error, TreasuryError) or now.state not in UNSETTLED:
                 raise  # nobody answers, or nothing may be sent: it stays as it is
             return self._open(now, f"looking it up failed: {type(error).__name__}")
 
@@ -151,24 +147,49 @@ class ActionRecovery:
         why = self._why_not_again(action)
         if why:
             return self._open(action, f"OUTCOME UNKNOWN: {why}; no record shows it")
+        return self._send_again(action, self._spent)
+
+    def _spent(self, action: Action, error: ServiceError) -> Action | None:
+        """Look the effect up if the key was spent; None for any other refusal."""
+        return self._looked_up(action, error.what) if isinstance(error, errors.KeySpent) else None
+
+    def _overtaken(self, action: Action, error: ServiceError) -> Action | None:
+        """Read the record back if its version was refused; None for any other refusal."""
+        if not isinstance(error, errors.VersionConflict):
+            return None
+        settled = self._settled_by(action, self._outcomes.request(action))
+        return settled or self._open(action, error.what, error, is_end=True)
+
+    def _send_again(
+        self, action: Action, refused: Callable[[Action, ServiceError], Action | None]
+    ) -> Action:
+        """Send the same bytes once more, and journal the outcome, whatever is raised about it."""
         client, action = self._leave_again(action)
         try:
-            record = self._outcomes.post(client, action)
-        except errors.KeySpent as error:
-            return self._looked_up(action, error.what)
-        except ServiceError as error:
-            return self._refused_again(action, error)
-        except TreasuryError as error:
-            return self._not_sent_again(action, error)
-        if not self._outcomes.is_shown(action, record):
+            try:
+                record = self._outcomes.post(client, action)
+            except ServiceError as error:
+                return refused(action, error) or self._refused_again(action, error)
+            except TreasuryError as error:
+                return self._not_sent_again(action, error)
+            if self._outcomes.is_shown(action, record):
+                return self._done(action, record, "sent again")
             return self._open(action, "the answer does not show what was sent", is_end=True)
-        return self._done(action, record, "sent again")
+        except JournalError:
+            raise
+        except Exception as error:
+            now = self._book.get(action.id)
+            if now.attempts != action.attempts or now.state not in UNSETTLED:
+                raise
+            return self._ended(self._outcomes.unreadable(action, error))
 
     def _not_sent_again(self, action: Action, error: TreasuryError) -> Action:
         """The fence kept it from leaving, so what became of the first sending is still open."""
         self._book.refresh()
         now = self._book.get(action.id)
-        return now if now.state not in UNSETTLED else self._open(now, error.what, is_end=True)
+        if now.attempts != action.attempts or now.state not in UNSETTLED:
+            return now
+        return self._open(now, error.what, is_end=True)
 
     def _why_not_again(self, action: Action) -> str:
         """Why the identical request must not be sent; empty where it is carried out once."""
@@ -246,20 +267,7 @@ class ActionRecovery:
         outdated = self._outdated(action)
         if outdated:
             return self._open(action, outdated)
-        client, action = self._leave_again(action)
-        try:
-            record = self._outcomes.post(client, action)
-        except errors.VersionConflict as conflict:
-            settled = self._settled_by(action, self._outcomes.request(action))
-            return settled or self._open(action, conflict.what, conflict, is_end=True)
-        except ServiceError as error:
-            return self._refused_again(action, error)
-        except TreasuryError as error:
-            return self._not_sent_again(action, error)
-        if not self._outcomes.is_shown(action, record):
-            why = f"the service shows it {clean(record.value.status)}"
-            return self._open(action, why, is_end=True)
-        return self._done(action, record, "sent again")
+        return self._send_again(action, self._overtaken)
 
     def _settled_by(self, action: Action, record: Record[RampRequest]) -> Action | None:
         """The action, where its record shows the effect or that none can come; else None."""
@@ -289,8 +297,7 @@ class ActionRecovery:
                 )
             return [sending_draft(self._context, now, actor, now.departure)]
 
-        self._book.decide(entries, thorough=True)
-        return client, self._book.get(action.id)
+        return client, self._book.leave(entries)
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
         """A refusal of the second sending speaks for the first only once that has arrived."""

@@ -71,8 +71,7 @@ class Sender:
         for _ in range(_ROUNDS):
             prepared = self._prepare(self._ready(action_id), services, findings)
             findings = None
-            self._leave(prepared)
-            end = self._outcomes.send(self._book.get(action_id))
+            end = self._outcomes.send(self._leave(prepared))
             self._outcomes.note(end)
             if end.bumped:
                 continue
@@ -253,7 +252,7 @@ class Sender:
         self._book.decide(entries)
         raise error
 
-    def _leave(self, call: _Prepared) -> None:
+    def _leave(self, call: _Prepared) -> Action:
         """Journal that it leaves; from here on it may have been carried out."""
         actor = self._context.who()
 
@@ -263,7 +262,7 @@ class Sender:
             self._refuse_blocked(now)
             return [sending_draft(self._context, call.action, actor, call)]
 
-        self._book.decide(entries, thorough=True)
+        return self._book.leave(entries)
 
     def _refuse_blocked(self, action: Action) -> None:
         twin = self._book.blocking(action.fingerprint, but=action.id)

@@ -21,11 +21,8 @@ class SendingFence:
         self._context = context
         self._action = action
         self._has_left = False
-        self._left_late = False
-
-    def left_late(self, attempt: int) -> bool:
-        """Whether bytes of that attempt left after its term: its process was stopped in between."""
-        return self._left_late and attempt == self._action.attempts
+        self.left_late = False
+        """Whether bytes left after the term: the process was stopped in between."""
 
     def before_bytes(self, has_begun: bool) -> None:
         """Raise ActionRefused or JournalError if nothing may leave any more.
@@ -56,9 +53,9 @@ class SendingFence:
     def after_bytes(self) -> None:
         """Take note whether the term passed while bytes were leaving."""
         try:
-            self._left_late = self._left_late or bool(self._passed_by())
+            self.left_late = self.left_late or bool(self._passed_by())
         except JournalError:  # its server's clock cannot be read, so it may be late
-            self._left_late = True
+            self.left_late = True
 
     def _passed_by(self) -> str:
         return self._action.departure.passed_by(self._context.wall(), self._context.boot())

@@ -23,8 +23,8 @@ from treasury.actions.kinds.kind import (
     describe,
     ending,
     exact_facts,
+    find_by_key,
     find_created,
-    find_with_fields,
     is_created,
     lately_like,
     read_back,
@@ -214,13 +214,14 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewVirtualBankAccount),
         shows=_is_virtual,
-        look_up=find_with_fields(
+        look_up=find_by_key(
             "GET /accounts/{accountId}/virtual-bank-accounts",
             lambda client, sent: client.finance.virtual_bank_accounts.iterate(
                 *sent.ids, sort_order="DESC"
             ),
             "name",
             "target_cryptocurrency",
+            reference="name",
         ),
         alike=lambda client, fields, _: (
             record.value

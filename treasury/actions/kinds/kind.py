@@ -188,33 +188,64 @@ def find_created(
     return look_up
 
 
-def find_with_fields(
-    operation: str, listing: Callable[[Client, Sent], Iterable[Record[Any]]], *names: str
+def find_by_key(
+    operation: str,
+    listing: Callable[[Client, Sent], Iterable[Record[Any]]],
+    *names: str,
+    reference: str = "",
 ) -> Callable[[Client, Sent], Record[Any] | None]:
-    """Return a function that finds the one new record with the action's fields in a list.
+    """Return a function that finds the record of a keyed kind in a list, by its key or its fields.
 
-    It is for records that have no key. OutcomeUnknown where several have these fields, and where a
-    new one does not show them all.
+    `names` are fields that identify a new record without a key, `reference` the one of them that is
+    our own reference. A record that is not found is missing only if listed records carry the key or
+    our reference: at least one, and each new one. Otherwise the function raises OutcomeUnknown, and
+    also if several records may be the one.
     """
+    marks = (_KEY, reference) if reference else (_KEY,)
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
-        alike = []
-        for record in listing(client, sent):
-            value, created_at = record.value, record.value.created_at
-            is_older = created_at is not None and created_at < sent.at - SKEW
-            if is_older or value.id in sent.foreign_ids:
-                continue
-            if any(getattr(value, name) is None for name in names):
-                raise OutcomeUnknown(
-                    f"{operation}: record {value.id} does not show {', '.join(names)}, so whether"
-                    " it is this one is not known",
-                    look_up="ask the provider",
-                )
-            if as_sent(*names)(value, sent):
-                alike.append(record)
-        return only_one(alike, operation) if alike else None
+        listed = list(listing(client, sent))
+        ours = [record for record in listed if getattr(record.value, _KEY, None) == sent.key]
+        if ours:
+            return only_one(ours, operation)
+        new = [record for record in listed if _may_be_new(record.value, sent)]
+        keyless = [record for record in new if getattr(record.value, _KEY, None) is None]
+        for record in keyless:
+            if any(getattr(record.value, name) is None for name in names):
+                raise _untold(operation, record, names)
+        alike = [record for record in keyless if names and as_sent(*names)(record.value, sent)]
+        if alike:
+            return only_one(alike, operation)
+        if not any(_shows_any(record.value, marks) for record in listed):
+            raise OutcomeUnknown(
+                f"{operation}: no listed record shows {' or '.join(marks)}, so a missing one proves"
+                " nothing",
+                look_up="ask the provider",
+            )
+        for record in new:
+            if not _shows_any(record.value, marks):
+                raise _untold(operation, record, marks)
+        return None
 
     return look_up
+
+
+def _may_be_new(record: Any, sent: Sent) -> bool:
+    """Whether a record may have been made by what was sent, by its time and its id."""
+    is_older = record.created_at is not None and record.created_at < sent.at - SKEW
+    return not is_older and record.id not in sent.foreign_ids
+
+
+def _shows_any(record: Any, names: Iterable[str]) -> bool:
+    return any(getattr(record, name, None) is not None for name in names)
+
+
+def _untold(operation: str, record: Record[Any], names: Iterable[str]) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"{operation}: record {clean(record.value.id)} does not show {', '.join(names)}, so whether"
+        " it is this one is not known",
+        look_up="ask the provider",
+    )
 
 
 def read_back(

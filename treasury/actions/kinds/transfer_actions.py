@@ -25,11 +25,11 @@ from treasury.actions.kinds.kind import (
     describe,
     ending,
     exact_facts,
-    find_with_fields,
+    find_by_key,
     lately_like,
 )
 from treasury.api import Client, Record, bodies, models
-from treasury.errors import InputError, OutcomeUnknown
+from treasury.errors import InputError
 from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
 
@@ -308,27 +308,13 @@ def _listed_between(client: Client, sent: Sent, transfer_id: str) -> Record[Any]
     return next((record for record in listed if record.value.id == transfer_id), None)
 
 
-def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
-    """The sender's transfer that carries our key.
-
-    OutcomeUnknown where several do, and where the list has transfers and shows the key of none.
-    """
-    listed = list(client.finance.transfers.iterate(*sent.ids, sort_order="DESC"))
-    keyed = [record for record in listed if record.value.idempotency_key == sent.key]
-    if len(keyed) > 1:
-        raise OutcomeUnknown(
-            f"{len(keyed)} transfers carry the key {sent.key}", look_up="ask the provider"
-        )
-    if listed and not any(record.value.idempotency_key for record in listed):
-        raise OutcomeUnknown(
-            "the service shows no keys, so whether one of its transfers is this one is not known",
-            look_up="ask the provider",
-        )
-    return keyed[0] if keyed else None
+def _sent_from(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
+    """The transfers of the sender, newest first."""
+    return client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
 
 
 _BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrency", "amount")
-"""Fields that identify a transfer between two accounts: its records have no key or reference."""
+"""Fields that identify a transfer between two accounts whose record shows no key."""
 
 
 def _same_way(
@@ -372,7 +358,7 @@ TRANSFER_KINDS: Final = (
         body=body_from(bodies.NewCryptoTransfer, external_address="outside"),
         shows=_states_amount,
         detail=_detail,
-        look_up=_with_key,
+        look_up=find_by_key("GET /accounts/{accountId}/transfers", _sent_from),
         twins=_same_way("asset"),
     ),
     Kind(
@@ -387,7 +373,7 @@ TRANSFER_KINDS: Final = (
         body=body_from(bodies.NewFiatTransfer),
         shows=_states_amount,
         detail=_detail,
-        look_up=_with_key,
+        look_up=find_by_key("GET /accounts/{accountId}/transfers", _sent_from),
         twins=_same_way("currency"),
     ),
     Kind(
@@ -401,7 +387,7 @@ TRANSFER_KINDS: Final = (
         body=body_from(bodies.NewAccountToAccountTransfer),
         shows=_states_amount,
         detail=_listed_between,
-        look_up=find_with_fields("GET /account-to-account-transfers", _between, *_BETWEEN),
+        look_up=find_by_key("GET /account-to-account-transfers", _between, *_BETWEEN),
         twins=lately_like(
             service.INNER_TRANSFERS,
             "source_account_id",

@@ -311,7 +311,7 @@ class _Stream(httpcore.NetworkStream):
         Raises httpcore.ConnectError before the first byte of a request if the connection holds
         unread bytes: they would be taken for its answer.
         """
-        if self._begins and (self._has_unread() or _holds_records(self._tls)):
+        if self._begins and self._has_surplus():
             raise httpcore.ConnectError(_SURPLUS)
         self._begins = False
         exchange = _CURRENT.get()
@@ -336,34 +336,25 @@ class _Stream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """What httpcore asks of a socket; it closes an idle one that is readable."""
         if info == "is_readable":
-            return self._has_unread()
+            tls = self._inner.get_extra_info("ssl_object")
+            has_decrypted = tls is not None and tls.pending() > 0
+            return self.is_spoiled or has_decrypted or self._inner.get_extra_info(info)
         return self._inner.get_extra_info(info)
 
-    @property
-    def _tls(self) -> Any:
-        return self._inner.get_extra_info("ssl_object")
+    def _has_surplus(self) -> bool:
+        """Whether the connection was closed by the peer, or holds bytes that were not asked for.
 
-    def _has_unread(self) -> bool:
-        """Whether surplus bytes wait: in h11, decrypted, or in the socket."""
-        tls = self._tls
-        if self.is_spoiled or (tls is not None and tls.pending()):
+        After a TLS handshake the socket may hold session tickets, so only a read shows whether
+        there is more. It does not wait. Later a byte in the socket is enough.
+        """
+        is_used = not self._is_fresh
+        if self.is_spoiled or (is_used and self._inner.get_extra_info("is_readable")):
             return True
-        # After a TLS handshake the socket may hold the peer's session tickets.
-        is_sure = tls is None or not self._is_fresh
-        return is_sure and bool(self._inner.get_extra_info("is_readable"))
-
-
-def _holds_records(tls: Any) -> bool:
-    """Whether TLS within TLS has whole records in memory, or its end, which no socket shows."""
-    if not isinstance(tls, ssl.SSLObject):
-        return False
-    try:
-        tls.read(1)
-    except ssl.SSLWantReadError:
-        return False
-    except ssl.SSLError:
+        try:
+            self._inner.read(1, 0)
+        except (httpcore.ReadError, httpcore.ReadTimeout) as error:
+            return not isinstance(error.__cause__, BlockingIOError | ssl.SSLWantReadError)
         return True
-    return True
 
 
 class _ProxySocket(ssl.SSLSocket):
@@ -373,7 +364,8 @@ class _ProxySocket(ssl.SSLSocket):
     """
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        self.settimeout(_remaining(self.gettimeout(), TimeoutError))
+        if self.gettimeout() != 0:  # a read that does not wait is never late
+            self.settimeout(_remaining(self.gettimeout(), TimeoutError))
         return super().recv(buflen, flags)
 
     def send(self, data: Any, flags: int = 0) -> int:

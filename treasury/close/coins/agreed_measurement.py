@@ -25,6 +25,7 @@ from treasury.decisions.agreed_terms import (
 )
 from treasury.errors import InputError
 from treasury.journal import Actor, Entry, Journal
+from treasury.journal.chain import reads_entries
 from treasury.lake import AMOUNT, BOOL, DATE, TEXT
 from treasury.money import CURRENCIES, EXPONENTS, parse_amount, plain_digits
 from treasury.tables.row_view import Rows
@@ -44,6 +45,7 @@ _COINS: Final = EXPONENTS.keys() - CURRENCIES
 """The coins that the services name; a workspace may know more."""
 
 
+@reads_entries
 def coin_openings(entries: Iterable[Entry]) -> pa.Table:
     """The openings that are stated, by the terms in force; columns as in COIN_OPENINGS."""
     in_force, _ = agreed_terms(entries, Measurement.kind)

@@ -1,0 +1,157 @@
+"""An effect that is not listed is missing only if listed records carry the key or our reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from action_practice import OPERATIONS, TREASURY, Practice
+
+from treasury.actions import Action
+from treasury.errors import OutcomeUnknown
+
+FINANCE = "/finance/v1"
+BETWEEN = {
+    "source_account_id": TREASURY, "destination_account_id": OPERATIONS, "amount": "3.00",
+    "cryptocurrency": "USDC",
+}  # fmt: skip
+VIRTUAL = {
+    "account_id": TREASURY, "name": "Pay-in", "in_currency": "EUR", "target_cryptocurrency": "USDC",
+}  # fmt: skip
+LISTS = {
+    "crypto_transfer.create": "transfers",
+    "account_transfer.create": "account_to_account_transfers",
+    "virtual_account.create": "virtual_bank_accounts",
+}
+
+
+def ready(practice: Practice, kind: str) -> Action:
+    if kind == "crypto_transfer.create":
+        return practice.transfer()
+    fields = BETWEEN if kind == "account_transfer.create" else VIRTUAL
+    return practice.approved(kind, **fields)
+
+
+def lost(practice: Practice, action: Action) -> None:
+    """Execute an action whose request does not arrive, and wait until lists count."""
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.wait()
+
+
+def listing(
+    practice: Practice,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    records: Callable[[list[Any]], list[Any]],
+) -> None:
+    """Have the list of a kind show other records than the service does."""
+    resource = type(getattr(practice.client("maker").finance, LISTS[kind]))
+    iterate = resource.iterate
+
+    def changed(self: Any, *ids: str, **how: Any) -> Iterator[Any]:
+        yield from records(list(iterate(self, *ids, **how)))
+
+    monkeypatch.setattr(resource, "iterate", changed)
+
+
+def another(practice: Practice, record: Any, **fields: Any) -> Any:
+    """A record of somebody else that was made just now."""
+    fields = {"id": "another", "created_at": practice.wall()} | fields
+    return msgspec.structs.replace(record, value=msgspec.structs.replace(record.value, **fields))
+
+
+def test_a_new_transfer_without_a_key_next_to_those_with_one_proves_nothing(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    lost(practice, action)
+    sparse = {"idempotency_key": None, "amount": None, "asset": None}
+    listing(
+        practice,
+        monkeypatch,
+        action.kind,
+        lambda records: [another(practice, records[0], **sparse), *records],
+    )
+    [left] = practice.jonas.recover()
+    assert (left.state, practice.effects()) == ("unknown", [])
+    assert "record another does not show idempotency_key" in left.why
+
+
+def test_a_list_of_transfers_between_accounts_proves_an_effect_and_never_that_there_is_none(
+    practice: Practice,
+) -> None:
+    """Its records have neither key nor reference, and may show an amount net of fees."""
+    action = practice.approved("account_transfer.create", **BETWEEN)
+    lost(practice, action)
+    [left] = practice.jonas.recover()
+    assert (left.state, practice.effects()) == ("unknown", [])
+    assert "no listed record shows idempotency_key" in left.why
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_without_records_proves_nothing(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    action = ready(practice, kind)
+    lost(practice, action)
+    listing(practice, monkeypatch, kind, lambda _: [])
+    [left] = practice.jonas.recover()
+    assert (left.state, practice.effects()) == ("unknown", [])
+
+
+def test_older_transfers_without_a_key_are_not_the_one_that_was_sent(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    practice.ines.execute(practice.transfer().id)
+    practice.pass_(days=4)
+    action = practice.transfer()
+    lost(practice, action)
+    old = {"idempotency_key": None, "created_at": practice.now - timedelta(days=1)}
+    listing(
+        practice,
+        monkeypatch,
+        action.kind,
+        lambda records: [another(practice, records[0], **old), *records],
+    )
+    [done] = practice.jonas.recover()
+    assert (done.state, done.outcome and done.outcome.how) == ("done", "sent again"), done.why
+
+
+@pytest.mark.parametrize(("name", "state"), [("Another", "done"), (None, "unknown")])
+def test_a_virtual_account_is_told_by_its_name(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, name: str | None, state: str
+) -> None:
+    action = ready(practice, "virtual_account.create")
+    lost(practice, action)
+    made = {"name": name, "target_cryptocurrency": "USDC"}
+    [model] = practice.client("maker").finance.virtual_bank_accounts.iterate(TREASURY)
+    listing(
+        practice,
+        monkeypatch,
+        action.kind,
+        lambda records: [*records, another(practice, model, **made)],
+    )
+    left = practice.jonas.recover()[0]
+    assert left.state == state, left.why
+
+
+def test_the_record_that_carries_our_key_counts_however_the_others_look(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    listing(
+        practice,
+        monkeypatch,
+        action.kind,
+        lambda records: [another(practice, records[0], idempotency_key=None), *records],
+    )
+    [done] = practice.jonas.recover()
+    assert (done.state, done.outcome and done.outcome.how) == ("done", "adopted")
