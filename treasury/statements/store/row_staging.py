@@ -28,16 +28,19 @@ _INDEX: Final = pa.schema(
     [
         ("place", INTEGER), ("file", INTEGER), ("entry_id", TEXT), ("statement_id", TEXT),
         ("entry_status", TEXT), ("booking_date", DATE), ("raw", TEXT), ("is_bare", BOOL),
+        ("has_words", BOOL),
     ]
 )  # fmt: skip
 """Columns that identify the movement of a row. `raw` is a hash of the bank's text without spaces;
-`is_bare` marks a row without any text of a payment."""
+`is_bare` marks a row without any text of a payment, `has_words` one that says what it is for."""
 
 _TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")
 _TEXT_LISTS: Final = ("remittance", "structured_references")
-BARE: Final = " AND ".join(
-    (*(f"{name} IS NULL" for name in _TEXTS), *(f"len({name}) = 0" for name in _TEXT_LISTS))
+WORDLESS: Final = " AND ".join(
+    ("end_to_end_id IS NULL", *(f"len({name}) = 0" for name in _TEXT_LISTS))
 )
+"""Whether a stored row does not say what it is for, in SQL."""
+BARE: Final = f"{WORDLESS} AND counterparty_name IS NULL AND counterparty_account IS NULL"
 """Whether a stored row states no text of a payment, in SQL."""
 
 EXPORT_COLUMNS: Final = (
@@ -127,6 +130,7 @@ class Staging(ExitStack):
                 "file": files,
                 "raw": column(hashes, TEXT),
                 "is_bare": reduce(pc.and_, (*missing, *empty)),
+                "has_words": pc.invert(reduce(pc.and_, (missing[0], *empty))),
             }
             arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
             self._held.append(pa.RecordBatch.from_arrays(arrays, schema=_INDEX))

@@ -107,6 +107,11 @@ def write_rows(
     staging.run(_TABLES)
     ids = sorted(reports | changed | outvoted | heads.repeated)
     staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
+    # An export that another one replaces may still have texts that the other lacks.
+    staging.run(
+        "CREATE TABLE exported_texts AS SELECT place, entry_id, has_words FROM came"
+        " SEMI JOIN exports USING (statement_id) WHERE NOT is_bare"
+    )
     if heads.came.overtaken:
         files, overtaken = zip(*heads.came.overtaken, strict=True)
         staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(overtaken, TEXT)))
