@@ -22,6 +22,7 @@ from treasury.ground.package_files import step_sql
 from treasury.lake import BOOL, INTEGER, TEXT, Changes, Snapshot, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
+from treasury.statements.store.exports.respelled_rows import join_respelled
 from treasury.statements.store.movement_identity import (
     SUPERSEDED,
     MovementRegister,
@@ -29,7 +30,6 @@ from treasury.statements.store.movement_identity import (
 )
 from treasury.statements.store.notified.batch_details import BatchDetails, find_batch_details
 from treasury.statements.store.notified.notified_texts import notified_texts, with_texts
-from treasury.statements.store.respelled_rows import join_respelled
 from treasury.statements.store.row_staging import RAW_HASH, Staging
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 from treasury.statements.store.statement_heads import Heads, Versions
