@@ -203,18 +203,7 @@ class CodaFile(FixedFile):
         position = f"line {records[0].line}"
         try:
             parts = _parts(records)
-            parent = _entry_of(parts[0], statement.currency)
-            payments: list[EntryRow] = []
-            for part in parts[1:]:
-                if part[0].text[53] in _PAYMENTS:
-                    payments.append(_entry_of(part, statement.currency, parent))
-                else:
-                    _add_detail_texts(payments[-1] if payments else parent, part)
-            if parent.amount and payments and not any(row.amount for row in payments):
-                # Payments without amounts only describe the movement.
-                payments = []
-                for part in parts[1:]:
-                    _add_detail_texts(parent, part)
+            parent, payments = _movement_of(parts, statement.currency)
         except InputError as error:
             draft.lost(position, error.what, records[0].line)
             return
@@ -240,6 +229,25 @@ class CodaFile(FixedFile):
             own = None if payments else row.account_servicer_reference
             draft.take(row, own, f"line {line}", "\n".join(record.text for record in raw))
             yield row
+
+
+def _movement_of(
+    parts: Sequence[Sequence[FixedRecord]], currency: str | None
+) -> tuple[EntryRow, list[EntryRow]]:
+    """Return the row of an entry and those of the payments in it, texts of details added."""
+    parent = _entry_of(parts[0], currency)
+    payments: list[EntryRow] = []
+    for part in parts[1:]:
+        if part[0].text[53] in _PAYMENTS:
+            payments.append(_entry_of(part, currency, parent))
+        else:
+            _add_detail_texts(payments[-1] if payments else parent, part)
+    if parent.amount and not any(row.amount for row in payments):
+        # Payments of 0 only describe the movement.
+        for part in parts[1:] if payments else ():
+            _add_detail_texts(parent, part)
+        payments = []
+    return parent, payments
 
 
 def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
