@@ -132,7 +132,7 @@ def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Ta
         rows = table.select(list(FACT_COLUMNS)).to_pylist()
         statements += [(number, row) for row in rows if row["format"].startswith("CSV")]
     facts = [(file, facts_of(row)) for file, row in statements]
-    fields = {
+    fields: dict[str, tuple[Sequence[Any], pa.DataType]] = {
         "file": ([file for file, _ in facts], INTEGER),
         "first_day": ([each.first for _, each in facts], DATE),
         "last_day": ([each.last for _, each in facts], DATE),
