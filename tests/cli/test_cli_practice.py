@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import httpx
 import pytest
 from click.testing import CliRunner
 from practised_month import practised
@@ -49,6 +50,38 @@ def test_who_ends_practice_ends_the_command_beside_it(tmp_path: Path) -> None:
         time.sleep(0.1)
     os.kill(child, signal.SIGKILL)
     raise AssertionError("the command was left behind")
+
+
+def test_the_limits_of_the_sandbox_are_set_on_the_command_line() -> None:
+    command = [
+        sys.executable, "-m", "treasury.cli", "sandbox", "--port", "0", "--rate-limit", "2/3600",
+        "--ramp-bounds", "100,1000",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        url = served.stdout.readline().split()[1].removesuffix("/finance/v1")
+        limits = httpx.get(f"{url}/sandbox/limits").json()["result"]
+        served.send_signal(signal.SIGINT)
+        served.communicate(timeout=30)
+    assert limits == {
+        "rateLimit": {"calls": 2, "seconds": 3600.0},
+        "rampBounds": {"least": 100, "most": 1000},
+    }
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--rate-limit", "0/60"),
+        ("--rate-limit", "many"),
+        ("--ramp-bounds", "2,1"),
+        ("--ramp-bounds", "NaN,1"),
+        ("--ramp-bounds", "100"),
+    ],
+)
+def test_a_limit_that_cannot_be_is_refused(option: str, value: str) -> None:
+    done = CliRunner().invoke(treasury, ["sandbox", option, value])
+    assert isinstance(done.exception, InputError)
 
 
 @pytest.fixture(scope="module")

@@ -175,6 +175,21 @@ def test_a_forged_or_stale_delivery_is_refused(body: bytes, header: str, problem
     assert not seen
 
 
+@pytest.mark.parametrize("secrets", ["secret", [], [""], ["s", ""]])
+def test_secrets_with_which_anybody_could_sign_are_refused(secrets: list[str]) -> None:
+    forged = sign(BODY, ["", "s", "e"], 1000)
+    with pytest.raises(InputError, match="secrets of a webhook"):
+        verify(BODY, forged, secrets, seen={}, now=1000)
+
+
+def test_either_secret_of_a_rotation_verifies_and_one_that_is_over_does_not() -> None:
+    header = sign(BODY, ["old", "new"], 1000)
+    for secret in ("old", "new"):
+        assert verify(BODY, header, ["other", secret], seen={}, now=1000)
+    with pytest.raises(InputError, match="no signature fits"):
+        verify(BODY, sign(BODY, ["new"], 1000), ["old"], seen={}, now=1000)
+
+
 def test_the_ids_that_were_accepted_are_kept_no_longer_than_a_delivery_may_be_old() -> None:
     seen: dict[str, float] = {}
     for number in range(100):

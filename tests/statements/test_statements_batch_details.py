@@ -147,6 +147,36 @@ def test_payments_of_the_statement_replace_the_total_of_a_notification(
     ]  # fmt: skip
 
 
+ONE_BY_ONE = tuple(
+    reported("Ntfctn", entry(amount, "CRDT", detail(text), more=REFERENCE), name=f"N{amount}")
+    for amount, text in (("20.00", "PAY-2026-004417"), ("5.00", "PAY-2026-004471"))
+)
+
+
+@pytest.mark.parametrize("order", [*permutations((BOOKED, *ONE_BY_ONE))])
+def test_payments_in_notifications_of_their_own_count_in_place_of_their_total(
+    tmp_path: Path, order: Sequence[str]
+) -> None:
+    desk = Desk(tmp_path)
+    for text in (*order, order[1]):
+        desk.add(text)
+    assert desk.rows() == DETAILED
+
+
+def test_notifications_of_some_payments_of_a_total_leave_it(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for text in (BOOKED.replace("25.00", "26.00"), *ONE_BY_ONE):
+        desk.add(text)
+    assert [row for row in desk.rows() if row[1] == "BOOK"] == [(26, "BOOK", "camt.053")]
+
+
+def test_a_notification_of_the_total_is_none_of_its_payments(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for text in (reported("Ntfctn", TOTAL, name="T"), *ONE_BY_ONE, BOOKED):
+        desk.add(text)
+    assert [row for row in desk.rows() if row[1] == "BOOK"] == DETAILED[:2]
+
+
 OTHERWISE = {
     "another sum": reported("Ntfctn", BATCH.replace(">5.00<", ">4.00<")),
     "another reference": reported("Ntfctn", BATCH.replace("SAM-77", "SAM-78")),

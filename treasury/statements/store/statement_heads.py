@@ -43,6 +43,8 @@ class Versions(msgspec.Struct, frozen=True):
     """What the rows of each are, by file and id."""
     extended: frozenset[tuple[str, int, int]] = frozenset()
     """Id of a CSV, and the numbers of two files of which the first has all rows of the second."""
+    contradictions: Mapping[tuple[int, str], str] = {}
+    """What rows contradict together with a known CSV, by file and id."""
 
 
 class Heads(msgspec.Struct, frozen=True):
@@ -167,6 +169,8 @@ class IncomingStatements:
         self.listed.append((number, row))
         key = row["statement_id"]
         row["movements_hash"] = self._versions.hashes.get((number, key), "")
+        if contradiction := self._versions.contradictions.get((number, key)):
+            row["proved"], row["proof"] = False, f"{contradiction}; {row['proof']}"
         before = self._counts.get(key)
         if before is None:
             facts = facts_of(row)

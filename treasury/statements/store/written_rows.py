@@ -22,6 +22,7 @@ from treasury.ground.package_files import step_sql
 from treasury.lake import BOOL, INTEGER, TEXT, Changes, Snapshot, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
+from treasury.statements.store.exports.respelled_rows import join_exports
 from treasury.statements.store.movement_identity import (
     SUPERSEDED,
     MovementRegister,
@@ -29,7 +30,6 @@ from treasury.statements.store.movement_identity import (
 )
 from treasury.statements.store.notified.batch_details import BatchDetails, find_batch_details
 from treasury.statements.store.notified.notified_texts import notified_texts, with_texts
-from treasury.statements.store.respelled_rows import join_respelled
 from treasury.statements.store.row_staging import RAW_HASH, Staging
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 from treasury.statements.store.statement_heads import Heads, Versions
@@ -56,11 +56,12 @@ _PART: Final = {
 """What is to be compared of a part, those of equal content being in the same one, step by step."""
 
 
-def versions_of(snapshot: Snapshot, staging: Staging, statements: pa.Table) -> Versions:
+def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> Versions:
     """What the rows that came say beside the stored ones, which are looked up for it.
 
-    `statements` are those that the rows are of.
+    `files` has the statements that the rows are of, a table a file.
     """
+    statements = pa.concat_tables(files)
     # The stored movements that the incoming ones could be: those of days not far from theirs.
     first, last = _days(staging, statements)
     names = "entry_id, statement_id, entry_status, booking_date, is_twin"
@@ -75,8 +76,9 @@ def versions_of(snapshot: Snapshot, staging: Staging, statements: pa.Table) -> V
         snapshot.sql(f"SELECT count({RAW_HASH}) FROM {STATEMENT_ENTRIES.name} WHERE {where}")
         raise
     exports = statements.filter(pc.starts_with(statements["format"], "CSV"))
+    contradictions: dict[tuple[int, str], str] = {}
     if exports.num_rows:
-        join_respelled(snapshot, staging, first, last)
+        contradictions = join_exports(snapshot, staging, files, first, last)
     sums = staging.run(
         "SELECT file, statement_id, sum(md5_number_lower(raw)::HUGEINT) FROM came"
         " GROUP BY file, statement_id"
@@ -88,6 +90,7 @@ def versions_of(snapshot: Snapshot, staging: Staging, statements: pa.Table) -> V
         frozenset((row["statement_id"], row["file_sha256"]) for row in added),
         {(file, key): f"{content_sum:032x}" for file, key, content_sum in sums},
         frozenset(staging.run(_EXTENDED).fetchall()) if exports.num_rows else frozenset(),
+        contradictions,
     )
 
 
@@ -107,6 +110,11 @@ def write_rows(
     staging.run(_TABLES)
     ids = sorted(reports | changed | outvoted | heads.repeated)
     staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
+    # An export that another one replaces may still have texts that the other lacks.
+    staging.run(
+        "CREATE TABLE exported_texts AS SELECT place, entry_id, has_words FROM came"
+        " SEMI JOIN exports USING (statement_id) WHERE NOT is_bare"
+    )
     if heads.came.overtaken:
         files, overtaken = zip(*heads.came.overtaken, strict=True)
         staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(overtaken, TEXT)))
@@ -143,6 +151,15 @@ def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
     query = "SELECT file, booking_date FROM doubtful JOIN came USING (file, place) ORDER BY ALL"
     for file, day in staging.run(query).fetchall():
         found[file].append(day)
+    return found
+
+
+def moved_days(staging: Staging) -> dict[int, list[tuple[date, date]]]:
+    """The day of each row that is a known movement of another day, and that day, by file."""
+    found: dict[int, list[tuple[date, date]]] = defaultdict(list)
+    query = "SELECT file, booking_date, known_date FROM moved_rows ORDER BY ALL"
+    for file, day, known_day in staging.run(query).fetchall():
+        found[file].append((day, known_day))
     return found
 
 

@@ -1,9 +1,9 @@
 """Payments of a batch that another message reports: they count in place of the booked total.
 
-Many banks book a batch as one entry of the statement (camt.053) and report its payments in a
-notification (camt.054), under the bank's reference of the entry. The payments take the place of the
-total if day, currency and reference are the same and they add up to it exactly. The total stays
-stored as superseded. The order of the files does not matter.
+Many banks book a batch as one entry of the statement (camt.053) and report its payments in
+notifications (camt.054), under the bank's reference of the entry: all in one, or each in its own.
+The payments take the place of the total if day, currency and reference are the same and they add up
+to it exactly. The total stays stored as superseded. The order of the files does not matter.
 """
 
 # ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
@@ -61,6 +61,8 @@ class _Row(msgspec.Struct, frozen=True):
     key: _Key
     moved: Decimal
     entry: str
+    is_whole_entry: bool
+    """It is no part of an entry: a total, or a payment reported by itself."""
     place: int | None = None
 
     @property
@@ -83,6 +85,8 @@ def find_batch_details(
     details: dict[_Key, list[_Row]] = defaultdict(list)
     for row in (*_stored_rows(snapshot, days, reports), *_incoming_rows(staging, reports)):
         details[row.key].append(row)
+    # A single row with a reference is a payment of its own, not one of several.
+    details = {key: rows for key, rows in details.items() if _moved(rows) is not None}
     references = {key[-1] for key in details}
     if not references:
         return BatchDetails()
@@ -111,6 +115,8 @@ def find_batch_details(
             and row.status in {"BOOK", SUPERSEDED}
             and (statement.is_final or key[:2] not in covered)
         ]
+        if any(not facts[row.statement_id].is_provisional for row in final):
+            final = [row for row in final if not facts[row.statement_id].is_provisional]
         if pair := _explained(final, details.get(key, ()), facts):
             pairs.append(pair)
     return BatchDetails(
@@ -128,16 +134,17 @@ def _explained(
     if len({(row.entry_id, row.moved) for row in totals}) != 1:
         return None  # none, or several with the same reference
     by_entry: dict[tuple[str, str], list[_Row]] = defaultdict(list)
-    for row in details:
+    payments = [row for row in details if not (row.is_whole_entry and row.moved == totals[0].moved)]
+    for row in payments:
         by_entry[row.statement_id, row.entry].append(row)
     # Payments that two messages report alike are stored once, with either of them.
     ranked = sorted(by_entry.values(), key=lambda parts: _rank(parts, facts), reverse=True)
-    candidates = [*ranked, [*details]]
+    candidates = [*ranked, payments]
     fitting = next((parts for parts in candidates if _moved(parts) == totals[0].moved), None)
     if fitting is None:
         return None
     ids = {row.entry_id for row in fitting}
-    parts = [row for row in details if row.entry_id in ids]
+    parts = [row for row in payments if row.entry_id in ids]
     # A stored total may be superseded for another reason: only stored details that count show that
     # it is for them.
     if not any(row.place is not None or row.counts for row in totals) and not any(
@@ -165,12 +172,12 @@ def _stored_rows(
     statements: Iterable[str] = (),
     references: Iterable[str] = (),
 ) -> Iterator[_Row]:
-    """Yield the stored details of some statements, or the totals with some references."""
+    """Yield the stored rows of some statements, or the totals with some references."""
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{days[0]}' AND DATE '{days[1]}'"
     names = ", ".join((*_COLUMNS, "raw"))
     query = f"SELECT {names} FROM {STATEMENT_ENTRIES.name} WHERE {where}"
     wanted = (
-        "(list_contains($statements, statement_id) AND contains(position, '/'))"
+        "list_contains($statements, statement_id)"
         " OR (list_contains($refs, account_servicer_reference) AND NOT contains(position, '/'))"
     )
     bound = {"statements": sorted(statements), "refs": sorted(references)}
@@ -184,7 +191,7 @@ def _incoming_rows(
     ids, texts = (pa.array(sorted(several), TEXT) for several in (statements, references))
     for place, rows in staging.parts():
         is_detail = pc.match_substring(rows["position"], "/")
-        details = pc.and_(is_detail, pc.is_in(rows["statement_id"], ids))
+        details = pc.is_in(rows["statement_id"], ids)
         named = pc.is_in(rows["account_servicer_reference"], texts)
         totals = pc.and_(pc.invert(is_detail), named)
         places = pc.indices_nonzero(pc.or_(details, totals))
@@ -216,5 +223,6 @@ def _rows(table: pa.Table, places: list[int] | None = None) -> Iterator[_Row]:
             (row["account"], row["booking_date"], row["currency"], reference),
             row["amount"] * sign,
             row["position"].partition("/")[0],
+            "/" not in row["position"],
             None if places is None else places[at],
         )

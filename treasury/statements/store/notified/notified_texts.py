@@ -1,7 +1,8 @@
-"""Texts of a payment that only its notification states, for the row of the statement.
+"""Texts of a payment that another message or a later export states, for the row that lacks them.
 
 Some banks book a payment in camt.053 with amount, day and reference alone, and state in camt.054
-who paid it and why. Both are one movement: the statement's row counts and takes the texts over.
+who paid it and why. Both are one movement: the statement's row counts and takes the texts over. So
+does a row of a CSV export from one that overlaps and has a text for it.
 """
 
 # ruff: noqa: S608 - numbers, days and hashes of our own are all that is put into queries
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from treasury.ground.package_files import step_sql
 from treasury.lake import TEXT, Snapshot
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
-from treasury.statements.store.row_staging import BARE, Staging
+from treasury.statements.store.row_staging import BARE, WORDLESS, Staging
 from treasury.statements.store.statement_heads import Heads
 
 _TAKEN_OVER: Final = (
@@ -36,28 +37,30 @@ _BARE_PAYMENTS: Final = step_sql(_STEPS, "stored_bare_payments")
 def notified_texts(
     snapshot: Snapshot, staging: Staging, heads: Heads, days: tuple[date, date]
 ) -> dict[str, dict[str, Any]]:
-    """Return the texts for rows that state none, by the id of the movement.
+    """Return the texts for rows that lack some, by the id of the movement.
 
     Stored rows that take over a text are added to the table `patches`.
     """
     reports = [key for key, facts in heads.counting.items() if facts.is_provisional]
-    if not reports:
+    ((exports,),) = staging.run("SELECT count(*) FROM exports").fetchall()
+    if not reports and not exports:
         return {}
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{days[0]}' AND DATE '{days[1]}'"
-    bare = snapshot.sql(f"SELECT entry_id FROM {STATEMENT_ENTRIES.name} WHERE {where} AND {BARE}")
-    for name, column, ids in (
-        ("stored_bare", "entry_id", bare["entry_id"]),
-        ("reports", "statement_id", pa.array(reports, TEXT)),
-    ):
-        staging.run(f"CREATE TABLE {name} ({column} VARCHAR)")
-        staging.keep(name, pa.table({column: ids.cast(TEXT)}))
+    wordless = snapshot.sql(
+        f"SELECT entry_id, {BARE} AS is_bare FROM {STATEMENT_ENTRIES.name}"
+        f" WHERE {where} AND {WORDLESS}"
+    )
+    staging.run("CREATE TABLE stored_wordless (entry_id VARCHAR, is_bare BOOLEAN)")
+    staging.keep("stored_wordless", wordless)
+    staging.run("CREATE TABLE reports (statement_id VARCHAR)")
+    staging.keep("reports", pa.table({"statement_id": pa.array(reports, TEXT)}))
     staging.run(
-        "CREATE TABLE bare_chosen AS"
-        " SELECT h.entry_id FROM chosen AS h JOIN came AS c USING (place) WHERE c.is_bare"
+        "CREATE TABLE chosen_wordless AS SELECT h.entry_id, c.is_bare"
+        " FROM chosen AS h JOIN came AS c USING (place) WHERE NOT c.has_words"
     )
     replaced = staging.run(
-        "SELECT entry_id FROM bare_chosen SEMI JOIN stored USING (entry_id)"
-        " ANTI JOIN stored_bare USING (entry_id)"
+        "SELECT entry_id FROM chosen_wordless SEMI JOIN stored USING (entry_id)"
+        " ANTI JOIN stored_wordless USING (entry_id)"
     ).fetchall()
     staging.run(f"CREATE TABLE notified_payments AS {_NOTIFIED}")
     staging.run(f"INSERT INTO patches {_BARE_PAYMENTS}")

@@ -1,8 +1,14 @@
--- A row of a report that came and is not written, but states texts of a payment which the row written or stored
--- with its id states none of. Not stored.
-SELECT c.place, c.entry_id
-FROM came AS c
-SEMI JOIN reports AS r ON r.statement_id = c.statement_id
-WHERE NOT c.is_bare AND c.place NOT IN (SELECT place FROM chosen)
-    AND (c.entry_id IN (SELECT entry_id FROM bare_chosen)
-        OR c.entry_id IN (SELECT entry_id FROM stored_bare WHERE entry_id NOT IN (SELECT entry_id FROM chosen)))
+-- A row of a report or an export that came and is not written, but states texts of a payment which the row written or
+-- stored with its id lacks. Not stored.
+WITH wordless AS (
+    FROM chosen_wordless
+    UNION ALL
+    FROM stored_wordless WHERE entry_id NOT IN (SELECT entry_id FROM chosen)
+), worded AS (
+    SELECT place, entry_id, has_words FROM came SEMI JOIN reports USING (statement_id) WHERE NOT is_bare
+    UNION ALL
+    SELECT place, entry_id, has_words FROM exported_texts
+)
+SELECT DISTINCT c.place, c.entry_id
+FROM worded AS c JOIN wordless AS w USING (entry_id)
+WHERE (c.has_words OR w.is_bare) AND c.place NOT IN (SELECT place FROM chosen)

@@ -3,7 +3,7 @@
 Exports of one account overlap, and a bank may spell the texts of a later one in another way. A row
 with unknown words is compared with the known movements of its day that the export lacks. It takes
 the id of a movement that is surely the same. If only day and amount agree, both are marked as
-twins: a person matches them.
+twins: a person matches them. Rows whose day moved follow (`moved_rows`).
 """
 
 # ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
@@ -21,11 +21,13 @@ import msgspec
 import pyarrow as pa
 
 from treasury.ground.package_files import step_sql
-from treasury.lake import INTEGER, TEXT, Snapshot
+from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, Snapshot
 from treasury.statements.arrow_columns import column
 from treasury.statements.csv.profiles import plain
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.store.exports.moved_rows import MovedRow, compare_moved
 from treasury.statements.store.row_staging import EXPORT_COLUMNS, Staging
+from treasury.statements.store.statement_facts import FACT_COLUMNS, facts_of
 
 _STEPS: Final = "treasury.statements.store.steps"
 _UNKNOWN: Final = step_sql(_STEPS, "export_rows_unknown")
@@ -83,26 +85,98 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
         )
 
 
-def join_respelled(snapshot: Snapshot, staging: Staging, first: date, last: date) -> None:
-    """Give staged rows of CSV exports the ids of the movements that they are in other words.
+def join_exports(
+    snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table], first: date, last: date
+) -> dict[tuple[int, str], str]:
+    """Give staged rows of CSV exports the ids of the movements that they are.
 
-    `first` and `last` are the days between which a stored row may be one of them. The table
-    `doubtful` gets the pairs of which only day and amount agree.
+    `files` has the statements of each file; `first` and `last` are the days between which a stored
+    row may be one of theirs. The table `doubtful` gets the pairs that a person decides about,
+    `moved_rows` the rows with the day of the movement that they are. Return by file and statement
+    what contradicts a known export.
     """
     names = ", ".join(EXPORT_COLUMNS)
+    _keep_statements(snapshot, staging, files)
     views = snapshot.views()
     staging.run(
         f"CREATE TABLE known_exports AS SELECT -1 AS file, NULL::BIGINT AS place, {names}"
         f" FROM ({views[STATEMENT_ENTRIES.name]}) WHERE {COUNTING}"
         f" AND booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
-        " AND account_servicer_reference IS NULL AND entry_status <> 'SUPERSEDED'"
+        " AND entry_status <> 'SUPERSEDED'"
         f" AND statement_id IN (SELECT statement_id FROM ({views[STATEMENTS.name]})"
         f" WHERE {COUNTING} AND format LIKE 'CSV%')"
     )
-    files = staging.run("SELECT DISTINCT file FROM export_rows ORDER BY file").fetchall()
-    for (file,) in files:
+    contradictions: dict[tuple[int, str], str] = {}
+    numbers = staging.run("SELECT DISTINCT file FROM export_rows ORDER BY file").fetchall()
+    for (file,) in numbers:
         _join_file(staging, file)
+        staging.run(
+            "CREATE OR REPLACE TABLE unmatched_rows AS FROM unknown"
+            " WHERE place NOT IN (SELECT place FROM respelled)"
+        )
+        compared = compare_moved(staging, file)
+        _join_moved(staging, file, compared.same)
+        doubtful = [(row.place, row.entry_id) for row in compared.doubtful]
+        staging.keep("doubtful", _pairs_table(file, doubtful))
+        contradictions |= {(file, key): text for key, text in compared.contradictions.items()}
         staging.run(f"INSERT INTO known_exports SELECT * FROM export_rows WHERE file = {file}")
+    return contradictions
+
+
+def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> None:
+    """Create the table of stored exports, as file -1, and of those that came."""
+    names = ", ".join(FACT_COLUMNS)
+    query = f"SELECT {names} FROM {STATEMENTS.name} WHERE {COUNTING} AND format LIKE 'CSV%'"
+    statements = [(-1, row) for row in snapshot.sql(query).to_pylist()]
+    for number, table in enumerate(files):
+        rows = table.select(list(FACT_COLUMNS)).to_pylist()
+        statements += [(number, row) for row in rows if row["format"].startswith("CSV")]
+    facts = [(file, facts_of(row)) for file, row in statements]
+    fields: dict[str, tuple[Sequence[Any], pa.DataType]] = {
+        "file": ([file for file, _ in facts], INTEGER),
+        "first_day": ([each.first for _, each in facts], DATE),
+        "last_day": ([each.last for _, each in facts], DATE),
+        "proved": ([each.proved for _, each in facts], BOOL),
+        **{name: ([getattr(each, name) for _, each in facts], kind) for name, kind in _STATED},
+    }
+    rows = pa.table({name: column(values, kind) for name, (values, kind) in fields.items()})
+    columns = ", ".join(f"{field.name} {_SQL_TYPES[field.type]}" for field in rows.schema)
+    staging.run(f"CREATE TABLE export_statements ({columns})")
+    staging.keep("export_statements", rows)
+
+
+_STATED: Final = (
+    ("statement_id", TEXT), ("file_name", TEXT), ("format", TEXT), ("account", TEXT),
+    ("currency", TEXT), ("opening", AMOUNT), ("closing", AMOUNT),
+)  # fmt: skip
+_SQL_TYPES: Final = {
+    INTEGER: "BIGINT", DATE: "DATE", BOOL: "BOOLEAN", TEXT: "VARCHAR", AMOUNT: "DECIMAL(38,18)"
+}  # fmt: skip
+
+
+def _join_moved(staging: Staging, file: int, rows: Sequence[MovedRow]) -> None:
+    """Give rows the id and, for the comparison, the day of the movement that they are."""
+    found = _pairs_table(file, [(row.place, row.entry_id) for row in rows])
+    for name in ("booking_date", "known_date"):
+        days = column([getattr(row, name) for row in rows], DATE)
+        found = found.append_column(name, days)
+    staging.keep("moved_rows", found)
+    for table in ("came", "export_rows"):
+        staging.run(
+            f"UPDATE {table} SET entry_id = r.entry_id, booking_date = r.known_date"
+            f" FROM moved_rows AS r WHERE r.place = {table}.place"
+        )
+
+
+def _pairs_table(file: int, found: Sequence[tuple[int | None, str]]) -> pa.Table:
+    """Return pairs of the place of a row and the id of a known movement as a table."""
+    return pa.table(
+        {
+            "file": column([file] * len(found), INTEGER),
+            "place": column([place for place, _ in found], INTEGER),
+            "entry_id": column([entry_id for _, entry_id in found], TEXT),
+        }
+    )
 
 
 def _join_file(staging: Staging, file: int) -> None:
@@ -114,17 +188,17 @@ def _join_file(staging: Staging, file: int) -> None:
     parts = count // _AT_ONCE + 1 if count else 0
     for part in range(parts):
         known, incoming = (
-            _rows(staging, f"SELECT * FROM {table} WHERE hash(booking_date) % {parts} = {part}")
+            _rows(
+                staging,
+                f"SELECT * FROM {table} WHERE account_servicer_reference IS NULL"
+                f" AND hash(booking_date) % {parts} = {part}",
+            )
             for table in ("unmatched", "unknown")
         )
         for table, found in zip(("respelled", "doubtful"), pairs(known, incoming), strict=True):
-            rows = {
-                "file": column([file] * len(found), INTEGER),
-                "place": column([row.place for row, _ in found], INTEGER),
-                "entry_id": column([other.entry_id for _, other in found], TEXT),
-            }
-            staging.keep(table, pa.table(rows))
-    for table in ("came", "export_rows"):
+            ids = [(row.place, other.entry_id) for row, other in found]
+            staging.keep(table, _pairs_table(file, ids))
+    for table in ("came", "export_rows", "mine"):
         staging.run(
             f"UPDATE {table} SET entry_id = r.entry_id FROM respelled AS r"
             f" WHERE r.place = {table}.place"

@@ -1,0 +1,95 @@
+"""Overlapping CSV exports of which the later one has a movement on another day."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from test_statements_respelled import BUNQ, HEADER, Desk, bunq
+
+FIRST = HEADER + "2026-10-05,a,-10.00,90.00\n2026-10-06,b,-20.00,70.00\n"
+LATER = HEADER + "2026-10-06,a,-10.00,90.00\n2026-10-06,b,-20.00,70.00\n2026-10-07,c,-1.00,69.00\n"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "workspace")
+
+
+def amounts(desk: Desk) -> list[Decimal]:
+    return sorted(Decimal(str(amount)) for (amount,) in desk.rows("amount"))
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
+@pytest.mark.parametrize("texts", [(FIRST, LATER), (LATER, FIRST), (FIRST, LATER, FIRST, LATER)])
+def test_a_movement_on_another_day_counts_once_if_only_so_the_balances_hold(
+    desk: Desk, texts: tuple[str, ...], together: bool
+) -> None:
+    *_, report = desk.add(texts, together=together)
+    assert amounts(desk) == [1, 10, 20]
+    assert desk.rows("is_twin") == [(False,)] * 3
+    assert all(statement.proved for statement in report.statements)
+    problem = next(problem for problem in report.problems if "another day" in problem.what)
+    assert "2026-10-06, known on 2026-10-05" in problem.what or "05, known on" in problem.what
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        LATER.replace(",a,", ',"A, in other words",'),
+        HEADER + "\n".join(reversed(LATER.splitlines()[1:])) + "\n",
+        HEADER + "2026-10-07,b,-20.00,70.00\n2026-10-08,c,-1.00,69.00\n",
+    ],
+    ids=["other words", "newest first", "only the moved one is in both"],
+)
+def test_words_order_and_days_in_common_do_not_matter(desk: Desk, later: str) -> None:
+    desk.add((FIRST, later))
+    assert amounts(desk) == [1, 10, 20]
+
+
+def test_equal_movements_on_the_next_day_stay_if_the_balances_have_them(desk: Desk) -> None:
+    swept = "2026-10-{0:02},in,500.00,500.00\n2026-10-{0:02},out,-500.00,0.00\n"
+    first, second = (HEADER + swept.format(day) for day in (5, 6))
+    *_, report = desk.add((first, second))
+    assert amounts(desk) == [500] * 4
+    assert report.problems == ()
+    assert desk.rows("is_twin") == [(False,)] * 4
+
+
+def test_exports_whose_rows_lead_to_no_common_balance_are_not_proved_together(desk: Desk) -> None:
+    corrected = HEADER + "2026-10-05,a,-10.50,89.50\n2026-10-06,b,-20.00,69.50\n"
+    corrected += "2026-10-07,c,-1.00,68.50\n"
+    first, later = desk.add((FIRST, corrected))
+    assert [statement.proved for statement in first.statements] == [True]
+    (statement,) = later.statements
+    assert not statement.proved
+    assert "0.csv do not lead from the first balance to the last" in statement.proof
+    desk.add((FIRST, corrected))
+    assert len(desk.rows("amount")) == 4  # the row with the same words and day is one
+
+
+def test_without_balances_a_row_that_both_should_have_is_asked_about(desk: Desk) -> None:
+    same = bunq("Payer BV", "PAY-2026-004471")
+    ends = bunq("X", "y", day="01"), bunq("X", "z", day="09")
+    later = same.replace("2026-10-05", "2026-10-06")
+    *_, report = desk.add((BUNQ + ends[0] + same + ends[1], BUNQ + ends[0] + later + ends[1]))
+    twins = [row for row in desk.rows("booking_date", "is_twin") if row[1]]
+    assert twins == [(date(2026, 10, 5), True), (date(2026, 10, 6), True)]
+    (problem,) = [problem for problem in report.problems if "another day" in problem.what]
+    assert problem.file_name == "1.csv"
+
+
+def test_without_balances_a_payment_of_every_day_is_no_known_one(desk: Desk) -> None:
+    desk.add((BUNQ + bunq("Shop", "coffee"), BUNQ + bunq("Shop", "coffee", day="06")))
+    assert desk.rows("is_twin") == [(False,)] * 2
+
+
+def test_many_equal_movements_take_no_time_that_grows_with_their_square(desk: Desk) -> None:
+    def rows(day: int) -> str:
+        pair = f"2026-10-{day:02},in,1.00,1.00\n2026-10-{day:02},out,-1.00,0.00\n"
+        return HEADER + pair * 2_000
+
+    desk.add((rows(5), rows(6)))
+    assert len(amounts(desk)) == 8_000

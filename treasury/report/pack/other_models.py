@@ -1,0 +1,111 @@
+"""What is proved of a pack that other models made, which do not answer as those that run here.
+
+Recomputation needs the version that made it. The journal has hashes of some tables of a month that
+was prepared or closed: the outcomes of its lines, its roll-forward, and the tables that the close
+stored. Everything else in the pack is proved by the pack's own seal alone, which anybody can write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treasury.close.evidence import Code, Evidence, code_of, table_hash
+from treasury.close.period_pins import journaled_roll_forward, outcomes_hash
+from treasury.close.roll_forward import ROLL_FORWARD
+from treasury.journal.period_history import Close
+from treasury.report.pack.sealed_pack import Finding
+from treasury.tables.tabular import rows_hash
+from treasury.text import clean
+
+_ITEMS: Final = "requests_rolled_forward"
+_PACK_NAMES: Final = {
+    "rolled_items": _ITEMS,
+    "coin_coins": "coins",
+    "coin_unproved": "coins_unproved",
+    "exposure_positions": "exposure",
+}
+"""Names in a pack of tables that a close stores under another name."""
+_NOT_IN_PACK: Final = frozenset({"coin_lots", "coin_events", "positions", "shares"})
+"""Tables that a close stores for the months after it."""
+_JOURNALED: Final = "is not what the close journaled"
+
+
+def has_other_models(code: Code) -> bool:
+    """Whether another version of the models made a pack than the one that runs here."""
+    return code.models != code_of().models
+
+
+def close_in(evidence: Evidence) -> Close | None:
+    """Return what the month was closed or prepared on; None if it was neither."""
+    signed = evidence.period or evidence.preparation or None
+    return signed.close if signed else None
+
+
+def unlike_journaled(folder: Path, evidence: Evidence) -> Iterator[Finding]:
+    """Yield the tables that are not those whose hashes are in the entry of the close."""
+    close = close_in(evidence)
+    if close is None:
+        return
+    if outcomes_hash(pq.read_table(_path(folder, "lines"))) != close.outcomes_hash:
+        yield Finding("table lines", _JOURNALED)
+    if rows_hash(pq.read_table(_path(folder, _ITEMS))) != close.items_hash:
+        yield Finding(f"table {_ITEMS}", _JOURNALED)
+    rows = pq.read_table(_path(folder, "roll_forward")).to_pylist()
+    none_moved = dict.fromkeys(ROLL_FORWARD.names, 0)
+    if [none_moved | row for row in rows] != journaled_roll_forward(close):
+        yield Finding("table roll_forward", _JOURNALED)
+
+
+def unlike_stored(folder: Path, stored: Mapping[str, pa.Table]) -> Iterator[Finding]:
+    """Yield the tables that are not those that the close stored, whose hashes the journal has."""
+    for name in sorted(stored.keys() - _NOT_IN_PACK):
+        path = _path(folder, name)
+        if not path.is_file():
+            yield Finding(f"table {path.stem}", "is missing")
+        elif table_hash(pq.read_table(path)) != table_hash(stored[name]):
+            yield Finding(f"table {path.stem}", _JOURNALED)
+
+
+def proved_tables(folder: Path, close: Close) -> list[str]:
+    """Return the names of the tables in a pack that the journal's hashes prove."""
+    stored = {file.name for file in close.answers} - _NOT_IN_PACK
+    return sorted(_path(folder, name).stem for name in stored)
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / "tables" / f"{_PACK_NAMES.get(name, name)}.parquet"
+
+
+def version_needed(code: Code, differing: Sequence[str] = ()) -> str:
+    """Return the note that names the version which alone computes the pack again."""
+    answers = f" ({', '.join(differing)} answer otherwise here)" if differing else ""
+    return (
+        f"not computed again: that needs version {clean(code.version)}, source"
+        f" {clean(code.source):.12}, which made it{answers}"
+    )
+
+
+def proved_by_seal(close: Close | None) -> str:
+    """Return the note on a pack that was not held against a journal."""
+    note = "only its own seal proves its files, and whoever changes a pack can seal it again"
+    if close is None:
+        return note
+    return f"{note}; `treasury verify --with-workspace` compares it with the journal's hashes"
+
+
+def proved_by_journal(tables: Sequence[str]) -> str:
+    """Return the note on a pack that was held against the journal."""
+    if not tables:
+        return (
+            "the journal has no hashes of a month that is neither prepared nor closed: only the"
+            " pack's own seal proves its files"
+        )
+    return (
+        f"the journal's hashes prove {', '.join(tables)}; only the pack's own seal proves its other"
+        " files"
+    )

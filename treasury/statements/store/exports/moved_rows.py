@@ -1,0 +1,130 @@
+"""Rows of CSV exports that are known movements on another day, and exports that contradict.
+
+Two proved exports that share days are followed together: the opening balance of the first and all
+rows of both must lead to the closing balance of the last. If they do only when a row with the
+amount and balance of a known movement is that movement, it is, although its day is another one. If
+they do in no way, the new export is not proved. Where no balances show it, a person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.ground.decoding import convert
+from treasury.ground.package_files import step_sql
+from treasury.money import format_amount, total
+from treasury.statements.store.row_staging import Staging
+
+_STEPS: Final = "treasury.statements.store.steps"
+_MOVED: Final = step_sql(_STEPS, "export_rows_moved")
+_COMPARED: Final = step_sql(_STEPS, "exports_compared")
+_MOST_DAYS: Final = 10
+"""Days by which the day of a movement may differ between two exports."""
+
+
+class MovedRow(msgspec.Struct, frozen=True):
+    """A row of the new export and the known movement of another day that it may be."""
+
+    place: int
+    entry_id: str
+    states_balance: bool
+    statement_id: str
+    booking_date: date
+    known_date: date
+    moved: Decimal
+    is_in_known_days: bool
+    """Whether the export with the known movement has the row's day."""
+    is_in_new_days: bool
+    """Whether the new export has the known movement's day."""
+
+    @property
+    def may_be_same(self) -> bool:
+        """Whether one export has the other's day and lacks its row; without balances both have."""
+        days = (self.is_in_known_days, self.is_in_new_days)
+        return any(days) if self.states_balance else all(days)
+
+
+class ComparedExports(msgspec.Struct, frozen=True):
+    """The days and balances of a new export and a known one together, and what their rows move."""
+
+    statement_id: str
+    known_file_name: str
+    first_day: date
+    last_day: date
+    is_overlapping: bool
+    openings: list[Decimal]
+    closings: list[Decimal]
+    currency: str | None
+    moved: Decimal
+
+    def holds(self, without: Decimal = Decimal(0)) -> bool:
+        """Whether the rows lead from the first balance to the last, `without` those known twice."""
+        reached = {total((opening, self.moved, -without)) for opening in self.openings}
+        return not reached.isdisjoint(self.closings)
+
+    def has(self, row: MovedRow) -> bool:
+        """Whether a row is of the new export and both its days are among these."""
+        days = sorted((row.booking_date, row.known_date))
+        is_within = self.first_day <= days[0] and days[1] <= self.last_day
+        return row.statement_id == self.statement_id and is_within
+
+    def contradiction(self) -> str:
+        """Describe how the balances and the rows of the two disagree."""
+        opening, closing = self.openings[0], self.closings[0]
+        off = format_amount(total((closing, -opening, -self.moved)), self.currency or "").strip()
+        return (
+            f"its rows and those of {self.known_file_name} do not lead from the first balance to"
+            f" the last ({self.first_day} to {self.last_day}, {off} off): withdraw the one that is"
+            " wrong"
+        )
+
+
+class ComparedRows(msgspec.Struct, frozen=True):
+    """The rows that are known movements, those that may be, and contradictions by statement."""
+
+    same: list[MovedRow]
+    doubtful: list[MovedRow]
+    contradictions: dict[str, str]
+
+
+def compare_moved(staging: Staging, file: int) -> ComparedRows:
+    """Compare the rows of a new export that are unmatched with known movements of other days."""
+    alike = staging.run(_MOVED, {"days": _MOST_DAYS}).to_arrow_table().to_pylist()
+    rows = _unique(convert(alike, list[MovedRow]))
+    pairs = staging.run(_COMPARED, {"days": _MOST_DAYS, "file": file}).to_arrow_table().to_pylist()
+    compared = convert(pairs, list[ComparedExports])
+    stated = [row for row in rows if row.states_balance]
+    same: dict[int, MovedRow] = {}
+    new: set[int] = set()
+    contradictions: dict[str, str] = {}
+    for exports in compared:
+        within = list(filter(exports.has, stated))
+        if exports.holds():
+            new |= {row.place for row in within}
+        elif within and exports.holds(without=total(row.moved for row in within)):
+            same |= {row.place: row for row in within}
+        elif exports.is_overlapping:
+            contradictions.setdefault(exports.statement_id, exports.contradiction())
+    doubtful = [
+        row for row in rows if row.may_be_same and (row.place in new) == (row.place in same)
+    ]
+    moved = [row for place, row in same.items() if place not in new]
+    return ComparedRows(moved, doubtful, contradictions)
+
+
+def _unique(rows: Sequence[MovedRow]) -> list[MovedRow]:
+    """Return the rows of which each movement is used once; one that states its balance first."""
+    places: set[int] = set()
+    movements: set[str] = set()
+    found = []
+    for row in sorted(rows, key=lambda row: not row.states_balance):
+        if row.place not in places and row.entry_id not in movements:
+            found.append(row)
+            places.add(row.place)
+            movements.add(row.entry_id)
+    return found

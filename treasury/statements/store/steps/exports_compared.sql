@@ -1,0 +1,36 @@
+-- One new export and one known export of the same account and format that share days or are a few days apart, with what
+-- all rows of their days move together. Not stored.
+WITH compared AS (
+    SELECT b.statement_id, a.file AS known_file, a.statement_id AS known_statement_id,
+        least(a.first_day, b.first_day) AS first_day, greatest(a.last_day, b.last_day) AS last_day,
+        -- Versions of one statement are compared as a whole.
+        a.first_day <= b.last_day AND b.first_day <= a.last_day AND a.statement_id <> b.statement_id AS is_overlapping,
+        -- Of two that begin or end on one day either may have more of it.
+        list_filter([CASE WHEN a.first_day <= b.first_day THEN a.opening END,
+            CASE WHEN b.first_day <= a.first_day THEN b.opening END], x -> x IS NOT NULL) AS openings,
+        list_filter([CASE WHEN a.last_day >= b.last_day THEN a.closing END,
+            CASE WHEN b.last_day >= a.last_day THEN b.closing END], x -> x IS NOT NULL) AS closings,
+        a.file_name AS known_file_name, a.currency, a.account
+    FROM export_statements AS b
+    JOIN export_statements AS a ON a.account IS NOT DISTINCT FROM b.account
+        AND a.currency IS NOT DISTINCT FROM b.currency AND a.format = b.format
+    WHERE b.file = $file AND a.file < b.file AND a.proved AND b.proved
+        AND a.first_day <= b.last_day + $days AND b.first_day <= a.last_day + $days
+), known AS (
+    SELECT DISTINCT ON (k.entry_id) k.entry_id, k.account, k.currency, k.booking_date, s.proved,
+        CASE WHEN k.entry_status <> 'BOOK' THEN 0 WHEN k.direction = 'DBIT' THEN -k.amount ELSE k.amount END AS moved
+    FROM known_exports AS k JOIN export_statements AS s ON s.file = k.file AND s.statement_id = k.statement_id
+    ORDER BY k.entry_id, k.file
+), incoming AS (
+    SELECT statement_id, sum(CASE WHEN direction = 'DBIT' THEN -amount ELSE amount END) AS moved
+    FROM unmatched_rows WHERE entry_status = 'BOOK' GROUP BY statement_id
+)
+SELECT c.statement_id, c.known_file_name, c.first_day, c.last_day, c.is_overlapping, c.openings, c.closings, c.currency,
+    coalesce(sum(k.moved), 0) + coalesce(any_value(i.moved), 0) AS moved
+FROM compared AS c
+LEFT JOIN known AS k ON k.account IS NOT DISTINCT FROM c.account AND k.currency IS NOT DISTINCT FROM c.currency
+    AND k.booking_date BETWEEN c.first_day AND c.last_day
+LEFT JOIN incoming AS i ON i.statement_id = c.statement_id
+GROUP BY ALL
+HAVING coalesce(bool_and(k.proved), TRUE)
+ORDER BY ALL
