@@ -20,7 +20,6 @@ import msgspec
 
 from treasury.api.models import finance_models, ramp_models
 from treasury.api.models.model_base import Model
-from treasury.api.ramp_client import Ramp
 from treasury.cli import treasury
 from treasury.desk import dictionary
 from treasury.ground.package_files import package_rows
@@ -202,24 +201,18 @@ def services_page() -> str:
 
 def _operations() -> Iterator[str]:
     """The operations of each service, in the order of their declarations."""
-    # The collections of a client know their routes before there is a client.
-    ramp_roots = {_root(endpoint.route) for endpoint in vars(Ramp(None)).values()}
     rows = package_rows("treasury.api", "operations.csv")
-    for title, is_ramp in (("Finance service", False), ("Ramp service", True)):
+    for title, service in (("Finance service", "finance"), ("Ramp service", "ramp")):
         yield f"### {title}: operations\n"
         yield "| operation | authority | identified by | refusals | 404 |\n|---|---|---|---|---|"
         for row in rows:
             operation = row["operation"]
-            if (_root(operation.partition(" ")[2]) in ramp_roots) == is_ramp:
+            if row["service"] == service:
                 identity = ", ".join(map(_shared_value, row["identity"].split()))
                 absence = "; ".join(ABSENCES[word] for word in row["absence"].split())
                 cells = (row["authority"], identity, row["refuses"], absence)
                 yield f"| `{operation}` | {' | '.join(cells)} |"
         yield ""
-
-
-def _root(route: str) -> str:
-    return route.split("/")[1]
 
 
 def _shared_value(entry: str) -> str:

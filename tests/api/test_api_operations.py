@@ -15,6 +15,7 @@ import pytest
 from recorder import Recorder
 
 from treasury.api import Client, bodies
+from treasury.api.operations import SERVICE_OF
 from treasury.settings import Credential
 
 SPEC = Path(__file__).parents[3] / "shared" / "spec"
@@ -423,6 +424,11 @@ def test_operation_sends_what_the_specification_says(
     case.call(client)
     method = operation.partition(" ")[0]
     assert recorder.sent[-1] == (method, base + case.path, case.query, case.body)
+
+
+def test_every_operation_is_declared_with_the_service_that_it_is_sent_to() -> None:
+    sent = {operation: base.split("/")[1] for base, operation in CASES}
+    assert {operation: SERVICE_OF.get(operation) for operation in sent} == sent
 
 
 def endpoints(document: str) -> set[str]:

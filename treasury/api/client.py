@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Literal, Self, TypeVar
+from typing import Self, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -33,13 +33,12 @@ from treasury.api.exchange.auth import TokenAuth
 from treasury.api.exchange.network import Fence
 from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport, unknown
 from treasury.api.finance_client import Finance
-from treasury.api.operations import FILES, OPTIONAL
+from treasury.api.operations import FILES, OPTIONAL, Service
 from treasury.api.ramp_client import Ramp
 from treasury.api.service_errors import not_offered, where
 from treasury.settings import Credential, Services
 
 T = TypeVar("T")
-Service = Literal["finance", "ramp"]
 _PLACE = re.compile(r"\{\w+\}")
 _READING_METHODS = frozenset({"GET", "HEAD"})
 _CALCULATES = {("ramp", "POST", "/fees/calculate")}

@@ -16,7 +16,8 @@ from treasury.api.resources import Collection, Endpoint, Filter, UnpagedList
 from treasury.settings import BankReceiverFields
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client, Reply, Service
+    from treasury.api.client import Client, Reply
+    from treasury.api.operations import Service
 
 _FIND = "look it up with `find` and this body before sending it again"
 

@@ -1,4 +1,4 @@
-"""What is documented of each operation: the authority it needs, and the statuses it refuses with.
+"""What is documented of each operation: its service, authority and statuses of refusal.
 
 `operations.csv` has a row an operation. Neither specification lists scopes by endpoint; the
 authorities are the documented ones of deployed services (`docs/assumptions.md`): a 403 names them
@@ -10,12 +10,15 @@ be refused with any of these. What identifies an answer is read by `answer_ident
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal, cast
 
 from treasury.ground.package_files import package_rows
 
 _ROWS: Final = package_rows("treasury.api", "operations.csv")
 
+Service = Literal["finance", "ramp"]
+SERVICE_OF: Final = {row["operation"]: cast("Service", row["service"]) for row in _ROWS}
+"""The service of each operation."""
 SCOPES: Final = {row["operation"]: row["authority"] for row in _ROWS if row["authority"]}
 """Authority by operation; the company, fees and reference data need none."""
 _REFUSES: Final = {

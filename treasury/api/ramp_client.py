@@ -21,7 +21,8 @@ from treasury.api.resources import Collection, Filter, Params, Reference, Single
 from treasury.errors import Forbidden, InputError, NotOffered, NotReady
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client, Reply, Service
+    from treasury.api.client import Client, Reply
+    from treasury.api.operations import Service
 
 _FIND = "look it up with `find` and this body before sending it again"
 _DAY = timedelta(days=1)

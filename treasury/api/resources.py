@@ -25,7 +25,8 @@ from treasury.text import camel_case
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from treasury.api.client import Client, Reply, Service
+    from treasury.api.client import Client, Reply
+    from treasury.api.operations import Service
 
 T = TypeVar("T")
 Order = Literal["ASC", "DESC"]

@@ -20,14 +20,13 @@ from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.api.created_records import SKEW, created_since, only_one
-from treasury.api.operations import IDENTITY
+from treasury.api.operations import IDENTITY, SERVICE_OF, Service
 from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import exponent, format_amount, is_exact_in
 from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.api import Client
-    from treasury.api.client import Service
 
 _KEY: Final = "idempotency_key"
 Safety = Literal["keyed", "versioned", "neither"]
@@ -342,12 +341,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def service(self) -> Service:
-        """Which service it is an operation of."""
-        return (
-            "ramp"
-            if self.operation.partition(" ")[2].startswith(("/ramp-requests", "/company"))
-            else "finance"
-        )
+        """The service of its operation, as `operations.csv` declares it."""
+        return SERVICE_OF[self.operation]
 
     @property
     def takes_key(self) -> bool:
