@@ -12,8 +12,8 @@ from panel_practice import Practice, said
 from treasury.desk.watch import WatchState, _write
 from treasury.errors import InputError
 from treasury.extract import SERVICE_TABLES as TABLES
+from treasury.panels.frames.syncing import SyncProgress
 from treasury.panels.sync_panel import SyncPanel
-from treasury.panels.syncing import SyncProgress
 
 
 @pytest.fixture

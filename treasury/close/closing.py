@@ -20,12 +20,12 @@ from treasury.actions.action_states import actions_of
 from treasury.close import period_pins
 from treasury.close.balances import month_balances
 from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
-from treasury.close.coins.coin_entries import CoinBooks, coin_books
 from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
 from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, ExposureLimits
 from treasury.close.exposure.provider_exposure import ProviderExposure, provider_exposure
 from treasury.close.fees.fee_table import Fees, fees_of
 from treasury.close.late_items import LATE_ITEMS, late_items
+from treasury.close.ledger.coin_entries import CoinBooks, coin_books
 from treasury.close.ledger.ledger_comparison import LedgerComparison
 from treasury.close.ledger.provided_ledger import LedgerFile, compare_with, journaled_ledger
 from treasury.close.ledger.transit_bridge import TransitBridge, transit_bridge

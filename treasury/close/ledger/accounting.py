@@ -19,9 +19,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.coins.coin_entries import CoinBooks, CoinPrice
 from treasury.close.coins.coin_events import placed_transfers
 from treasury.close.ledger.book_entries import BookEntry, BookLeg
+from treasury.close.ledger.coin_entries import CoinBooks, CoinPrice
 from treasury.close.ledger.transit import begun_before, paid_for
 from treasury.close.result_words import count, noted_html
 from treasury.ground.package_files import step_sql

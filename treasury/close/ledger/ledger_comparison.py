@@ -23,8 +23,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.balances import month_balances
-from treasury.close.coins.coin_entries import CoinBooks
 from treasury.close.ledger.accounting import TRANSIT, accounting
+from treasury.close.ledger.coin_entries import CoinBooks
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.close.ledger.transit import owed_payouts
 from treasury.close.result_words import amount_words, amounts_words, count, noted_html

@@ -35,8 +35,8 @@ from treasury.panels.frames.blocks import (
 from treasury.panels.frames.panel import Panel, Press, Presses, alert, status
 from treasury.panels.frames.panel_text import desk_clock, instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, QueryPage, QuerySource, read_page
+from treasury.panels.frames.syncing import SyncProgress, synced
 from treasury.panels.panel_desk import PanelDesk
-from treasury.panels.syncing import SyncProgress, synced
 from treasury.reconcile import Rows
 from treasury.tables.csv_output import csv_text, rows_of
 
