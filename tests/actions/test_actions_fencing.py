@@ -536,8 +536,9 @@ def test_an_answer_that_comes_after_it_was_settled_raises_an_item_until_a_person
     assert items(practice.jonas) == []
 
 
+@pytest.mark.parametrize(("carried_out", "state"), [(False, "refused"), (True, "done")])
 def test_bytes_that_left_late_and_had_no_answer_raise_the_item_too(
-    practice: Practice, monkeypatch: pytest.MonkeyPatch
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, carried_out: bool, state: str
 ) -> None:
     action = practice.transfer()
     anew = settled_and_done_anew(practice, action)
@@ -554,8 +555,10 @@ def test_bytes_that_left_late_and_had_no_answer_raise_the_item_too(
     assert left.doubled.startswith("it was sent after its term, and got no answer:")
     assert items(practice.jonas) == [(action.id, "doubled")]
     assert practice.jonas.recover() == ()
-    settled = practice.jonas.settle(action.id, carried_out=False, reason="the provider was asked")
-    assert (settled.state, settled.doubled) == ("refused", "")
+    settled = practice.jonas.settle(
+        action.id, carried_out=carried_out, reason="the provider was asked"
+    )
+    assert (settled.state, settled.doubled) == (state, "")
     assert items(practice.jonas) == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from action_practice import OPERATIONS, TREASURY, Practice
+from action_practice import OPERATIONS, TREASURY, Practice, refused
 
 from treasury.actions import Action
 from treasury.errors import OutcomeUnknown
@@ -87,7 +87,11 @@ def test_a_list_of_transfers_between_accounts_proves_an_effect_and_never_that_th
 ) -> None:
     """Its records have neither key nor reference, and may show an amount net of fees."""
     action = practice.approved("account_transfer.create", **BETWEEN)
-    lost(practice, action)
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    assert "and not be listed yet" in refused(lambda: practice.jonas.recover(action.id))
+    practice.wait()
     [left] = practice.jonas.recover()
     assert (left.state, practice.effects()) == ("unknown", [])
     assert "no listed record shows idempotency_key" in left.why

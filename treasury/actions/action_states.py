@@ -433,7 +433,8 @@ class ActionFold:
         One that left later may be a second effect. One that was proposed later, because this one
         had come to nothing, lapses. Of two that carry a version only one can take effect.
         """
-        if action.sending is None or action.safety == "versioned":
+        said = action.outcome is not None and action.outcome.how == "said by a person"
+        if action.sending is None or said or action.safety == "versioned":
             return action
         left, doubled = action.sending.seq, action.doubled
         for twin in [self.actions[name] for name in self.alike[action.fingerprint]]:

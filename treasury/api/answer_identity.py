@@ -158,15 +158,18 @@ def _difference(
     comparison: SharedValue, form: Callable[[str], object], sent: str, record: Any
 ) -> str:
     """Return the first field that the record shows, if no shown field equals `sent`."""
-    first = ""
+    differing: tuple[tuple[str, ...], str] | None = None
     for path in comparison.shown:
         shown = _scalar_of(getattr(record, path[0]), path[1:])
         if shown is None:
             continue
         if shown == sent or form(shown) == form(sent):
             return ""
-        first = first or f"{'.'.join(path)} {_quoted(path[-1], shown)}"
-    return first
+        differing = differing or (path, shown)
+    if differing is None:
+        return ""
+    path, shown = differing
+    return f"{'.'.join(path)} {_quoted(path[-1], shown)}"
 
 
 def _scalar_of(raw: msgspec.Raw | msgspec.UnsetType, path: Sequence[str]) -> str | None:

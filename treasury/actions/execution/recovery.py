@@ -135,7 +135,10 @@ class ActionRecovery:
         asked_at = self._context.wall()  # reading a long list takes time
         try:
             record = self._outcomes.find(action)
-        except (OutcomeUnknown, *_NO_LIST) as error:
+        except OutcomeUnknown as error:
+            self._require_listed(action, asked_at)  # a later list may show it
+            return self._open(action, f"OUTCOME UNKNOWN: {error.what}")
+        except _NO_LIST as error:
             return self._open(action, f"OUTCOME UNKNOWN: {error.what}")
         if record is not None and self._may_be_ours(action, record):
             return self._done(action, record, "adopted")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -315,9 +315,12 @@ class _Stream(httpcore.NetworkStream):
             raise httpcore.ConnectError(_SURPLUS)
         self._begins = False
         exchange = _CURRENT.get()
+        fenced: Callable[[bytes], AbstractContextManager[object]] = nullcontext
+        if exchange is not None and exchange.fence is not None:
+            fenced = exchange.fenced
         for start in range(0, len(buffer), _PIECE):
             piece = buffer[start : start + _PIECE]
-            with nullcontext() if exchange is None else exchange.fenced(piece):
+            with fenced(piece):
                 wait = _remaining(timeout, httpcore.WriteTimeout)
                 self._inner.write(piece, wait)
 
