@@ -792,7 +792,7 @@ class Workspace:
     def journal(self) -> Journal:
         """People's decisions, append-only."""
         from treasury.actions.authority.desk_identity import Identity
-        from treasury.actions.authority.policy import load_policy
+        from treasury.actions.policies.policy import load_policy
         from treasury.journal import Journal
 
         place = self.settings.journal or JournalPlace()
@@ -812,7 +812,7 @@ class Workspace:
     @cached_property
     def _signing(self) -> Signing:
         """The signing key of this person, and the public keys of the policy."""
-        from treasury.actions.authority.policy import load_policy
+        from treasury.actions.policies.policy import load_policy
         from treasury.journal import Signing
 
         place = self.settings.journal or JournalPlace()
@@ -1018,7 +1018,7 @@ class Workspace:
         return remark_table(read_decided(self.journal, until=self._as_of))
 
     def _desk(self) -> DecisionDesk:
-        from treasury.actions.authority.policy import load_policy
+        from treasury.actions.policies.policy import load_policy
         from treasury.desk.people import DecisionDesk
 
         place = None if self.settings.journal is None else self.settings.journal.publish_head

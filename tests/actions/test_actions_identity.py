@@ -14,7 +14,7 @@ from action_practice import Practice, refused, transfer_fields
 from treasury.actions import Actions
 from treasury.actions.authority.desk_identity import Identity
 from treasury.actions.authority.enrolment import enrol_key
-from treasury.actions.authority.policy import POLICY_FILE, load_policy
+from treasury.actions.policies.policy import POLICY_FILE, load_policy
 from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
 from treasury.journal import Actor, Journal, Signing
 from treasury.journal.signing import make_key

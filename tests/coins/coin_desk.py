@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from treasury.actions.authority.policy import load_policy
+from treasury.actions.policies.policy import load_policy
 from treasury.close.closing import Closing, Rolled, closing_of
 from treasury.close.coins.agreed_measurement import Measurement, coin_openings
 from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory

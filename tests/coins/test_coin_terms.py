@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from coin_desk import ANNA, BERT, copied
 
-from treasury.actions.authority.policy import Policy, load_policy
+from treasury.actions.policies.policy import Policy, load_policy
 from treasury.cli import treasury
 from treasury.close.coins.agreed_measurement import Measurement, coin_openings
 from treasury.errors import ActionRefused, InputError, SettingsError

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from exposure_samples import ZONE
 
-from treasury.actions.authority.policy import load_policy, parse_policy
+from treasury.actions.policies.policy import load_policy, parse_policy
 from treasury.cli import treasury
 from treasury.close.exposure.exposure_limits import ExposureLimits
 from treasury.errors import ActionRefused, InputError, SettingsError

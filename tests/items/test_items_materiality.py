@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from items_october import facts_of, line
 
-from treasury.actions.authority.policy import Policy, load_policy
+from treasury.actions.policies.policy import Policy, load_policy
 from treasury.cli import treasury
 from treasury.close.closing import Closing
 from treasury.errors import ActionRefused, InputError, SettingsError

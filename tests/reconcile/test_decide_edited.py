@@ -12,7 +12,7 @@ from decide_desk import ANNA, BERT, copy_of
 from signed import close_month
 
 from treasury.actions.authority.enrolment import enrol_key
-from treasury.actions.authority.policy import POLICY_FILE
+from treasury.actions.policies.policy import POLICY_FILE
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal import Journal
 from treasury.journal.signing import make_key

@@ -13,7 +13,7 @@ from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line,
 from openpyxl import load_workbook
 from signed import carry_all, close_month
 
-from treasury.actions.authority.policy import Policy
+from treasury.actions.policies.policy import Policy
 from treasury.calendar import Month
 from treasury.close import sign_off
 from treasury.close.period_pins import basis_of, reconcile

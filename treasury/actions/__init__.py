@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from treasury.actions.action_list import Batch
     from treasury.actions.action_states import OPEN, UNSETTLED, Action, Approval, Outcome
     from treasury.actions.actions_desk import Actions, Ran
-    from treasury.actions.authority.policy import POLICY_FILE, Policy, load_policy
     from treasury.actions.drafting import Confirmation
     from treasury.actions.kinds.action_fields import field_names
     from treasury.actions.kinds.all_kinds import KINDS, kind_of
     from treasury.actions.kinds.kind import AssetAmount, Kind
+    from treasury.actions.policies.policy import POLICY_FILE, Policy, load_policy
     from treasury.actions.seen_request import RampSeen, moved
 
 __all__ = [

@@ -10,8 +10,8 @@ import msgspec
 
 from treasury.actions.action_history import ActionBook
 from treasury.actions.action_states import Action
-from treasury.actions.authority.policy import Policy
 from treasury.actions.kinds.kind import Kind
+from treasury.actions.policies.policy import Policy
 from treasury.api import Client
 from treasury.errors import ActionRefused
 from treasury.ground.machine.boot_clock import BootTime, boot_time

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from treasury.actions.action_states import DROPPED, OPEN, UNSETTLED, Action, ActionFold
-from treasury.actions.execution.twins import WINDOW, Twin
+from treasury.actions.twins import WINDOW, Twin
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 

@@ -18,10 +18,10 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from treasury.actions.action_facts import Fact
-from treasury.actions.authority.policy import RecoveryTerms
-from treasury.actions.execution.twins import fingerprint_of
 from treasury.actions.kinds.kind import AssetAmount, Safety
+from treasury.actions.policies.policy import RecoveryTerms
 from treasury.actions.seen_request import RampSeen
+from treasury.actions.twins import fingerprint_of
 from treasury.ground.decoding import convert
 from treasury.ground.machine.boot_clock import BootTime
 from treasury.journal import ADOPTED, Actor, Draft, Entry

@@ -15,7 +15,6 @@ from treasury.actions.action_history import ActionBook
 from treasury.actions.action_list import ActionList, Batch, batch_of
 from treasury.actions.action_states import OPEN, Action, State
 from treasury.actions.authority.authorization import decided_today, refuse_maker
-from treasury.actions.authority.policy import Policy, load_policy
 from treasury.actions.drafting import Confirmation, draft, hold_day, lapse_draft, proposal
 from treasury.actions.execution.outcomes import OutcomeRecorder
 from treasury.actions.execution.recovery import ActionRecovery, EarlyRecovery
@@ -23,6 +22,7 @@ from treasury.actions.execution.sending import Sender, live_services
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import AssetAmount, Kind
+from treasury.actions.policies.policy import Policy, load_policy
 from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.errors import ActionRefused, InputError, JournalError, TreasuryError

@@ -19,13 +19,13 @@ from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Fact, Moved
 from treasury.actions.action_states import Action, ProposedContent
 from treasury.actions.authority.authorization import decided_today, refuse_maker
-from treasury.actions.authority.policy import Policy
-from treasury.actions.execution.transaction_hashes import requests_with_hash, uses_fact
-from treasury.actions.execution.twins import fingerprint_of, twin_fact, twins_since
 from treasury.actions.kinds.action_fields import beside_field, field_names, read_fields
 from treasury.actions.kinds.all_kinds import kind_of, sentence
 from treasury.actions.kinds.kind import AssetAmount, Findings, Kind
 from treasury.actions.kinds.service_records import LiveSource, ServiceRecords, StoredSource
+from treasury.actions.policies.policy import Policy
+from treasury.actions.transaction_hashes import requests_with_hash, uses_fact
+from treasury.actions.twins import fingerprint_of, twin_fact, twins_since
 from treasury.api.bodies import Body, new_key
 from treasury.errors import ActionRefused, InputError, ServiceError
 from treasury.journal import Actor, Draft

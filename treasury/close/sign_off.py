@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from treasury.actions.authority.policy import Policy
+from treasury.actions.policies.policy import Policy
 from treasury.calendar import Month
 from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers

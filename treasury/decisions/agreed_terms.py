@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.authority.policy import POLICY_FILE, Policy
+from treasury.actions.policies.policy import POLICY_FILE, Policy
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.chain import reads_entries

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.actions.authority.policy import Policy
+from treasury.actions.policies.policy import Policy
 from treasury.calendar import Month
 from treasury.journal import Journal
 from treasury.journal.decision_log import Decided, read_decided

@@ -479,7 +479,7 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
 
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
     """Whether what stands in the policy for two people to agree on is what they agreed on last."""
-    from treasury.actions.authority.policy import load_policy
+    from treasury.actions.policies.policy import load_policy
     from treasury.close.coins.agreed_measurement import Measurement
     from treasury.close.exposure.exposure_limits import ExposureLimits
     from treasury.items.materiality import Limits

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import tomli_w
 
-from treasury.actions.authority.policy import POLICY_FILE, load_policy
+from treasury.actions.policies.policy import POLICY_FILE, load_policy
 from treasury.desk.home_signatures import HomeSignatures
 from treasury.errors import InputError, NothingStored, StorageError
 from treasury.ground import durable

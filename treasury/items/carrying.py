@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.authority.policy import Policy
+from treasury.actions.policies.policy import Policy
 from treasury.calendar import Month
 from treasury.errors import ActionRefused, InputError
 from treasury.items.carry_proposals import (

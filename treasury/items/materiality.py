@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.authority.policy import Policy
+from treasury.actions.policies.policy import Policy
 from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 from treasury.items.open_item import OpenItem
 from treasury.lake import AMOUNT, BOOL, TEXT

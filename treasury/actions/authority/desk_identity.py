@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.actions.authority.policy import POLICY_FILE, Policy
+from treasury.actions.policies.policy import POLICY_FILE, Policy
 from treasury.errors import JournalError
 from treasury.ground.machine.boot_clock import boot_seconds
 from treasury.journal import Actor, current_actor

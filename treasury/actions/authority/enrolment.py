@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from treasury.actions.authority.policy import POLICY_FILE, load_policy, parse_policy
+from treasury.actions.policies.policy import POLICY_FILE, load_policy, parse_policy
 from treasury.errors import InputError, StorageError
 from treasury.ground import durable
 from treasury.journal.person_names import same_name

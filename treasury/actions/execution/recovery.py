@@ -24,9 +24,9 @@ from treasury.actions.action_states import UNSETTLED, Action
 from treasury.actions.authority.authorization import refuse_outdated
 from treasury.actions.execution.outcomes import End, OutcomeRecorder, has_passed
 from treasury.actions.execution.pinned_call import sending_draft, sent_of
-from treasury.actions.execution.twins import LIKE, new_among, twins_since
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.service_records import LiveSource, ServiceRecords
+from treasury.actions.twins import LIKE, new_among, twins_since
 from treasury.api import Client, Record
 from treasury.api.created_records import SKEW
 from treasury.api.models import RampRequest

@@ -20,13 +20,13 @@ from treasury.actions.action_states import Action, PinnedCall
 from treasury.actions.authority.authorization import refuse_outdated
 from treasury.actions.execution.outcomes import OutcomeRecorder
 from treasury.actions.execution.pinned_call import sending_draft
-from treasury.actions.execution.transaction_hashes import new_uses, requests_with_hash
-from treasury.actions.execution.twins import new_among, twins_since
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import Findings, Kind
 from treasury.actions.kinds.service_records import LiveSource, ServiceRecords
 from treasury.actions.seen_request import RampSeen
+from treasury.actions.transaction_hashes import new_uses, requests_with_hash
+from treasury.actions.twins import new_among, twins_since
 from treasury.api import Client
 from treasury.api.bodies import Body
 from treasury.api.codec import encode

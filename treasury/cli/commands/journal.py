@@ -149,7 +149,7 @@ def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: s
 
 
 def _rules_in(path: Path) -> SignatureRules:
-    from treasury.actions.authority.policy import parse_policy
+    from treasury.actions.policies.policy import parse_policy
 
     try:
         text = read_regular(path)

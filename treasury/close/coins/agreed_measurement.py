@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.authority.policy import POLICY_FILE, Policy
+from treasury.actions.policies.policy import POLICY_FILE, Policy
 from treasury.decisions.agreed_terms import (
     AgreedTerms,
     TermsKind,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.actions.authority.policy import Policy
+from treasury.actions.policies.policy import Policy
 from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits

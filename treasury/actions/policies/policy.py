@@ -31,8 +31,8 @@ import msgspec
 from msgspec import Meta
 
 from treasury.actions.action_facts import Fact
-from treasury.actions.authority.coin_policy import CoinPolicy, check_coins, with_coin_amounts
-from treasury.actions.authority.exposure_policy import ExposurePolicy, with_exposure_amounts
+from treasury.actions.policies.coin_policy import CoinPolicy, check_coins, with_coin_amounts
+from treasury.actions.policies.exposure_policy import ExposurePolicy, with_exposure_amounts
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.regular_files import read_settings

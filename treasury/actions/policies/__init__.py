@@ -1,0 +1,1 @@
+"""Who may propose and approve what, up to which amount: `policy.toml`."""
