@@ -269,13 +269,12 @@ def _opening(lake: Lake, decided: Decided, knowledge: Knowledge, basis: Basis) -
     return end
 
 
-def _closing_totals(close: Close) -> dict[tuple[str, str], Decimal]:
-    return {(row["kind"], row["currency"]): Decimal(row["closing"]) for row in close.roll_forward}
-
-
 def _totals_apart(close: Close, end: MonthEnd) -> str:
     """Which total of a month's end is not the closing that was journaled; nothing where all are."""
-    totals, recorded = end.totals(), _closing_totals(close)
+    totals = end.totals()
+    recorded = {
+        (row["kind"], row["currency"]): Decimal(row["closing"]) for row in close.roll_forward
+    }
     for key in sorted({*totals, *recorded}):
         if totals.get(key, Decimal(0)) != recorded.get(key, Decimal(0)):
             return f"what was open ({key[0]} in {key[1]})"

@@ -165,20 +165,18 @@ def _unfitting_credits(
     for has_to_prove in (True, False):
         for credit in (each for each in decided if each not in fitting):
             after = _standing(rows_of([*fitting, credit]))
-            if _all_proved(after, fitting) if has_to_prove else _as_proved(before, after, fitting):
+            if has_to_prove:
+                fits = _all_proved(after, fitting)
+            else:  # each is proved if it was, and waits only if it did
+                ids = [proved.entry_id for proved in fitting]
+                fits = all(after.get(entry, 1) >= before.get(entry, 1) for entry in ids)
+            if fits:
                 fitting, before = [*fitting, credit], after
     return [credit for credit in decided if credit not in fitting]
 
 
 def _all_proved(standing: Mapping[str, int], queue: Iterable[Pending]) -> bool:
     return all(standing.get(credit.entry_id) == 2 for credit in queue)
-
-
-def _as_proved(
-    before: Mapping[str, int], after: Mapping[str, int], queue: Iterable[Pending]
-) -> bool:
-    """Whether each credit is proved where it was, and said to wait only where it was."""
-    return all(after.get(credit.entry_id, 1) >= before.get(credit.entry_id, 1) for credit in queue)
 
 
 def _standing(rows: Iterable[Conversion]) -> dict[str, int]:
