@@ -345,7 +345,7 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
     def _has_surplus(self) -> bool:
-        """Whether the connection was closed by the peer, or holds bytes that were not asked for.
+        """Whether the connection was closed by the peer, or holds bytes that answer no request.
 
         After a TLS handshake the socket may hold session tickets, so only a read shows whether
         there is more. It does not wait. Elsewhere a byte in the socket is enough.
