@@ -64,7 +64,7 @@ class SharedJournal:
             connection.execute(f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS true")
 
     def desk(self, practice: Practice, person: str) -> Actions:
-        """A desk with a connection of its own, timed by the server."""
+        """Open a desk with a separate connection, timed by the server."""
         journal = Journal(self.url, now=lambda: practice.now)
         self._opened.append(journal)
         return practice.desk(person, journal=journal, wall=journal.wall_clock, folder=None)
@@ -198,7 +198,7 @@ def frozen(practice: Practice, shared: SharedJournal, action: Action) -> subproc
 
 
 def thawed(process: subprocess.Popen[str]) -> Any:
-    """Let the process go on; how its execution ended."""
+    """Continue the process; return how its execution ended."""
     process.send_signal(signal.SIGCONT)
     output, _ = process.communicate(timeout=60)
     return json.loads(output)

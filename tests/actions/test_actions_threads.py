@@ -19,7 +19,7 @@ FINANCE = "/finance/v1"
 
 
 def together(*works: Callable[[], Any]) -> list[Any]:
-    """Run each in a thread of its own; return what it returns or the TreasuryError it raises."""
+    """Run each in a separate thread; return what it returns or the TreasuryError it raises."""
 
     def run(work: Callable[[], Any]) -> Any:
         try:

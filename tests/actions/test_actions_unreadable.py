@@ -17,7 +17,7 @@ from treasury.journal.chain import reads_entries
 
 
 def edited(practice: Practice, kind: str, **fields: Any) -> tuple[Actions, int]:
-    """Rewrite fields of the last entry of a kind; None removes one. Open the journal anew."""
+    """Rewrite fields of the last entry of a kind; None removes one. Reopen the journal."""
     practice.journal.close()
     database = sqlite3.connect(practice.folder / "journal.sqlite")
     database.execute("DROP TRIGGER entries_no_update")

@@ -410,7 +410,7 @@ def test_the_servers_clock_is_read_again_once_the_machine_may_have_slept(
 def test_a_slow_reading_of_the_servers_clock_is_not_counted_on(
     postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a process that is stopped within a reading nothing tells when the server was asked."""
+    """The time of the query is unknown if the process was stopped during it."""
     boot = [100.0]
     monkeypatch.setattr(engines, "boot_seconds", lambda: boot[0])
     with closing(Journal(postgresql.new_url(), now=lambda: NOON)) as journal:

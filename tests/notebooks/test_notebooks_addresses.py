@@ -1,4 +1,4 @@
-"""A notebook that papermill runs sends nothing to an address that nobody has confirmed."""
+"""A notebook that papermill runs sends nothing to an unconfirmed address."""
 
 from __future__ import annotations
 

@@ -145,8 +145,9 @@ def _compare(
             continue
         # Most answers repeat the value byte for byte, as a text or as a number.
         spellings = (msgspec.json.encode(sent), sent.encode())
+        whole = [path for path in comparison.shown if len(path) == 1]
         for record in records:
-            if bytes(getattr(record, comparison.shown[0][0]) or b"") in spellings:
+            if any(bytes(getattr(record, path[0]) or b"") in spellings for path in whole):
                 continue
             shown = _difference(comparison, _FORMS.get(name, _identifier), sent, record)
             if shown:

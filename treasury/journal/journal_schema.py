@@ -33,6 +33,14 @@ entries = sa.Table(
     sa.Column("public_key", sa.Text),
     sa.Column("signature", sa.Text),
 )
+# Made once: it is read before every attempt to send, and making it takes as long as reading it.
+NEWEST_ABOUT: Final = (
+    sa.select(entries.c.seq, entries.c.hash)
+    .where(entries.c.subject == sa.bindparam("about"))
+    .order_by(entries.c.seq.desc())
+    .limit(1)
+)
+"""The last entry about a subject."""
 
 
 def _statements(name: str) -> tuple[str, ...]:

@@ -262,10 +262,11 @@ class Journal:
 
     def newest_about(self, subject: str) -> Head | None:
         """The last entry about a subject; None where there is none. One read of an index."""
-        entries = journal_schema.entries
-        about = sa.select(entries.c.seq, entries.c.hash).where(entries.c.subject == subject)
-        rows = self._rows(lambda: about.order_by(entries.c.seq.desc()).limit(1))
-        return Head(rows[0]["seq"], rows[0]["hash"]) if rows else None
+        if not self._may_exist():
+            return None
+        with self._reading() as connection:
+            row = connection.execute(journal_schema.NEWEST_ABOUT, {"about": subject}).first()
+        return None if row is None else Head(row.seq, row.hash)
 
     def wall_clock(self) -> datetime:
         """The time by the clock that the desks of this journal share, in UTC.

@@ -166,7 +166,7 @@ class ActionRecovery:
     def _send_again(
         self, action: Action, refused: Callable[[Action, ServiceError], Action | None]
     ) -> Action:
-        """Send the same bytes once more, and journal the outcome, whatever is raised about it."""
+        """Send the same bytes once more, and journal the outcome, also of an unexpected error."""
         client, action = self._leave_again(action)
         try:
             try:

@@ -345,14 +345,18 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
     def _has_surplus(self) -> bool:
-        """Whether the connection was closed by the peer, or holds bytes that were not asked for.
+        """Whether the connection was closed by the peer, or holds bytes that answer no request.
 
         After a TLS handshake the socket may hold session tickets, so only a read shows whether
-        there is more. It does not wait. Later a byte in the socket is enough.
+        there is more. It does not wait. Elsewhere a byte in the socket is enough.
         """
-        is_used = not self._is_fresh
-        if self.is_spoiled or (is_used and self._inner.get_extra_info("is_readable")):
+        tls = self._inner.get_extra_info("ssl_object")
+        if self.is_spoiled or (
+            (tls is None or not self._is_fresh) and self._inner.get_extra_info("is_readable")
+        ):
             return True
+        if tls is None:
+            return False
         try:
             self._inner.read(1, 0)
         except (httpcore.ReadError, httpcore.ReadTimeout) as error:
