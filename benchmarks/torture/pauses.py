@@ -241,6 +241,10 @@ class _Wish:
             return Result(self._run, ended, tuple(self._steps), "done, 1")
         if last.state == "unknown" and self.plan.minutes >= _KEYS_ARE_OLD:
             return Result(self._run, ended, tuple(self._steps), f"unknown, {effects}")
+        is_listed = KINDS[self._run.kind].twins is not None
+        if last == Step("lapsed", 0) and self.plan.minutes >= _KEYS_ARE_OLD and not is_listed:
+            # The key may be forgotten, and no list would show an effect.
+            return Result(self._run, ended, tuple(self._steps), "not sent")
         return judge(self._run, ended, self._steps)
 
     def _judge_batch(self, ended: str) -> Result:

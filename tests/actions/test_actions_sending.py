@@ -97,6 +97,16 @@ def test_production_without_leave_to_write_journals_and_sends_nothing(practice: 
     assert practice.ines.get(ready.id).state == "ready"
 
 
+def test_an_action_of_a_batch_sees_what_the_one_before_it_changed(practice: Practice) -> None:
+    practice.sandbox.finance.suspend_account(OPERATIONS)
+    first, second = (
+        practice.approved("account.reactivate", account_id=OPERATIONS) for _ in range(2)
+    )
+    practice.ines.execute_all([first.id, second.id])
+    assert [practice.ines.get(one.id).state for one in (first, second)] == ["done", "lapsed"]
+    assert len(practice.posts()) == 1
+
+
 def test_what_moved_since_the_approval_makes_it_lapse_and_is_named(practice: Practice) -> None:
     ready = practice.transfer()
     practice.sandbox.finance.suspend_account(OPERATIONS)

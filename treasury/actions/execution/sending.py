@@ -173,6 +173,8 @@ class Sender:
         alike = self._refuse_strangers(kind, action, fields, body, live)
         if findings.drawn is not None:
             live.draw(*findings.drawn)
+        if not kind.creates:
+            live.forget(kind.ids_of(fields))
         if kind.alike is not None and body is not None:
             alike = [str(record.id) for record in kind.alike(client, fields, body)]
         text = "" if body is None else encode(body.wire()).decode()

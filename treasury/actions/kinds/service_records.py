@@ -351,6 +351,11 @@ class LiveSource:
             cached = self._latest[name] = (now, day, _created_since(pages, day, feed.words))
         return cached[2]
 
+    def forget(self, record_ids: Iterable[str]) -> None:
+        """Drop the answers about records that a call that leaves now is going to change."""
+        for key in [key for key in self._records if key[1] in record_ids]:
+            del self._records[key]
+
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
         """Count an amount that was just sent against the balance that was read before it."""
         key = (WALLETS.words, account_id)
