@@ -3,7 +3,8 @@
 Two proved exports that share days are followed together: the opening balance of the first and all
 rows of both must lead to the closing balance of the last. If they do only when a row with the
 amount and balance of a known movement is that movement, it is, although its day is another one. If
-they do in no way, the new export is not proved. Where no balances show it, a person decides.
+they do in no way, the new export is not proved. Where no balances show it, or days between the two
+are in neither, a person decides.
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ class ComparedExports(msgspec.Struct, frozen=True):
     first_day: date
     last_day: date
     is_overlapping: bool
+    """Whether they share days, so that no movement between them is in neither."""
+    is_version: bool
+    """Whether the two are versions of one statement, which are compared as a whole."""
     openings: list[Decimal]
     closings: list[Decimal]
     currency: str | None
@@ -100,6 +104,7 @@ def compare_moved(staging: Staging, file: int) -> ComparedRows:
     compared = convert(pairs, list[ComparedExports])
     stated = [row for row in rows if row.states_balance]
     same: dict[int, MovedRow] = {}
+    asked: set[int] = set()
     new: set[int] = set()
     contradictions: dict[str, str] = {}
     for exports in compared:
@@ -107,13 +112,18 @@ def compare_moved(staging: Staging, file: int) -> ComparedRows:
         if exports.holds():
             new |= {row.place for row in within}
         elif within and exports.holds(without=total(row.moved for row in within)):
-            same |= {row.place: row for row in within}
-        elif exports.is_overlapping:
+            # Days that neither has may hold movements that lead to the same balance again.
+            if exports.is_overlapping:
+                same |= {row.place: row for row in within}
+            else:
+                asked |= {row.place for row in within}
+        elif exports.is_overlapping and not exports.is_version:
             contradictions.setdefault(exports.statement_id, exports.contradiction())
-    doubtful = [
-        row for row in rows if row.may_be_same and (row.place in new) == (row.place in same)
-    ]
     moved = [row for place, row in same.items() if place not in new]
+    decided = new ^ same.keys()
+    doubtful = [
+        row for row in rows if row.place not in decided and (row.may_be_same or row.place in asked)
+    ]
     return ComparedRows(moved, doubtful, contradictions)
 
 

@@ -22,12 +22,13 @@ import pyarrow as pa
 
 from treasury.ground.package_files import step_sql
 from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, Snapshot
+from treasury.money import total
 from treasury.statements.arrow_columns import column
 from treasury.statements.csv.profiles import plain
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.store.exports.moved_rows import MovedRow, compare_moved
 from treasury.statements.store.row_staging import EXPORT_COLUMNS, Staging
-from treasury.statements.store.statement_facts import FACT_COLUMNS, facts_of
+from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 
 _STEPS: Final = "treasury.statements.store.steps"
 _UNKNOWN: Final = step_sql(_STEPS, "export_rows_unknown")
@@ -131,7 +132,7 @@ def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Ta
     for number, table in enumerate(files):
         rows = table.select(list(FACT_COLUMNS)).to_pylist()
         statements += [(number, row) for row in rows if row["format"].startswith("CSV")]
-    facts = [(file, facts_of(row)) for file, row in statements]
+    facts = [(file, _with_opening(facts_of(row))) for file, row in statements]
     fields: dict[str, tuple[Sequence[Any], pa.DataType]] = {
         "file": ([file for file, _ in facts], INTEGER),
         "first_day": ([each.first for _, each in facts], DATE),
@@ -143,6 +144,14 @@ def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Ta
     columns = ", ".join(f"{field.name} {_SQL_TYPES[field.type]}" for field in rows.schema)
     staging.run(f"CREATE TABLE export_statements ({columns})")
     staging.keep("export_statements", rows)
+
+
+def _with_opening(facts: StatementFacts) -> StatementFacts:
+    """Return the facts with the opening balance of an export with one row, which states none."""
+    if facts.entry_count != 1 or facts.opening is not None or facts.closing is None:
+        return facts
+    opening = total((facts.closing, facts.debits, -facts.credits))
+    return msgspec.structs.replace(facts, opening=opening, proved=True)
 
 
 _STATED: Final = (
