@@ -153,7 +153,7 @@ ONE_BY_ONE = tuple(
 )
 
 
-@pytest.mark.parametrize("order", [*permutations((BOOKED, *ONE_BY_ONE))])
+@pytest.mark.parametrize("order", [*permutations((BOOKED, *ONE_BY_ONE))][::2])
 def test_payments_in_notifications_of_their_own_count_in_place_of_their_total(
     tmp_path: Path, order: Sequence[str]
 ) -> None:
