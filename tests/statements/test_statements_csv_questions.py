@@ -61,12 +61,12 @@ ASKED = {
         ("Date,Description,Montant total,Prix net,Virement\n2026-10-05,a,-22.65,-20.95,-22.08\n"
         "2026-10-06,b,45.00,41.63,43.87\n"),
     ),
-    "a fee in a column of its own": (
+    "a column of fees": (
         "fee",
         ("Date,Description,Amount,Fee,Currency\n2026-10-15,Payout,100.00,1.50,EUR\n"
         "2026-10-16,Refund,-20.00,0.00,EUR\n"),
     ),
-    "a journal whose accounts are on one line with debit and credit": (
+    "a journal with debit and credit on one line": (
         "table",
         ("Datum;Konto;Gegenkonto;Buchungstext;Soll;Haben\n05.10.2026;1200;4400;Erlös;100,00;\n"
         "06.10.2026;4930;1200;Büro;;20,00\n"),

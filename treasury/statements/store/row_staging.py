@@ -32,14 +32,15 @@ _INDEX: Final = pa.schema(
     ]
 )  # fmt: skip
 """Columns that identify the movement of a row. `raw` is a hash of the bank's text without spaces;
-`is_bare` marks a row without any text of a payment, `has_words` one that says what it is for."""
+`is_bare` marks a row without any text of a payment, `has_words` one with a text or a reference of
+the payer."""
 
 _TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")
 _TEXT_LISTS: Final = ("remittance", "structured_references")
 WORDLESS: Final = " AND ".join(
     ("end_to_end_id IS NULL", *(f"len({name}) = 0" for name in _TEXT_LISTS))
 )
-"""Whether a stored row does not say what it is for, in SQL."""
+"""SQL condition: a stored row has neither a text nor a reference of the payer."""
 BARE: Final = f"{WORDLESS} AND counterparty_name IS NULL AND counterparty_account IS NULL"
 """Whether a stored row states no text of a payment, in SQL."""
 

@@ -7,6 +7,8 @@ they do in no way, the new export is not proved. Where no balances show it, or d
 are in neither, a person decides.
 """
 
+# ruff: noqa: S608 - names of our own tables are all that is put into queries
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,10 +17,13 @@ from decimal import Decimal
 from typing import Final
 
 import msgspec
+import pyarrow as pa
 
 from treasury.ground.decoding import convert
 from treasury.ground.package_files import step_sql
+from treasury.lake import DATE, INTEGER, TEXT
 from treasury.money import format_amount, total
+from treasury.statements.arrow_columns import column
 from treasury.statements.store.row_staging import Staging
 
 _STEPS: Final = "treasury.statements.store.steps"
@@ -89,7 +94,7 @@ class ComparedExports(msgspec.Struct, frozen=True):
 
 
 class ComparedRows(msgspec.Struct, frozen=True):
-    """The rows that are known movements, those that may be, and contradictions by statement."""
+    """Rows that are known movements, doubtful rows, and contradictions by statement."""
 
     same: list[MovedRow]
     doubtful: list[MovedRow]
@@ -99,7 +104,15 @@ class ComparedRows(msgspec.Struct, frozen=True):
 def compare_moved(staging: Staging, file: int) -> ComparedRows:
     """Compare the rows of a new export that are unmatched with known movements of other days."""
     alike = staging.run(_MOVED, {"days": _MOST_DAYS}).to_arrow_table().to_pylist()
-    rows = _unique(convert(alike, list[MovedRow]))
+    rows: list[MovedRow] = []
+    places: set[int] = set()
+    movements: set[str] = set()
+    # Each row and each movement is used once, by its balance before its words.
+    for row in sorted(convert(alike, list[MovedRow]), key=lambda row: not row.states_balance):
+        if row.place not in places and row.entry_id not in movements:
+            rows.append(row)
+            places.add(row.place)
+            movements.add(row.entry_id)
     pairs = staging.run(_COMPARED, {"days": _MOST_DAYS, "file": file}).to_arrow_table().to_pylist()
     compared = convert(pairs, list[ComparedExports])
     stated = [row for row in rows if row.states_balance]
@@ -127,14 +140,18 @@ def compare_moved(staging: Staging, file: int) -> ComparedRows:
     return ComparedRows(moved, doubtful, contradictions)
 
 
-def _unique(rows: Sequence[MovedRow]) -> list[MovedRow]:
-    """Return the rows of which each movement is used once; one that states its balance first."""
-    places: set[int] = set()
-    movements: set[str] = set()
-    found = []
-    for row in sorted(rows, key=lambda row: not row.states_balance):
-        if row.place not in places and row.entry_id not in movements:
-            found.append(row)
-            places.add(row.place)
-            movements.add(row.entry_id)
-    return found
+def mark_moved(staging: Staging, file: int, rows: Sequence[MovedRow]) -> None:
+    """Give rows the id and, for the comparison, the day of the movement that they are."""
+    fields = {
+        "file": column([file] * len(rows), INTEGER),
+        "place": column([row.place for row in rows], INTEGER),
+        "entry_id": column([row.entry_id for row in rows], TEXT),
+        "booking_date": column([row.booking_date for row in rows], DATE),
+        "known_date": column([row.known_date for row in rows], DATE),
+    }
+    staging.keep("moved_rows", pa.table(fields))
+    for table in ("came", "export_rows"):
+        staging.run(
+            f"UPDATE {table} SET entry_id = r.entry_id, booking_date = r.known_date"
+            f" FROM moved_rows AS r WHERE r.place = {table}.place"
+        )
