@@ -191,7 +191,7 @@ def _whole(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
         return [Share(entry.amount, entry.direction)], None
     stated = _stated(details[0], entry.currency, ("amount",))
     if not stated or stated == entry.amount:  # a detail of 0 is a placeholder
-        is_inferred = "amount" in texts and not stated
+        is_inferred = "amount" in texts and stated is None
         return [Share(entry.amount, entry.direction, is_inferred=is_inferred)], None
     share = [Share(entry.amount, entry.direction, is_inferred=True)]
     difference = EXACT.subtract(stated, entry.amount).copy_abs()

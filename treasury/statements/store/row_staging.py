@@ -44,6 +44,12 @@ WORDLESS: Final = " AND ".join(
 BARE: Final = f"{WORDLESS} AND counterparty_name IS NULL AND counterparty_account IS NULL"
 """Whether a stored row states no text of a payment, in SQL."""
 
+PART: Final = (
+    "list_contains(inferred, 'amount') AND charges_amount IS NULL AND instructed_amount IS NULL"
+    " AND NOT contains(position, '/')"
+)
+"""SQL condition: the only detail of an entry states another amount, so its texts are of a part."""
+
 EXPORT_COLUMNS: Final = (
     "entry_id", "statement_id", "account", "currency", "booking_date", "direction", "amount",
     "entry_status", "account_servicer_reference", "balance_after", "counterparty_account",
@@ -59,6 +65,17 @@ _AT_ONCE: Final = 4 << 20
 """Bytes of rows that are indexed, and read again, together."""
 _MEMORY: Final = "64MB"
 """What the database may hold; the rest of what it compares waits on disk."""
+
+
+def _is_part(batch: pa.RecordBatch) -> pa.Array:
+    """Return `PART` for incoming rows."""
+    states_whole = [
+        pc.is_valid(batch["charges_amount"]),
+        pc.is_valid(batch["instructed_amount"]),
+        pc.match_substring(batch["position"], "/"),
+        column(["amount" not in names for names in batch["inferred"].to_pylist()], BOOL),
+    ]
+    return pc.invert(reduce(pc.or_, states_whole))
 
 
 class Staging(ExitStack):
@@ -124,9 +141,10 @@ class Staging(ExitStack):
             hashes = [
                 md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws
             ]
-            missing = [pc.is_null(batch[name]) for name in _TEXTS]
+            is_part = _is_part(batch)
+            missing = [pc.or_(is_part, pc.is_null(batch[name])) for name in _TEXTS]
             lengths = [pc.list_value_length(batch[name]) for name in _TEXT_LISTS]
-            empty = [pc.equal(pc.fill_null(length, 0), 0) for length in lengths]
+            empty = [pc.or_(is_part, pc.equal(pc.fill_null(n, 0), 0)) for n in lengths]
             computed = {
                 "place": places,
                 "file": files,
