@@ -49,7 +49,7 @@ def evidence_in(pack: Path) -> Evidence:
 
 
 def sealed_again(pack: Path, **changed: object) -> None:
-    """Seal a pack as whoever forges it would: the hash of every file and table fits."""
+    """Seal a forged pack: the hash of every file and table fits."""
     evidence = evidence_in(pack)
     files = {
         name: hashlib.sha256((pack / name).read_bytes()).hexdigest() for name in evidence.files

@@ -261,6 +261,14 @@ def test_a_blank_account_is_the_given_one_and_a_blank_currency_the_declared_one(
     assert all("currency" in inferred for inferred in file.entries["inferred"].to_pylist())
 
 
+def test_a_number_of_twelve_digits_without_a_currency_is_a_belgian_account(tmp_path: Path) -> None:
+    field = f"12001{OURS}".ljust(39) + "EUR"
+    text = GOOD.replace(field, f"1 001{OURS[4:]}    0BE".ljust(42), 1)
+    (document,) = documents([write(tmp_path, text, "f.cod")])
+    file = read_document(document, FileTerms(currencies={OURS: "EUR"}))
+    assert rows(file.statements, "account", "currency", "proved") == [(OURS, "EUR", True)]
+
+
 def test_a_blank_account_and_currency_that_nobody_states_prove_nothing(tmp_path: Path) -> None:
     file = read(tmp_path, without_account())
     (row,) = file.statements.to_pylist()

@@ -61,6 +61,16 @@ ASKED = {
         ("Date,Description,Montant total,Prix net,Virement\n2026-10-05,a,-22.65,-20.95,-22.08\n"
         "2026-10-06,b,45.00,41.63,43.87\n"),
     ),
+    "a column of fees": (
+        "fee",
+        ("Date,Description,Amount,Fee,Currency\n2026-10-15,Payout,100.00,1.50,EUR\n"
+        "2026-10-16,Refund,-20.00,0.00,EUR\n"),
+    ),
+    "a journal with debit and credit on one line": (
+        "table",
+        ("Datum;Konto;Gegenkonto;Buchungstext;Soll;Haben\n05.10.2026;1200;4400;Erlös;100,00;\n"
+        "06.10.2026;4930;1200;Büro;;20,00\n"),
+    ),
     "no amount but one of tax": (
         "amount",
         "Date,Description,Tax Amount\n2026-10-05,a,-1.70\n2026-10-06,b,0.20\n",
@@ -382,3 +392,44 @@ def test_every_text_of_a_payment_is_read_in_the_languages_of_banks(
     proposal = propose(tmp_path, f"{others.format(header)}\n{rows}")
     texts = proposal.entries["remittance"].to_pylist()
     assert [sorted(row) for row in texts] == [["PAY-2026-004417", "a"], ["PAY-2026-004471", "b"]]
+
+
+FEES = "Date,Description,Amount,Fee\n2026-10-15,Payout,100.00,1.50\n2026-10-16,Refund,-20.00,0.00\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "amount"), [("in", Decimal("100.00")), ("on top", Decimal("98.50"))]
+)
+def test_the_answer_about_fees_is_kept_with_the_profile(
+    tmp_path: Path, answer: str, amount: Decimal
+) -> None:
+    proposal = propose(tmp_path, FEES, fee=answer)
+    assert proposal.entries["amount"].to_pylist()[0] == amount
+    assert proposal.profile.fee_included == (answer == "in")
+
+
+def test_words_for_a_status_are_one_under_any_header(tmp_path: Path) -> None:
+    text = (
+        "Fecha;Concepto;Situación;Importe\n15/10/2026;a;Pendiente;-13,00\n"
+        "16/10/2026;b;Completado;-10,00\n17/10/2026;c;Completado;5,00\n"
+    )
+    proposal = propose(tmp_path, text)
+    assert proposal.profile.columns["status"] == ("Situación",)
+    assert proposal.entries["entry_status"].to_pylist() == ["PDNG", "BOOK", "BOOK"]
+
+
+def test_names_and_accounts_of_czech_and_lithuanian_exports_are_read(tmp_path: Path) -> None:
+    czech = (
+        "Datum zaúčtování;Název protiúčtu;Protiúčet;Částka;Zpráva pro příjemce\n"
+        "05.10.2026;Dodavatel;123456789/0800;-10,00;Faktura 7\n"
+        "06.10.2026;Zákazník;987654321/0100;20,00;PAY-2026-004417\n"
+    )
+    assert rows(propose(tmp_path, czech).entries, "counterparty_name", "counterparty_account") == [
+        ("Dodavatel", "123456789/0800"), ("Zákazník", "987654321/0100"),
+    ]  # fmt: skip
+    lithuanian = (
+        "Data;Mokėtojas;Gavėjas;Paskirtis;Suma\n2026-10-05;Mes UAB;Tiekėjas;x;-10,00\n"
+        "2026-10-06;Pirkėjas;Mes UAB;PAY-2026-004417;20,00\n"
+    )
+    names = propose(tmp_path, lithuanian).entries["counterparty_name"].to_pylist()
+    assert names == ["Tiekėjas", "Pirkėjas"]

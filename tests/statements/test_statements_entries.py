@@ -95,9 +95,9 @@ def test_details_without_amounts_share_what_the_others_leave(tmp_path: Path) -> 
     assert file.statements["proved"].to_pylist() == [True]
 
 
-@pytest.mark.parametrize("amounts", [("0.00", "0"), ("25.00", "0.00")])
+@pytest.mark.parametrize("amounts", [("0.00", "0"), ("25.00", "0.00"), (None, "0.00")])
 def test_details_of_zero_are_one_line_of_the_entrys_amount(
-    tmp_path: Path, amounts: tuple[str, str]
+    tmp_path: Path, amounts: tuple[str | None, str]
 ) -> None:
     details = [
         detail(f"PAY-{place}", amount=amount, refs=f"<EndToEndId>E-{place}</EndToEndId>")

@@ -22,8 +22,15 @@ def amounts(desk: Desk) -> list[Decimal]:
     return sorted(Decimal(str(amount)) for (amount,) in desk.rows("amount"))
 
 
-@pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
-@pytest.mark.parametrize("texts", [(FIRST, LATER), (LATER, FIRST), (FIRST, LATER, FIRST, LATER)])
+@pytest.mark.parametrize(
+    ("texts", "together"),
+    [
+        ((FIRST, LATER), False),
+        ((LATER, FIRST), False),
+        ((FIRST, LATER, FIRST, LATER), False),
+        ((FIRST, LATER, FIRST, LATER), True),
+    ],
+)
 def test_a_movement_on_another_day_counts_once_if_only_so_the_balances_hold(
     desk: Desk, texts: tuple[str, ...], together: bool
 ) -> None:
@@ -40,7 +47,7 @@ def test_a_movement_on_another_day_counts_once_if_only_so_the_balances_hold(
     [
         LATER.replace(",a,", ',"A, in other words",'),
         HEADER + "\n".join(reversed(LATER.splitlines()[1:])) + "\n",
-        HEADER + "2026-10-07,b,-20.00,70.00\n2026-10-08,c,-1.00,69.00\n",
+        HEADER + "2026-10-06,c,-1.00,69.00\n2026-10-05,b,-20.00,70.00\n",
     ],
     ids=["other words", "newest first", "only the moved one is in both"],
 )
@@ -56,6 +63,40 @@ def test_equal_movements_on_the_next_day_stay_if_the_balances_have_them(desk: De
     assert amounts(desk) == [500] * 4
     assert report.problems == ()
     assert desk.rows("is_twin") == [(False,)] * 4
+
+
+SINGLE = HEADER + "2026-10-05,a,-10.00,90.00\n"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (FIRST, HEADER + "2026-10-07,b,-20.00,70.00\n2026-10-08,c,-1.00,69.00\n"),
+        (SINGLE, HEADER + "2026-10-06,a,-10.00,90.00\n2026-10-07,b,-20.00,70.00\n"),
+    ],
+    ids=["days apart", "one row"],
+)
+def test_a_movement_that_days_in_neither_may_explain_is_asked_about(
+    desk: Desk, texts: tuple[str, ...]
+) -> None:
+    *_, report = desk.add(texts)
+    assert [twin for (twin,) in desk.rows("is_twin")].count(True) == 2
+    assert any("on another day" in problem.what for problem in report.problems)
+
+
+def test_a_balance_that_days_in_neither_lead_to_again_loses_no_row(desk: Desk) -> None:
+    first, second, third = (
+        HEADER + f"2026-10-0{day},swept,{amount},{after}\n"
+        for day, amount, after in (
+            (5, "500.00", "500.00"),
+            (6, "-500.00", "0.00"),
+            (7, "500.00", "500.00"),
+        )
+    )
+    desk.add((first, third))
+    assert amounts(desk) == [500, 500]
+    desk.add((first, second, third))
+    assert amounts(desk) == [500] * 3
 
 
 def test_exports_whose_rows_lead_to_no_common_balance_are_not_proved_together(desk: Desk) -> None:

@@ -108,9 +108,19 @@ def test_a_credit_whose_first_export_proves_nothing_counts_once(desk: Desk) -> N
 WORDLESS = HEADER + "2026-10-05,,-10.00,90.00\n2026-10-06,,-3.50,86.50\n"
 
 
-@pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
-@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 0)])
-@pytest.mark.parametrize("later", [LATER, HEADER + SHOP_LATER + COFFEE_LATER], ids=["more", "same"])
+SAME_DAYS = HEADER + SHOP_LATER + COFFEE_LATER
+
+
+@pytest.mark.parametrize(
+    ("later", "order", "together"),
+    [
+        (LATER, (0, 1), False),
+        (LATER, (1, 0), True),
+        (SAME_DAYS, (0, 1), True),
+        (SAME_DAYS, (1, 0), False),
+    ],
+    ids=["more", "more before", "same days", "same days before"],
+)
 def test_a_row_without_a_text_takes_that_of_another_export(
     desk: Desk, later: str, order: tuple[int, ...], together: bool
 ) -> None:

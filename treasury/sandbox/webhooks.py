@@ -50,7 +50,13 @@ def verify(
     one with 200, the others with 400; and for secrets with which anybody could sign.
     """
     now = time.time() if now is None else now
-    secrets = _checked(secrets)
+    # A text would be taken for as many secrets as it has letters.
+    secrets = [] if isinstance(secrets, str) else list(secrets)
+    if not secrets or not all(secrets):
+        raise InputError(
+            "the secrets of a webhook are a list of texts that are not empty",
+            do="give the secret that registration showed, as in [secret]",
+        )
     header = _HEADER.fullmatch(signature)
     if header is None:
         raise _refused("its signature header does not parse")
@@ -67,17 +73,6 @@ def verify(
         raise _refused(f"event {event['id']} was accepted before")
     seen[event["id"]] = now
     return event
-
-
-def _checked(secrets: Iterable[str]) -> list[str]:
-    """Return the secrets; one text would be taken for as many secrets as it has letters."""
-    known = [] if isinstance(secrets, str) else list(secrets)
-    if not known or not all(known):
-        raise InputError(
-            "the secrets of a webhook are a list of texts that are not empty",
-            do="give the secret that registration showed, as in [secret]",
-        )
-    return known
 
 
 def _digest(body: bytes, secret: str, seconds: int) -> str:

@@ -1,4 +1,4 @@
-"""What is proved of a pack that other models made, which do not answer as those that run here.
+"""Checks of a pack that other models made, if they answer otherwise than the models that run here.
 
 Recomputation needs the version that made it. The journal has hashes of some tables of a month that
 was prepared or closed: the outcomes of its lines, its roll-forward, and the tables that the close
@@ -17,7 +17,10 @@ import pyarrow.parquet as pq
 from treasury.close.evidence import Code, Evidence, code_of, table_hash
 from treasury.close.period_pins import journaled_roll_forward, outcomes_hash
 from treasury.close.roll_forward import ROLL_FORWARD
+from treasury.close.stored_answers import read_answers
+from treasury.errors import TreasuryError
 from treasury.journal.period_history import Close
+from treasury.lake import Lake
 from treasury.report.pack.sealed_pack import Finding
 from treasury.tables.tabular import rows_hash
 from treasury.text import clean
@@ -47,7 +50,7 @@ def close_in(evidence: Evidence) -> Close | None:
 
 
 def unlike_journaled(folder: Path, evidence: Evidence) -> Iterator[Finding]:
-    """Yield the tables that are not those whose hashes are in the entry of the close."""
+    """Yield the tables that differ from the hashes in the entry of the close."""
     close = close_in(evidence)
     if close is None:
         return
@@ -62,7 +65,7 @@ def unlike_journaled(folder: Path, evidence: Evidence) -> Iterator[Finding]:
 
 
 def unlike_stored(folder: Path, stored: Mapping[str, pa.Table]) -> Iterator[Finding]:
-    """Yield the tables that are not those that the close stored, whose hashes the journal has."""
+    """Yield the tables that differ from the stored tables of the close."""
     for name in sorted(stored.keys() - _NOT_IN_PACK):
         path = _path(folder, name)
         if not path.is_file():
@@ -92,7 +95,7 @@ def version_needed(code: Code, differing: Sequence[str] = ()) -> str:
 
 def proved_by_seal(close: Close | None) -> str:
     """Return the note on a pack that was not held against a journal."""
-    note = "only its own seal proves its files, and whoever changes a pack can seal it again"
+    note = "only its own seal proves its files, and a changed pack can be sealed again"
     if close is None:
         return note
     return f"{note}; `treasury verify --with-workspace` compares it with the journal's hashes"
@@ -109,3 +112,18 @@ def proved_by_journal(tables: Sequence[str]) -> str:
         f"the journal's hashes prove {', '.join(tables)}; only the pack's own seal proves its other"
         " files"
     )
+
+
+def compare_with_journal(
+    folder: Path, evidence: Evidence, lake: Lake
+) -> tuple[list[Finding], list[str]]:
+    """Compare a pack of other models with the tables of which the journal has hashes."""
+    close = close_in(evidence)
+    notes = [version_needed(evidence.code)]
+    if close is None:
+        return [], [*notes, proved_by_journal(())]
+    try:
+        findings = [*unlike_stored(folder, read_answers(lake.workspace, close))]
+    except TreasuryError as error:
+        return [Finding("workspace", error.what)], notes
+    return findings, [*notes, proved_by_journal(proved_tables(folder, close))]

@@ -34,7 +34,6 @@ from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, s
 from treasury.close.result_words import count
 from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.close.sign_off import prepared_month
-from treasury.close.stored_answers import read_answers
 from treasury.decisions.corrections import CORRECTIONS
 from treasury.decisions.standing_verdicts import STANDING
 from treasury.errors import InputError, TreasuryError
@@ -52,12 +51,10 @@ from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import run_knowledge
 from treasury.report.pack.other_models import (
     close_in,
+    compare_with_journal,
     has_other_models,
-    proved_by_journal,
     proved_by_seal,
-    proved_tables,
     unlike_journaled,
-    unlike_stored,
     version_needed,
 )
 from treasury.report.pack.pack_contents import (
@@ -223,7 +220,7 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
     notes = list(alone.notes)
     findings += _journaled(evidence, journal)
     if not findings and not alone.is_recomputed:
-        findings, notes = _against_journal(folder, evidence, lake)
+        findings, notes = compare_with_journal(folder, evidence, lake)
     elif not findings:
         try:
             closing = _from_workspace(evidence, journal, lake)
@@ -239,21 +236,6 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
         findings=tuple(findings),
         notes=tuple(dict.fromkeys(notes)),
     )
-
-
-def _against_journal(
-    folder: Path, evidence: Evidence, lake: Lake
-) -> tuple[list[Finding], list[str]]:
-    """Compare a pack of other models with the tables of which the journal has hashes."""
-    close = close_in(evidence)
-    notes = [version_needed(evidence.code)]
-    if close is None:
-        return [], [*notes, proved_by_journal(())]
-    try:
-        findings = [*unlike_stored(folder, read_answers(lake.workspace, close))]
-    except TreasuryError as error:
-        return [Finding("workspace", error.what)], notes
-    return findings, [*notes, proved_by_journal(proved_tables(folder, close))]
 
 
 # Made again

@@ -113,9 +113,9 @@ def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
     relation = "short of" if remainder > 0 else "more than"
     mismatch = f"details are {remainder.copy_abs():f} {entry.currency} {relation} the entry"
     silent = tuple(at for at, amount in enumerate(stated) if amount is None)
-    if not silent and (remainder == 0 or not any(stated)):
-        # A detail of 0 is a placeholder, unless the others leave an amount for it.
-        silent = tuple(at for at, amount in enumerate(stated) if amount == 0)
+    if silent or remainder == 0 or not any(stated):
+        # A detail of 0 is a placeholder, unless all others state what they leave for it.
+        silent = tuple(at for at, amount in enumerate(stated) if not amount)
         parts = [part for part in parts if part.amount]
     if silent:
         return _with_silent(entry, parts, silent, remainder, mismatch)
@@ -191,7 +191,7 @@ def _whole(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
         return [Share(entry.amount, entry.direction)], None
     stated = _stated(details[0], entry.currency, ("amount",))
     if not stated or stated == entry.amount:  # a detail of 0 is a placeholder
-        is_inferred = "amount" in texts and not stated
+        is_inferred = "amount" in texts and stated is None
         return [Share(entry.amount, entry.direction, is_inferred=is_inferred)], None
     share = [Share(entry.amount, entry.direction, is_inferred=True)]
     difference = EXACT.subtract(stated, entry.amount).copy_abs()

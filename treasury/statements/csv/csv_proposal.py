@@ -20,7 +20,7 @@ from treasury.statements.csv.csv_questions import Columns, CsvTable, settled
 from treasury.statements.csv.csv_rows import looks_like_account
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day, is_signed
-from treasury.statements.csv.csv_words import HEADERS, IN, OTHER, OUT
+from treasury.statements.csv.csv_words import HEADERS, IN, OTHER, OUT, STATUS
 from treasury.statements.csv.profiles import Profile, plain
 from treasury.statements.field_values import account_number
 
@@ -138,6 +138,7 @@ def _roles(table: CsvTable) -> Columns:
         columns.pop("credit", None)
         _find_sign(table, columns)
     _find_accounts(table, columns)
+    _find_status(table, columns)
     return columns
 
 
@@ -272,6 +273,18 @@ def _find_accounts(table: CsvTable, columns: Columns) -> None:
     elif len(texts) < table.count:
         # Our own account is in every row; one that is not would cut the statement in two.
         columns.pop("account")
+
+
+def _find_status(table: CsvTable, columns: Columns) -> None:
+    """Take a column of known words for a status as it, under any header."""
+    used = {place for places in columns.values() for place in places}
+    for place in range(len(table.names)):
+        texts = table.texts(place)
+        if "status" not in columns and place not in used and texts:
+            known = sum(plain(text) in STATUS for text in texts)
+            # A word that is not known yet counts as pending.
+            if 2 * known >= len(texts):
+                columns["status"] = (place,)
 
 
 def _has_any(header: str, words: Sequence[str]) -> bool:

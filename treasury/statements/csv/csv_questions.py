@@ -18,7 +18,7 @@ from treasury.errors import InputError
 from treasury.money import total
 from treasury.statements.csv.csv_course import courses_hold
 from treasury.statements.csv.csv_layout import Answer, CsvQuestion, Layout
-from treasury.statements.csv.csv_rows import CsvMovement, CsvRows
+from treasury.statements.csv.csv_rows import MOVED, CsvMovement, CsvRows
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.csv_words import HEADERS, OTHER
@@ -91,7 +91,7 @@ def settled(
     """
     changes: dict[str, Any] = {}
     questions: list[CsvQuestion] = []
-    for ask in (_kind_question, _amount_question, _currency_question, _name_question,
+    for ask in (_kind_question, _amount_question, _fee_question, _currency_question, _name_question,
                 _account_question, _text_question, _day_question):  # fmt: skip
         question = ask(table)
         if question is None:
@@ -130,9 +130,15 @@ def _kind_question(table: CsvTable) -> CsvQuestion | None:
     if all(place is not None for place in sides) and len(set(sides)) == len(sides):
         columns = ", ".join(table.shown(place) for place in sides if place is not None)
         return _kind("a journal", f"accounts for debit and credit, {columns}")
-    ledgers = [table.columns.get(role, ()) for role in ("account", "counterparty_account")]
-    if all(places and all(map(_LEDGER.fullmatch, table.texts(*places))) for places in ledgers):
-        columns = ", ".join(table.shown(place) for places in ledgers for place in places)
+    ledgers = [
+        place
+        for place, header in enumerate(headers)
+        if _names(header, HEADERS["account"])
+        and len(texts := table.texts(place)) == table.count
+        and all(map(_LEDGER.fullmatch, texts))
+    ]
+    if len(ledgers) > 1:
+        columns = ", ".join(map(table.shown, ledgers))
         return _kind("a journal", f"accounts of a ledger on both sides, {columns}")
     groups = [
         next((table.names[at] for at, header in enumerate(headers) if _names(header, words)), None)
@@ -210,6 +216,23 @@ def _amount_question(table: CsvTable) -> CsvQuestion | None:
         for choice in choices
     )
     return CsvQuestion("amount", "which column is the amount that the account moved by?", answers)
+
+
+def _fee_question(table: CsvTable) -> CsvQuestion | None:
+    """Ask if the amount has the fee of its row in it, where no balance shows it."""
+    (place,) = table.columns.get("fee") or (None,)
+    if place is None or {"balance", "balance_before"} & table.columns.keys():
+        return None
+    moved = [plain(table.names[at]) for role in MOVED for at in table.columns.get(role, ())]
+    has_fees = any(set(text) & set("123456789") for text in table.texts(place))
+    is_after_fees = any(_names(header, ("net", *OTHER["paid_out"])) for header in moved)
+    if not has_fees or is_after_fees:
+        return None
+    answers = (
+        Answer("in", "the amount is what moved, with the fee in it", {"fee_included": True}),
+        Answer("on top", "the fee moved in addition", {"fee_included": False}),
+    )
+    return CsvQuestion("fee", f"is {table.shown(place)} in the amount?", answers)
 
 
 def _amount_choices(table: CsvTable) -> list[Columns]:

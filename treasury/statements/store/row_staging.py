@@ -32,16 +32,23 @@ _INDEX: Final = pa.schema(
     ]
 )  # fmt: skip
 """Columns that identify the movement of a row. `raw` is a hash of the bank's text without spaces;
-`is_bare` marks a row without any text of a payment, `has_words` one that says what it is for."""
+`is_bare` marks a row without any text of a payment, `has_words` one with a text or a reference of
+the payer."""
 
 _TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")
 _TEXT_LISTS: Final = ("remittance", "structured_references")
 WORDLESS: Final = " AND ".join(
     ("end_to_end_id IS NULL", *(f"len({name}) = 0" for name in _TEXT_LISTS))
 )
-"""Whether a stored row does not say what it is for, in SQL."""
+"""SQL condition: a stored row has neither a text nor a reference of the payer."""
 BARE: Final = f"{WORDLESS} AND counterparty_name IS NULL AND counterparty_account IS NULL"
 """Whether a stored row states no text of a payment, in SQL."""
+
+PART: Final = (
+    "list_contains(inferred, 'amount') AND charges_amount IS NULL AND instructed_amount IS NULL"
+    " AND NOT contains(position, '/')"
+)
+"""SQL condition: the only detail of an entry states another amount, so its texts are of a part."""
 
 EXPORT_COLUMNS: Final = (
     "entry_id", "statement_id", "account", "currency", "booking_date", "direction", "amount",
@@ -58,6 +65,17 @@ _AT_ONCE: Final = 4 << 20
 """Bytes of rows that are indexed, and read again, together."""
 _MEMORY: Final = "64MB"
 """What the database may hold; the rest of what it compares waits on disk."""
+
+
+def _is_part(batch: pa.RecordBatch) -> pa.Array:
+    """Return `PART` for incoming rows."""
+    states_whole = [
+        pc.is_valid(batch["charges_amount"]),
+        pc.is_valid(batch["instructed_amount"]),
+        pc.match_substring(batch["position"], "/"),
+        column(["amount" not in names for names in batch["inferred"].to_pylist()], BOOL),
+    ]
+    return pc.invert(reduce(pc.or_, states_whole))
 
 
 class Staging(ExitStack):
@@ -123,9 +141,10 @@ class Staging(ExitStack):
             hashes = [
                 md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws
             ]
-            missing = [pc.is_null(batch[name]) for name in _TEXTS]
+            is_part = _is_part(batch)
+            missing = [pc.or_(is_part, pc.is_null(batch[name])) for name in _TEXTS]
             lengths = [pc.list_value_length(batch[name]) for name in _TEXT_LISTS]
-            empty = [pc.equal(pc.fill_null(length, 0), 0) for length in lengths]
+            empty = [pc.or_(is_part, pc.equal(pc.fill_null(n, 0), 0)) for n in lengths]
             computed = {
                 "place": places,
                 "file": files,

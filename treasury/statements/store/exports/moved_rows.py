@@ -3,8 +3,11 @@
 Two proved exports that share days are followed together: the opening balance of the first and all
 rows of both must lead to the closing balance of the last. If they do only when a row with the
 amount and balance of a known movement is that movement, it is, although its day is another one. If
-they do in no way, the new export is not proved. Where no balances show it, a person decides.
+they do in no way, the new export is not proved. Where no balances show it, or days between the two
+are in neither, a person decides.
 """
+
+# ruff: noqa: S608 - names of our own tables are all that is put into queries
 
 from __future__ import annotations
 
@@ -14,10 +17,13 @@ from decimal import Decimal
 from typing import Final
 
 import msgspec
+import pyarrow as pa
 
 from treasury.ground.decoding import convert
 from treasury.ground.package_files import step_sql
+from treasury.lake import DATE, INTEGER, TEXT
 from treasury.money import format_amount, total
+from treasury.statements.arrow_columns import column
 from treasury.statements.store.row_staging import Staging
 
 _STEPS: Final = "treasury.statements.store.steps"
@@ -57,6 +63,9 @@ class ComparedExports(msgspec.Struct, frozen=True):
     first_day: date
     last_day: date
     is_overlapping: bool
+    """Whether they share days, so that no movement between them is in neither."""
+    is_version: bool
+    """Whether the two are versions of one statement, which are compared as a whole."""
     openings: list[Decimal]
     closings: list[Decimal]
     currency: str | None
@@ -85,7 +94,7 @@ class ComparedExports(msgspec.Struct, frozen=True):
 
 
 class ComparedRows(msgspec.Struct, frozen=True):
-    """The rows that are known movements, those that may be, and contradictions by statement."""
+    """Rows that are known movements, doubtful rows, and contradictions by statement."""
 
     same: list[MovedRow]
     doubtful: list[MovedRow]
@@ -95,11 +104,20 @@ class ComparedRows(msgspec.Struct, frozen=True):
 def compare_moved(staging: Staging, file: int) -> ComparedRows:
     """Compare the rows of a new export that are unmatched with known movements of other days."""
     alike = staging.run(_MOVED, {"days": _MOST_DAYS}).to_arrow_table().to_pylist()
-    rows = _unique(convert(alike, list[MovedRow]))
+    rows: list[MovedRow] = []
+    places: set[int] = set()
+    movements: set[str] = set()
+    # Each row and each movement is used once, by its balance before its words.
+    for row in sorted(convert(alike, list[MovedRow]), key=lambda row: not row.states_balance):
+        if row.place not in places and row.entry_id not in movements:
+            rows.append(row)
+            places.add(row.place)
+            movements.add(row.entry_id)
     pairs = staging.run(_COMPARED, {"days": _MOST_DAYS, "file": file}).to_arrow_table().to_pylist()
     compared = convert(pairs, list[ComparedExports])
     stated = [row for row in rows if row.states_balance]
     same: dict[int, MovedRow] = {}
+    asked: set[int] = set()
     new: set[int] = set()
     contradictions: dict[str, str] = {}
     for exports in compared:
@@ -107,24 +125,33 @@ def compare_moved(staging: Staging, file: int) -> ComparedRows:
         if exports.holds():
             new |= {row.place for row in within}
         elif within and exports.holds(without=total(row.moved for row in within)):
-            same |= {row.place: row for row in within}
-        elif exports.is_overlapping:
+            # Days that neither has may hold movements that lead to the same balance again.
+            if exports.is_overlapping:
+                same |= {row.place: row for row in within}
+            else:
+                asked |= {row.place for row in within}
+        elif exports.is_overlapping and not exports.is_version:
             contradictions.setdefault(exports.statement_id, exports.contradiction())
-    doubtful = [
-        row for row in rows if row.may_be_same and (row.place in new) == (row.place in same)
-    ]
     moved = [row for place, row in same.items() if place not in new]
+    decided = new ^ same.keys()
+    doubtful = [
+        row for row in rows if row.place not in decided and (row.may_be_same or row.place in asked)
+    ]
     return ComparedRows(moved, doubtful, contradictions)
 
 
-def _unique(rows: Sequence[MovedRow]) -> list[MovedRow]:
-    """Return the rows of which each movement is used once; one that states its balance first."""
-    places: set[int] = set()
-    movements: set[str] = set()
-    found = []
-    for row in sorted(rows, key=lambda row: not row.states_balance):
-        if row.place not in places and row.entry_id not in movements:
-            found.append(row)
-            places.add(row.place)
-            movements.add(row.entry_id)
-    return found
+def mark_moved(staging: Staging, file: int, rows: Sequence[MovedRow]) -> None:
+    """Give rows the id and, for the comparison, the day of the movement that they are."""
+    fields = {
+        "file": column([file] * len(rows), INTEGER),
+        "place": column([row.place for row in rows], INTEGER),
+        "entry_id": column([row.entry_id for row in rows], TEXT),
+        "booking_date": column([row.booking_date for row in rows], DATE),
+        "known_date": column([row.known_date for row in rows], DATE),
+    }
+    staging.keep("moved_rows", pa.table(fields))
+    for table in ("came", "export_rows"):
+        staging.run(
+            f"UPDATE {table} SET entry_id = r.entry_id, booking_date = r.known_date"
+            f" FROM moved_rows AS r WHERE r.place = {table}.place"
+        )

@@ -3,7 +3,7 @@
 Exports of one account overlap, and a bank may spell the texts of a later one in another way. A row
 with unknown words is compared with the known movements of its day that the export lacks. It takes
 the id of a movement that is surely the same. If only day and amount agree, both are marked as
-twins: a person matches them. Rows whose day moved follow (`moved_rows`).
+twins: a person matches them. Rows with another day follow (`moved_rows`).
 """
 
 # ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
@@ -22,10 +22,11 @@ import pyarrow as pa
 
 from treasury.ground.package_files import step_sql
 from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, Snapshot
+from treasury.money import total
 from treasury.statements.arrow_columns import column
 from treasury.statements.csv.profiles import plain
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
-from treasury.statements.store.exports.moved_rows import MovedRow, compare_moved
+from treasury.statements.store.exports.moved_rows import compare_moved, mark_moved
 from treasury.statements.store.row_staging import EXPORT_COLUMNS, Staging
 from treasury.statements.store.statement_facts import FACT_COLUMNS, facts_of
 
@@ -90,10 +91,9 @@ def join_exports(
 ) -> dict[tuple[int, str], str]:
     """Give staged rows of CSV exports the ids of the movements that they are.
 
-    `files` has the statements of each file; `first` and `last` are the days between which a stored
-    row may be one of theirs. The table `doubtful` gets the pairs that a person decides about,
-    `moved_rows` the rows with the day of the movement that they are. Return by file and statement
-    what contradicts a known export.
+    `files` has the statements of each file; stored rows between the days `first` and `last` are
+    compared. The table `doubtful` gets the pairs that a person decides about, `moved_rows` the rows
+    that are known on another day. Return the contradictions to known exports by file and statement.
     """
     names = ", ".join(EXPORT_COLUMNS)
     _keep_statements(snapshot, staging, files)
@@ -115,7 +115,7 @@ def join_exports(
             " WHERE place NOT IN (SELECT place FROM respelled)"
         )
         compared = compare_moved(staging, file)
-        _join_moved(staging, file, compared.same)
+        mark_moved(staging, file, compared.same)
         doubtful = [(row.place, row.entry_id) for row in compared.doubtful]
         staging.keep("doubtful", _pairs_table(file, doubtful))
         contradictions |= {(file, key): text for key, text in compared.contradictions.items()}
@@ -124,14 +124,21 @@ def join_exports(
 
 
 def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> None:
-    """Create the table of stored exports, as file -1, and of those that came."""
+    """Create the table of stored exports, as file -1, and incoming ones."""
     names = ", ".join(FACT_COLUMNS)
     query = f"SELECT {names} FROM {STATEMENTS.name} WHERE {COUNTING} AND format LIKE 'CSV%'"
     statements = [(-1, row) for row in snapshot.sql(query).to_pylist()]
     for number, table in enumerate(files):
         rows = table.select(list(FACT_COLUMNS)).to_pylist()
         statements += [(number, row) for row in rows if row["format"].startswith("CSV")]
-    facts = [(file, facts_of(row)) for file, row in statements]
+    facts = []
+    for file, row in statements:
+        export = facts_of(row)
+        if export.entry_count == 1 and export.opening is None and export.closing is not None:
+            # The row shows the balance before it, which proves nothing within the export.
+            opening = total((export.closing, export.debits, -export.credits))
+            export = msgspec.structs.replace(export, opening=opening, proved=True)
+        facts.append((file, export))
     fields: dict[str, tuple[Sequence[Any], pa.DataType]] = {
         "file": ([file for file, _ in facts], INTEGER),
         "first_day": ([each.first for _, each in facts], DATE),
@@ -152,20 +159,6 @@ _STATED: Final = (
 _SQL_TYPES: Final = {
     INTEGER: "BIGINT", DATE: "DATE", BOOL: "BOOLEAN", TEXT: "VARCHAR", AMOUNT: "DECIMAL(38,18)"
 }  # fmt: skip
-
-
-def _join_moved(staging: Staging, file: int, rows: Sequence[MovedRow]) -> None:
-    """Give rows the id and, for the comparison, the day of the movement that they are."""
-    found = _pairs_table(file, [(row.place, row.entry_id) for row in rows])
-    for name in ("booking_date", "known_date"):
-        days = column([getattr(row, name) for row in rows], DATE)
-        found = found.append_column(name, days)
-    staging.keep("moved_rows", found)
-    for table in ("came", "export_rows"):
-        staging.run(
-            f"UPDATE {table} SET entry_id = r.entry_id, booking_date = r.known_date"
-            f" FROM moved_rows AS r WHERE r.place = {table}.place"
-        )
 
 
 def _pairs_table(file: int, found: Sequence[tuple[int | None, str]]) -> pa.Table:

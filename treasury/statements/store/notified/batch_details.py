@@ -62,7 +62,7 @@ class _Row(msgspec.Struct, frozen=True):
     moved: Decimal
     entry: str
     is_whole_entry: bool
-    """It is no part of an entry: a total, or a payment reported by itself."""
+    """It is no part of an entry: a total, or a payment with its own entry."""
     place: int | None = None
 
     @property
@@ -85,7 +85,7 @@ def find_batch_details(
     details: dict[_Key, list[_Row]] = defaultdict(list)
     for row in (*_stored_rows(snapshot, days, reports), *_incoming_rows(staging, reports)):
         details[row.key].append(row)
-    # A single row with a reference is a payment of its own, not one of several.
+    # A single row with a reference is one payment, not one of several.
     details = {key: rows for key, rows in details.items() if _moved(rows) is not None}
     references = {key[-1] for key in details}
     if not references:

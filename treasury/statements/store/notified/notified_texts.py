@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from treasury.ground.package_files import step_sql
 from treasury.lake import TEXT, Snapshot
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
-from treasury.statements.store.row_staging import BARE, WORDLESS, Staging
+from treasury.statements.store.row_staging import BARE, PART, WORDLESS, Staging
 from treasury.statements.store.statement_heads import Heads
 
 _TAKEN_OVER: Final = (
@@ -66,7 +66,10 @@ def notified_texts(
     staging.run(f"INSERT INTO patches {_BARE_PAYMENTS}")
     payments = staging.run("FROM notified_payments ORDER BY place").fetchall()
     names = ", ".join(("entry_id", *_TAKEN_OVER))
-    query = f"SELECT {names} FROM {STATEMENT_ENTRIES.name} WHERE list_contains($ids, entry_id)"
+    query = (
+        f"SELECT {names} FROM {STATEMENT_ENTRIES.name}"
+        f" WHERE list_contains($ids, entry_id) AND NOT ({PART})"
+    )
     stored = snapshot.sql(query, {"ids": [entry_id for (entry_id,) in replaced]}).to_pylist()
     texts = {row.pop("entry_id"): row for row in stored}
     return texts | dict(_incoming_texts(staging, dict(payments)))

@@ -3,9 +3,9 @@
 WITH compared AS (
     SELECT b.statement_id, a.file AS known_file, a.statement_id AS known_statement_id,
         least(a.first_day, b.first_day) AS first_day, greatest(a.last_day, b.last_day) AS last_day,
-        -- Versions of one statement are compared as a whole.
-        a.first_day <= b.last_day AND b.first_day <= a.last_day AND a.statement_id <> b.statement_id AS is_overlapping,
-        -- Of two that begin or end on one day either may have more of it.
+        a.first_day <= b.last_day AND b.first_day <= a.last_day AS is_overlapping,
+        a.statement_id = b.statement_id AS is_version,
+        -- If both begin or end on one day, either balance may be the outer one.
         list_filter([CASE WHEN a.first_day <= b.first_day THEN a.opening END,
             CASE WHEN b.first_day <= a.first_day THEN b.opening END], x -> x IS NOT NULL) AS openings,
         list_filter([CASE WHEN a.last_day >= b.last_day THEN a.closing END,
@@ -25,7 +25,7 @@ WITH compared AS (
     SELECT statement_id, sum(CASE WHEN direction = 'DBIT' THEN -amount ELSE amount END) AS moved
     FROM unmatched_rows WHERE entry_status = 'BOOK' GROUP BY statement_id
 )
-SELECT c.statement_id, c.known_file_name, c.first_day, c.last_day, c.is_overlapping, c.openings, c.closings, c.currency,
+SELECT c.statement_id, c.known_file_name, c.first_day, c.last_day, c.is_overlapping, c.is_version, c.openings, c.closings, c.currency,
     coalesce(sum(k.moved), 0) + coalesce(any_value(i.moved), 0) AS moved
 FROM compared AS c
 LEFT JOIN known AS k ON k.account IS NOT DISTINCT FROM c.account AND k.currency IS NOT DISTINCT FROM c.currency
