@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from treasury.errors import SettingsError
+from treasury.ground.private_keys import holds_private_key
 from treasury.ground.regular_files import read_regular
 
 T = TypeVar("T")
@@ -28,13 +29,6 @@ OWN_PREFIX: Final = "TREASURY_"
 """Environment variables with this prefix are meant for this program."""
 _LONGEST: Final = 16 * 1024
 """Characters of a secret: a long token has four thousand."""
-_PRIVATE_KEY: Final = re.compile(
-    # PEM, OpenSSH, PGP and SSH2; WireGuard; PuTTY; age; minisign and signify; XML; JWK; our own.
-    r"(?i:BEGIN [A-Z0-9 ]*PRIVATE KEY|PrivateKey *=|PuTTY-User-Key-File|AGE-SECRET-KEY"
-    r"|^untrusted comment:|<RSAKeyValue|\"kty\" *:|ed25519-private:)"
-    # OpenSSH's, RSA's, P-256's and Ed25519's without the lines around them.
-    r"|b3BlbnNzaC1rZXktdjE|^MII[A-Za-z0-9+/]{200}|^MIGHAgEAMBMG|^MC4CAQAwBQYDK2Vw"
-)
 
 
 class Secret:
@@ -60,7 +54,7 @@ class Secret:
     @property
     def flaw(self) -> str:
         """Why this may not be sent: it is a private key, or no single line; empty if it may."""
-        if _PRIVATE_KEY.search(self._value):
+        if holds_private_key(self._value[:_LONGEST]):
             return "holds a private key, which is never sent"
         if len(self._value) > _LONGEST or not self._value.isprintable():
             return "does not hold one line of text, as a secret is"
