@@ -53,6 +53,19 @@ def excess_access(folder: Path, shared: Shared | None) -> Iterator[Path]:
                 yield path
 
 
+def others_may_write(path: Path) -> bool:
+    """Whether another user than this one and root may write to a file or folder, or owns it.
+
+    The user's own group does not count: on most systems nobody else is in it.
+    """
+    if os.name != "posix":
+        return False
+    status = path.stat()
+    is_open = status.st_mode & stat.S_IWOTH
+    is_groups = status.st_mode & stat.S_IWGRP and status.st_gid != os.getegid()
+    return bool(is_open or is_groups or status.st_uid not in {0, os.geteuid()})
+
+
 def _mask(mask: int) -> None:
     _masks.add(mask)
     os.umask(min(_masks))

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from treasury.errors import SettingsError
 from treasury.ground.private_keys import holds_private_key
 from treasury.ground.regular_files import read_regular
+from treasury.ground.state_folder import user_path
 
 T = TypeVar("T")
 
@@ -106,7 +107,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
             name = place if place.isupper() else f"that {key} names"
             missing = f"environment variable {name} is not set"
         case "file":
-            path = Path(place).expanduser()
+            path = user_path(place)
             missing = f"secret file {path} does not exist"
             value = _file_text(path)
         case _:
@@ -139,7 +140,7 @@ def doubt_of(described: str) -> str:
         return f"its name does not begin with {OWN_PREFIX}"
     if kind != "file" or os.name != "posix":
         return ""
-    path = Path(place).expanduser().absolute()
+    path = user_path(place).absolute()
     try:
         for part in (path, *path.parents):
             # Whoever made the link decides which of our files is sent.

@@ -21,6 +21,7 @@ import msgspec
 from treasury.errors import HomeReadOnly, HomeUnreachable, SettingsError, StorageError
 from treasury.ground import durable
 from treasury.ground.loading import Later
+from treasury.ground.state_folder import user_path
 
 if TYPE_CHECKING:
     import obstore
@@ -109,7 +110,7 @@ def check_address(address: str) -> str:
             do=f"write the place alone, like s3://bucket/treasury; {_CREDENTIALS}",
         )
     if "://" not in address:
-        folder = Path(address).expanduser()
+        folder = user_path(address)
         if not address.strip() or not folder.is_absolute():
             raise SettingsError(
                 f"{address!r} is no home for a lake",
