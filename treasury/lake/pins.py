@@ -16,6 +16,7 @@ import msgspec
 from treasury.errors import WorkspaceDamaged
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import regular_bytes
 from treasury.lake import delta, disk
 from treasury.lake.commits import Commit
 from treasury.lake.sealed import read_sealed, write_sealed
@@ -91,7 +92,7 @@ def read_pins(folder: Path) -> tuple[list[Pin], list[tuple[Path, str]]]:
 def seal_pin(path: Path) -> None:
     """Seal a pin of version 0.1.0; one that is sealed, or does not read, stays as it is."""
     try:
-        pin = decode_json(path.read_bytes(), Pin)
+        pin = decode_json(regular_bytes(path), Pin)
     except PermissionError as error:
         raise disk.denied(path) from error
     except (OSError, ValueError):
@@ -110,6 +111,12 @@ def _read(path: Path) -> Pin:
             f"the pin {path} does not read ({error})",
             do="restore the file from a copy: no stored file is removed while it does not read",
         ) from error
+    versions = {name: table.version for name, table in pin.tables.items()}
+    if versions != pin.commit.versions or path.stem != str(pin.commit.number):
+        raise WorkspaceDamaged(
+            f"the pin {path} does not have the tables of its commit",
+            do="restore the file from a copy",
+        )
     if not all(delta.is_inside(file.path) for t in pin.tables.values() for file in t.files):
         raise WorkspaceDamaged(
             f"the pin {path} names a file outside of the lake", do="restore the file from a copy"

@@ -21,6 +21,7 @@ import msgspec
 from treasury.errors import HomeReadOnly, HomeUnreachable, SettingsError, StorageError
 from treasury.ground import durable
 from treasury.ground.loading import Later
+from treasury.ground.regular_files import open_regular, regular_bytes
 from treasury.ground.state_folder import user_path
 
 if TYPE_CHECKING:
@@ -145,6 +146,8 @@ class ObjectPlace:
     def read(self, name: str) -> bytes:
         """An object's bytes; FileNotFoundError where there is none by that name."""
         with reaching(self.address):
+            if self.folder is not None:
+                return regular_bytes(self.folder / name)
             return bytes(obstore.get(self._store, name).bytes())
 
     def chunks(self, name: str) -> Iterator[Buffer]:
@@ -155,7 +158,7 @@ class ObjectPlace:
         with reaching(self.address):
             if self.folder is not None:  # a stream of a file comes in parts of 8 KiB
                 part = memoryview(bytearray(_PART))
-                with (self.folder / name).open("rb", buffering=0) as file:
+                with open_regular(self.folder / name) as file:
                     while length := file.readinto(part):
                         yield part[:length]
             else:
