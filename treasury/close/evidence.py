@@ -20,7 +20,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground.regular_files import regular_bytes
 from treasury.journal.chain import Head
 from treasury.journal.period_history import Period, Preparation
 from treasury.reconcile.monthly import Reconciliation
@@ -143,7 +142,7 @@ def code_of() -> Code:
         sources += _sources(package / room, f"/{room}")
     for path, file in sorted(sources, key=itemgetter(0)):
         digest.update(f"{path}\0".encode())
-        digest.update(hashlib.sha256(regular_bytes(file)).digest())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
     return Code(
         version=metadata.version(_PACKAGE),
         source=digest.hexdigest(),
