@@ -19,7 +19,7 @@ def test_a_home_of_nobody_is_an_error_that_says_what_to_set(
     with pytest.raises(SettingsError, match="no home folder for ~"):
         find_secret("file:~no-such-user/secret", "client_secret")
 
-    def unknown(_: int) -> None:  # as in a container whose user has no name
+    def unknown(_: int) -> None:  # a container may run as a user without a name
         raise KeyError
 
     monkeypatch.setattr(pwd, "getpwuid", unknown)

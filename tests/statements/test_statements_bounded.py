@@ -249,7 +249,7 @@ def test_all_that_comes_out_of_one_file_has_one_bound_nested_archives_included(
     assert len(read_statements([_nested(tmp_path, 3)]).files) == 3
     with pytest.raises(StatementError, match=r"^outer\.zip: more than"):
         read_statements([_nested(tmp_path, 5)])
-    for number in range(3):  # each file that is named has a bound of its own
+    for number in range(3):  # the bound is per named file
         _nested(tmp_path, 3).rename(tmp_path / f"{number}.zip")
     assert len(read_statements([tmp_path]).files) == 9
 

@@ -56,7 +56,7 @@ def excess_access(folder: Path, shared: Shared | None) -> Iterator[Path]:
 def others_may_write(path: Path) -> bool:
     """Whether another user than this one and root may write to a file or folder, or owns it.
 
-    The user's own group does not count: on most systems nobody else is in it.
+    The user's own group does not count: on most systems it has no other members.
     """
     if os.name != "posix":
         return False

@@ -1,7 +1,7 @@
 """Private keys in a text, in the forms that tools write them in.
 
 A key is recognised by the frame or the field names around it, or by its DER structure once it is
-decoded. A key without either, such as the 32 bytes of one alone, cannot be told from a secret.
+decoded. A key without either, such as the 32 bytes of one alone, looks like any secret.
 """
 
 from __future__ import annotations

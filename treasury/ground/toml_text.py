@@ -24,7 +24,7 @@ _DEEPEST: Final = 32
 _LARGEST: Final = 2**63
 """TOML's integers have 64 bits."""
 _TEXT: Final = (
-    # Texts of several lines, texts of one, and comments. An open text goes on to the end.
+    # Multi-line strings, strings and comments. An unterminated string extends to the end.
     r'''"""(?:[^"\\]++|\\.|"(?!""))*+(?:"{3,5}|\Z)|\'{3}(?:[^']++|'(?!''))*+(?:'{3,5}|\Z)'''
     r"""|"(?:[^"\\\n]++|\\[^\n])*+(?:"|$)|'[^'\n]*+(?:'|$)|\#[^\n]*+"""
 )

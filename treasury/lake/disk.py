@@ -62,7 +62,7 @@ def problem_of(path: Path, size: int) -> str:
 def refuse_pipes(paths: Iterable[str]) -> None:
     """Raise WorkspaceDamaged for a stored file that is a pipe: the libraries wait for its bytes."""
     for path in paths:
-        with suppress(OSError):  # whoever opens it says what is wrong
+        with suppress(OSError):  # opening it raises the error
             if stat.S_ISFIFO(os.stat(path).st_mode):
                 raise WorkspaceDamaged(f"the stored file {path} is a pipe, not a file", do=REPAIR)
 

@@ -4,9 +4,9 @@
 its addresses are compared with the ones that this user has confirmed before any secret leaves. The
 confirmed ones are in the user's own state folder, by the path of the workspace.
 
-A new workspace is trusted at its first use, as is a sandbox's, if nobody else may write to it: who
-may exchange a workspace's folder makes it a new one. A place that `SecretSetting` doubts is never
-trusted. A workspace that was filled before addresses were kept here is no new one.
+A new workspace is trusted at its first use, as is a sandbox's, if no other user may write to it:
+exchanging the folder of a confirmed workspace makes a new one. A place that `SecretSetting` doubts
+is never trusted. A workspace that was filled before addresses were kept here is no new one.
 """
 
 from __future__ import annotations

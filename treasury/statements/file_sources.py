@@ -191,7 +191,7 @@ def _copy(name: str, source: ByteSource, spooled: IO[bytes]) -> None:
 
 
 class _Budget:
-    """What may still come out of one file: archives in it share it."""
+    """Bytes and members left to unpack from one file, shared by the archives in it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -218,7 +218,7 @@ class _Budget:
 
 
 class _Unpacked:
-    """A file out of an archive: what it may grow to, and how much of it is counted already."""
+    """Bounds of one file from an archive; bytes that are read again are counted once."""
 
     def __init__(self, name: str, budget: _Budget) -> None:
         self.name = name

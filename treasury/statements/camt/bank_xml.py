@@ -356,7 +356,7 @@ class Cut:
             self._between = text
             return ""
         if not following.startswith("<"):
-            raise self._not_well_formed("text stands between two documents")
+            raise self._not_well_formed("there is text between two documents")
         self._between = None
         declared = _DECLARED.match(following)
         encoding = _ENCODING.match(declared[0].encode()) if declared else None
@@ -428,7 +428,7 @@ class Cut:
 
 _LONGEST_TAG: Final = 4096
 _BETWEEN: Final = "\ufeff \t\n"
-"""May stand between two documents."""
+"""Allowed between two documents."""
 _JUNK: Final = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
 _INVALID: Final = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
 
