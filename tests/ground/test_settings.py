@@ -409,8 +409,8 @@ def test_settings_that_are_nested_too_deeply_are_an_error_of_the_file(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[workspace]\ncompany = 'H'\nnow = 9999-12-31T23:59:59-23:59", "is in the year 9999"),
-        ("[workspace]\ncompany = 'H'\nnow = 0001-01-01T00:00:00+23:59", "is in the year 1"),
+        ("[workspace]\ncompany = 'H'\nnow = 9999-12-31T23:59:59-23:59", "between 1970 and 2199"),
+        ("[workspace]\ncompany = 'H'\nnow = 0001-01-01T00:00:00+23:59", "between 1970 and 2199"),
         (f"[workspace]\ncompany = 'H'\nshared = {'9' * 5000}", "a number in it is too large"),
         (f"[workspace]\ncompany = 'H'\n{'x' * 500_000} = 1", "a key in it is too long"),
         (f"a{'.a' * 100_000} = 1", "nested too deeply"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
 from typing import Final
 
 _FRAMES: Final = re.compile(
@@ -38,33 +37,24 @@ _LAST_VERSION: Final = 3
 """Versions are 0 to 3: PKCS#8 and PKCS#1 have 0 or 1, an elliptic curve's key 1, PKCS#12 3."""
 
 
-def holds_private_key(text: str) -> bool:
-    """Whether a text holds a private key, encrypted or not, plain or encoded."""
-    return _holds(text, _NESTED)
-
-
-def _holds(text: str, depth: int) -> bool:
+def holds_private_key(text: str, depth: int = _NESTED) -> bool:
+    """Whether a text holds a private key, encrypted or not, plain or in `depth` encodings."""
     packed = _BREAKS.sub("", text)
     if _FRAMES.search(text.replace("\\", "")) or _FRAMES.search(packed):
         return True
     for run in _BASE64.finditer(packed):
         digits = run[0].translate(_URL_SAFE)
-        if any(map(_is_private_key, _decoded_keys(digits))):
+        decoded = [_from_base64(digits[at.start() :]) for at in _DER_IN_BASE64.finditer(digits)]
+        # .NET writes a hyphen between bytes.
+        for hexadecimal in _HEXADECIMAL.finditer(digits.replace("+", "")):
+            for at in _DER_IN_HEXADECIMAL.finditer(hexadecimal[0]):
+                rest = hexadecimal[0][at.start() :]
+                decoded.append(binascii.unhexlify(rest[: len(rest) & ~1]))
+        if any(map(_is_private_key, decoded)):
             return True
-        if depth and (inner := _inner_text(digits)) and _holds(inner, depth - 1):
+        if depth and (inner := _inner_text(digits)) and holds_private_key(inner, depth - 1):
             return True
     return False
-
-
-def _decoded_keys(digits: str) -> Iterator[bytes]:
-    """Decode at each place where a DER structure could begin."""
-    for start in _DER_IN_BASE64.finditer(digits):
-        yield _from_base64(digits[start.start() :])
-    # .NET writes a hyphen between bytes.
-    for run in _HEXADECIMAL.finditer(digits.replace("+", "")):
-        for start in _DER_IN_HEXADECIMAL.finditer(run[0]):
-            rest = run[0][start.start() :]
-            yield binascii.unhexlify(rest[: len(rest) & ~1])
 
 
 def _from_base64(digits: str) -> bytes:

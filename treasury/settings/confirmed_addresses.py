@@ -95,7 +95,8 @@ def differences(
     values = confirmed_values(folder)
     is_sandbox = settings.workspace.environment == "sandbox"
     is_new = not values and not is_filled(folder, but_from="sandbox" if is_sandbox else "")
-    is_new = is_new and (trust_first or is_sandbox) and not _others_may_write(folder)
+    is_new = is_new and (trust_first or is_sandbox)
+    is_new = is_new and not others_may_write(folder, folder / FILE_NAME)
     found = []
     for setting in secret_settings(settings):
         known = values.get(setting.key)
@@ -156,11 +157,6 @@ def confirm(
             f"{path} cannot be written: {error.strerror}",
             do=f"set {STATE_VARIABLE} to a folder of your own that may be written to",
         ) from error
-
-
-def _others_may_write(folder: Path) -> bool:
-    paths = folder, folder / FILE_NAME
-    return any(path.exists() and others_may_write(path) for path in paths)
 
 
 def _file(folder: Path) -> Path:

@@ -25,7 +25,6 @@ from treasury.settings.desk_settings import (
     FILE_NAME,
     SPARK_ADDRESSES,
     BankAccount,
-    CompanySettings,
     Environment,
     Services,
     Settings,
@@ -162,7 +161,16 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
     if not is_zone:
         problem = f"workspace.time_zone {desk.time_zone!r} is not a time zone"
         yield problem, "write it as Europe/Brussels"
-    yield from _clock_problems(desk)
+    if desk.now is not None and (
+        desk.environment != "sandbox"
+        or desk.now.tzinfo is None
+        or not _FIRST_YEAR <= desk.now.year <= _LAST_YEAR
+    ):
+        years = f"between {_FIRST_YEAR} and {_LAST_YEAR}"
+        problem = (
+            f"workspace.now fixes the clock, which only a sandbox may, with a time zone, {years}"
+        )
+        yield problem, "remove the line"
     if settings.services is not None:
         yield from _service_problems(settings.services, desk.environment)
     for name, credential in settings.credentials.items():
@@ -183,15 +191,6 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
 
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
 """Years of a clock: near the calendar's ends another time zone has no such date."""
-
-
-def _clock_problems(desk: CompanySettings) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a fixed clock: only a sandbox has one, in a usual year."""
-    if desk.now is not None and (desk.environment != "sandbox" or desk.now.tzinfo is None):
-        problem = "workspace.now fixes the clock, which only a sandbox may, with a time zone"
-        yield problem, "remove the line"
-    if desk.now is not None and not _FIRST_YEAR <= desk.now.year <= _LAST_YEAR:
-        yield f"workspace.now is in the year {desk.now.year}", "write a year of this century"
 
 
 def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
