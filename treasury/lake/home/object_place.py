@@ -21,7 +21,7 @@ import msgspec
 from treasury.errors import HomeReadOnly, HomeUnreachable, SettingsError, StorageError
 from treasury.ground import durable
 from treasury.ground.loading import Later
-from treasury.ground.regular_files import open_regular, regular_bytes
+from treasury.ground.regular_files import open_regular
 from treasury.ground.state_folder import user_path
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ class ObjectPlace:
         """An object's bytes; FileNotFoundError where there is none by that name."""
         with reaching(self.address):
             if self.folder is not None:
-                return regular_bytes(self.folder / name)
+                # The library waits for a pipe; it also says whether the home itself is there.
+                with suppress(FileNotFoundError), open_regular(self.folder / name):
+                    pass
             return bytes(obstore.get(self._store, name).bytes())
 
     def chunks(self, name: str) -> Iterator[Buffer]:
