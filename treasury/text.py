@@ -45,6 +45,13 @@ def clean(text: object) -> str:
     return visible(" ".join(("" if text is None else str(text)).split()))
 
 
+def ascii_escaped(text: str) -> str:
+    """Return a text in printable ASCII, everything else escaped: no look-alike letter passes."""
+    return "".join(
+        char if char.isascii() and char.isprintable() else ascii(char)[1:-1] for char in text
+    )
+
+
 def safe_html(text: object) -> str:
     """Outside text as HTML in which nothing of it is markup, nor mathematics in a notebook."""
     return html.escape(clean(text)).replace("$", "&#36;")

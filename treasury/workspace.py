@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from treasury.calendar import Month, Months, parse_instant
 from treasury.errors import InputError, NothingStored, NoticeError, SettingsError
 from treasury.ground.access import keep_to_group, keep_to_user
+from treasury.ground.state_folder import user_path
 from treasury.settings import (
     FILE_NAME,
     JournalPlace,
@@ -177,7 +178,7 @@ class Workspace:
 
         address = place.home
         if "://" not in address:
-            address = os.path.abspath(self.folder / Path(address).expanduser())
+            address = os.path.abspath(self.folder / user_path(address))
         return LakeHome(
             address,
             self.folder / "lake",
@@ -1033,7 +1034,7 @@ class Workspace:
             until=self._as_of,
             policy=lambda: load_policy(self.folder),
             # Where each close publishes the journal's head.
-            heads=None if place is None else self.folder / Path(place).expanduser(),
+            heads=None if place is None else self.folder / user_path(place),
         )
 
     def _months(self, months: _Span) -> Months:

@@ -277,6 +277,20 @@ def test_an_open_workspace_goes_on_with_the_addresses_that_it_was_opened_with(
     assert evil.received == ""
 
 
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_a_letter_that_looks_like_another_shows_in_the_list(folder: Path, form: str) -> None:
+    name = "cr\u0435dentials \u202egnp.txt"
+    (folder / name).write_text(CANARY)
+    change(folder, "env:TREASURY_MAKER", f"file:{folder}/{name}")
+    shown = script(folder, "addresses", "list", "--format", form)
+    assert "cr\\u0435dentials \\u202egnp.txt" in shown.replace("\\\\", "\\")
+    assert "\u0435" not in shown
+    place = f"file:{folder}/{name}"
+    assert script(folder, "addresses", "confirm", "--place", place, "--reason", "x").startswith(
+        "confirmed"
+    )
+
+
 def test_a_shared_journal_of_another_server_is_not_asked_and_the_doctor_says_so(
     folder: Path, evil: Listener
 ) -> None:

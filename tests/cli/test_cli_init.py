@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from terminals import on_terminal
 
 from treasury import Workspace
 from treasury.cli import treasury
@@ -172,3 +173,18 @@ def test_bank_files_alone_are_read_proved_and_exported_and_the_status_says_what_
     exported = ask("export", "--month", month, "--out", str(tmp_path / "books"))
     assert exported.exit_code == 0
     assert (tmp_path / "books" / "journal.csv").is_file()
+
+
+def test_hostile_answers_on_a_terminal_are_asked_again_and_write_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "desk"
+    answers = (
+        "\u202eevil\x1b[31m\nHarbour\ny\nst\u0430ging\nstaging\nhttp://evil.example.test/t\n\x04"
+    )
+    code, shown = on_terminal(folder, "init", answers=answers)
+    assert code == 1
+    assert "treasury: '\\u202eevil\\x1b[31m' is no company's name" in shown
+    assert "is not one of 'sandbox', 'staging', 'production'" in shown
+    assert "treasury: http://evil.example.test is not https" in shown
+    assert "treasury: stopped" in shown
+    assert "Traceback" not in shown
+    assert not folder.exists()

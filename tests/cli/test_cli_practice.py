@@ -84,6 +84,20 @@ def test_a_limit_that_cannot_be_is_refused(option: str, value: str) -> None:
     assert isinstance(done.exception, InputError)
 
 
+def test_without_a_home_to_write_to_practice_says_in_one_line_what_to_set(tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "treasury.cli", "-w", str(tmp_path / "desk"), "practice", "--", "true"
+    ]  # fmt: skip
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("XDG", "TREASURY"))}
+    done = subprocess.run(
+        command, env=variables | {"HOME": "/proc"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("treasury: /proc/.local/state/treasury/")
+    assert "set TREASURY_STATE to a folder of your own" in line
+
+
 @pytest.fixture(scope="module")
 def practice_month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     with practised(tmp_path_factory.mktemp("month") / "desk") as workspace:

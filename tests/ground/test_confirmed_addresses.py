@@ -315,3 +315,59 @@ def test_a_record_that_does_not_read_or_cannot_be_written_sends_nothing(
     monkeypatch.setenv(STATE_VARIABLE, str(blocked / "state"))
     with pytest.raises(StorageError, match=f"set {STATE_VARIABLE} to a folder"):
         confirm_first_use(folder, settings)
+
+
+@pytest.mark.parametrize("environment", ["staging", "sandbox"])
+@pytest.mark.parametrize("changed", ["folder", "settings", "owner"])
+def test_a_new_workspace_that_others_may_write_to_is_not_trusted_at_first_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, environment: str
+) -> None:
+    text = DESK
+    if environment == "sandbox":
+        text = text.replace('"staging"', '"sandbox"')
+        for host in ("login", "finance", "ramp"):
+            text = text.replace(f"https://{host}.example.test", "http://127.0.0.1:8000")
+    folder = tmp_path / "desk"
+    settings = settings_of(folder, text)
+    assert keys(folder, settings) == set()
+    if changed == "folder":
+        folder.chmod(0o777)
+    elif changed == "settings":
+        (folder / "treasury.toml").chmod(0o666)
+    elif os.getuid() == 0:
+        os.chown(folder, 12345, 12345)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert keys(folder, settings) == set(CHANGES)
+    confirm_first_use(folder, settings)
+    with pytest.raises(SettingsError, match="which you have not confirmed"):
+        require_confirmed(folder, settings, "services")
+
+
+def test_who_exchanges_the_folder_of_a_workspace_for_their_own_gets_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = confirmed_desk(tmp_path / "desk")
+    settings = settings_of(folder)
+    other = tmp_path / "other"
+    changed = settings_of(other, DESK.replace("login.example", "evil.example"))
+    if os.getuid() == 0:
+        os.chown(other, 12345, 12345)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(other)
+    require_confirmed(tmp_path / "moved", settings, "nothing")
+    with pytest.raises(SettingsError, match=r"token_url is https://evil\.example"):
+        require_confirmed(folder, changed, "services")
+
+
+def test_a_group_of_a_shared_workspace_counts_as_other_users(tmp_path: Path) -> None:
+    folder = tmp_path / "desk"
+    settings = settings_of(folder)
+    folder.chmod(0o770)
+    assert keys(folder, settings) == set()  # the user's own group
+    if os.getuid() == 0:
+        os.chown(folder, 0, 12345)
+        folder.chmod(0o770)
+        assert keys(folder, settings) == set(CHANGES)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from treasury.errors import SettingsError
 from treasury.ground.secret_places import Secret, call_unseen, find_secret, is_place, secret_at
@@ -23,25 +23,12 @@ def _pem(kind: serialization.PrivateFormat) -> bytes:
     return private.private_bytes(serialization.Encoding.PEM, kind, encryption)
 
 
-def _der_in_base64() -> bytes:
-    import base64
-
-    private = ec.generate_private_key(ec.SECP256R1())
-    raw = private.private_bytes(
-        serialization.Encoding.DER,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    return base64.b64encode(raw)
-
-
 KEYS = {
     "pkcs8": _pem(serialization.PrivateFormat.PKCS8),
     "openssh": _pem(serialization.PrivateFormat.OpenSSH),
     "openssh without its frame": b"".join(
         _pem(serialization.PrivateFormat.OpenSSH).splitlines()[1:-1]
     ),
-    "der in base64": _der_in_base64(),
     "after a line of text": b"maker\n" + _pem(serialization.PrivateFormat.PKCS8),
     "pem in one line": _pem(serialization.PrivateFormat.PKCS8).replace(b"\n", b" "),
     "pem in json": b'"' + _pem(serialization.PrivateFormat.PKCS8).replace(b"\n", b"\\n") + b'"',

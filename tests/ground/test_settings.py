@@ -8,6 +8,7 @@ import pickle
 import re
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from pprint import pformat
@@ -403,6 +404,29 @@ def test_settings_that_are_nested_too_deeply_are_an_error_of_the_file(
 ) -> None:
     with pytest.raises(SettingsError, match=r"treasury\.toml: it is nested too deeply"):
         load_settings(written(tmp_path, f"{deep}\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[workspace]\ncompany = 'H'\nnow = 9999-12-31T23:59:59-23:59", "between 1970 and 2199"),
+        ("[workspace]\ncompany = 'H'\nnow = 0001-01-01T00:00:00+23:59", "between 1970 and 2199"),
+        (f"[workspace]\ncompany = 'H'\nshared = {'9' * 5000}", "a number in it is too large"),
+        (f"[workspace]\ncompany = 'H'\n{'x' * 500_000} = 1", "a key in it is too long"),
+        (f"a{'.a' * 100_000} = 1", "nested too deeply"),
+        (f"a = [{'1,' * 5_000_000}]", "longer than 2 MB"),
+    ],
+    ids=["latest", "earliest", "digits", "key", "parts of a key", "length"],
+)  # fmt: skip
+def test_values_that_no_desk_has_are_refused_soon_in_one_short_line(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    (tmp_path / "treasury.toml").write_text(text)
+    began = time.process_time()
+    with pytest.raises(SettingsError, match=why) as error:
+        load_settings(tmp_path)
+    assert len(str(error.value)) < 1000
+    assert time.process_time() - began < 1
 
 
 def test_a_workspace_whose_path_is_not_utf_8_is_refused(tmp_path: Path) -> None:

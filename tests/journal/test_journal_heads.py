@@ -81,6 +81,20 @@ def test_a_line_that_was_cut_off_spoils_only_itself(journal: Journal, tmp_path: 
 
 
 @pytest.mark.parametrize(
+    "content", ["export PATH=/usr/bin\n", "ssh-ed25519 AAAA ines\n", "#!/bin/sh\nexit 0\n", "1\n"]
+)
+def test_a_head_is_not_added_to_a_file_with_other_content(
+    journal: Journal, tmp_path: Path, content: str
+) -> None:
+    file = tmp_path / "profile"
+    file.write_text(content)
+    entry = journal.append("x", "y", {}, actor=ANNA)
+    with pytest.raises(StorageError, match=r"profile is not a file of heads.*publish_head"):
+        publish_head(file, entry, "close")
+    assert file.read_text() == content
+
+
+@pytest.mark.parametrize(
     "text", ["", "seven", "1", f"-1:{FIRST}", f"{'9' * 5000}:{FIRST}", f"²:{FIRST}", "1:zz", "1:"]
 )
 def test_what_is_no_head_is_refused(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import threading
@@ -23,6 +24,7 @@ from treasury.errors import HomeUnreachable, SettingsError, StorageError, Worksp
 from treasury.lake import Lake, damages, delta
 from treasury.lake.home.heads import HomeHead, head_name, print_of
 from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.home.object_place import ObjectPlace
 from treasury.lake.home.turns import Turns
 from treasury.lake.sealed import seal, unseal
 
@@ -404,3 +406,19 @@ def test_an_address_with_a_credential_is_refused_and_never_shown(
     refused = CliRunner().invoke(treasury, ["-w", str(folder), "lake", "status"])
     assert isinstance(refused.exception, SettingsError)
     assert "s3cret" not in f"{refused.output}{refused.exception}{refused.exception.__cause__}"
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_the_place_of_an_object_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    place = ObjectPlace(str(tmp_path / "home"))
+    place.make()
+    place.write("heads/1.json", b"{}")
+    assert place.read("heads/1.json") == b"{}"
+    (tmp_path / "home" / "heads" / "1.json").unlink()
+    os.mkfifo(tmp_path / "home" / "heads" / "1.json")
+    with pytest.raises(HomeUnreachable):
+        place.read("heads/1.json")
+    with pytest.raises(HomeUnreachable):
+        list(place.chunks("heads/1.json"))
+    with pytest.raises(FileNotFoundError):
+        place.read("heads/2.json")

@@ -1,6 +1,7 @@
 """Files without end: refused while a few megabytes of them are read, whatever they repeat."""
 
 import gzip
+import io
 import struct
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from camt_samples import OURS, balance, detail, document, entry, statement, write
 
 from treasury.errors import StatementError
-from treasury.statements import read_file, read_statements, statement_draft
+from treasury.statements import file_sources, read_file, read_statements, statement_draft
 from treasury.statements.bank_file import open_file
 
 BEFORE, _ = document(statement(entry("1.00", "CRDT", detail("hello")))).split("hello")
@@ -180,6 +181,40 @@ def test_an_invalid_tag_does_not_begin_another_document(tmp_path: Path) -> None:
     assert time.process_time() - began < 1  # ten times as long if each is parsed as a document
 
 
+@pytest.mark.parametrize("before", ["", "x" * 3_900_000], ids=["at the beginning", "after much"])
+def test_a_file_of_many_tiny_documents_is_refused_soon(tmp_path: Path, before: str) -> None:
+    text = f"<Document><BkToCstmrStmt><Stmt><x>{before}</x></Stmt></BkToCstmrStmt></Document>"
+    many = text + "<BkToCstmrStmt/>" * 250_000
+    began = time.process_time()
+    with pytest.raises(StatementError, match="more than 10000 documents in one file"):
+        read_file(write(tmp_path, many))
+    assert time.process_time() - began < 1.5  # from three seconds to fifty if all are read
+
+
+@pytest.mark.parametrize("declared", ["", "<?xml version='1.0' encoding='UTF-8'?>\n"])
+def test_a_document_may_follow_another_at_any_place_of_what_is_read_at_a_time(
+    tmp_path: Path, declared: str
+) -> None:
+    texts = [document(statement(entry(f"{amount}.00"), closing=f"10{amount}.00", name=f"S{amount}"))
+             for amount in (1, 2)]  # fmt: skip
+    first, second = (declared + text[text.index("<Document") :] for text in texts)
+    for mark in ("", "\ufeff", "\n\ufeff\n"):
+        ahead = len(first.encode()) + len(mark.encode())
+        for before in range(-3, len(mark.encode()) + len(declared) + 3):
+            blanks = " " * ((1 << 16) - ahead + before)
+            path = write(tmp_path, first.replace("</Stmt>", f"{blanks}</Stmt>") + mark + second)
+            assert read_file(path).entries.num_rows == 2, (mark, before)
+
+
+@pytest.mark.parametrize("end", ["\ufeff", "\ufeff<?xml version='1.0'"])
+def test_a_file_that_ends_where_another_document_begins_is_refused(
+    tmp_path: Path, end: str
+) -> None:
+    text = document(statement(entry("1.00"), closing="101.00"))
+    with pytest.raises(StatementError, match="not well-formed"):
+        read_file(write(tmp_path, text + end))
+
+
 def test_the_members_of_an_archive_are_counted_before_all_are_listed(tmp_path: Path) -> None:
     member = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, *[0] * 7, 1, *[0] * 6) + b"a"
     listed = member * 600_000
@@ -192,6 +227,40 @@ def test_the_members_of_an_archive_are_counted_before_all_are_listed(tmp_path: P
     with pytest.raises(StatementError, match="it lists too many files"):
         read_statements([path])
     assert time.process_time() - began < 2  # five times as long if all are listed
+
+
+def _nested(tmp_path: Path, archives: int) -> Path:
+    """An archive of archives, each with a statement and a file of half a megabyte."""
+    text = document(statement(entry("1.00"), closing="101.00"))
+    path = tmp_path / "outer.zip"
+    with zipfile.ZipFile(path, "w") as outer:
+        for number in range(archives):
+            inner = io.BytesIO()
+            with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as packed:
+                packed.writestr("a.xml", f"{text}{' ' * (512 << 10)}<!-- {number} -->")
+            outer.writestr(f"{number}.zip", inner.getvalue())
+    return path
+
+
+def test_all_that_comes_out_of_one_file_has_one_bound_nested_archives_included(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_sources, "_MOST_BYTES", 2 << 20)
+    assert len(read_statements([_nested(tmp_path, 3)]).files) == 3
+    with pytest.raises(StatementError, match=r"^outer\.zip: more than"):
+        read_statements([_nested(tmp_path, 5)])
+    for number in range(3):  # the bound is per named file
+        _nested(tmp_path, 3).rename(tmp_path / f"{number}.zip")
+    assert len(read_statements([tmp_path]).files) == 9
+
+
+def test_the_files_of_nested_archives_are_counted_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_sources, "_MOST_MEMBERS", 6)
+    assert len(read_statements([_nested(tmp_path, 3)]).files) == 3
+    with pytest.raises(StatementError, match=r"^outer\.zip: more than .* or 6 files"):
+        read_statements([_nested(tmp_path, 4)])
 
 
 def test_members_of_an_archive_that_share_their_bytes_are_refused(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ from treasury.settings.secret_routes import secret_settings
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
 from treasury.tables.tabular import Tabular, html_table
-from treasury.text import clean
+from treasury.text import ascii_escaped, clean
 
 RATES: Final = frozenset(table.name for table in RATE_TABLES)
 BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
@@ -206,7 +206,7 @@ def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFindi
         )
     else:
         writes = "may be written to" if services.may_write else "is only read"
-        hosts = ", ".join(sorted(set(services.hosts)))
+        hosts = ascii_escaped(", ".join(sorted(set(services.hosts))))
         yield HealthFinding("environment", "ok", f"{desk.environment} at {hosts}; it {writes}")
     do = f"if that is right, run `{COMMAND}` on a terminal; nothing is sent there before"
     try:

@@ -25,6 +25,7 @@ from treasury.errors import InputError, SettingsError, StorageError
 from treasury.ground import durable
 from treasury.ground.notice_terms import InboxTerms
 from treasury.ground.regular_files import kind_of_file
+from treasury.ground.state_folder import user_path
 from treasury.statements import AddReport
 from treasury.text import clean
 
@@ -185,7 +186,7 @@ class Inbox:
 def inbox_folder(workspace: Path, terms: InboxTerms) -> Path:
     """The folder of the inbox; SettingsError where files of the workspace itself are in it."""
     try:
-        folder = workspace / Path(terms.folder).expanduser()
+        folder = workspace / user_path(terms.folder)
         real, own = folder.resolve(), workspace.resolve()
     except (ValueError, RuntimeError, OSError) as error:
         raise SettingsError(

@@ -15,6 +15,7 @@ from treasury.actions.policies.policy import POLICY_FILE, load_policy
 from treasury.desk.home_signatures import HomeSignatures
 from treasury.errors import InputError, NothingStored, StorageError
 from treasury.ground import durable
+from treasury.ground.state_folder import user_path
 from treasury.journal import Signing
 from treasury.lake.home.heads import HomeNote
 from treasury.lake.home.lake_home import LakeHome
@@ -60,9 +61,7 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree
     is another workspace already or holds anything else, HomeUnreachable, and NothingStored where
     the home has no head yet.
     """
-    place = check_address(
-        address if "://" in address else os.path.abspath(Path(address).expanduser())
-    )
+    place = check_address(address if "://" in address else os.path.abspath(user_path(address)))
     require_plain_path(folder)
     path = folder / FILE_NAME
     if path.exists():

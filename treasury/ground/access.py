@@ -53,6 +53,21 @@ def excess_access(folder: Path, shared: Shared | None) -> Iterator[Path]:
                 yield path
 
 
+def others_may_write(*paths: Path) -> bool:
+    """Whether another user than this one and root owns one of these paths, or may write to it.
+
+    The user's own group does not count: on most systems it has no other members.
+    """
+    if os.name != "posix":
+        return False
+    return any(
+        status.st_mode & stat.S_IWOTH
+        or (status.st_mode & stat.S_IWGRP and status.st_gid != os.getegid())
+        or status.st_uid not in {0, os.geteuid()}
+        for status in (path.stat() for path in paths if path.exists())
+    )
+
+
 def _mask(mask: int) -> None:
     _masks.add(mask)
     os.umask(min(_masks))

@@ -68,6 +68,12 @@ def append_regular(path: Path) -> io.BufferedWriter:
     return os.fdopen(descriptor, "ab")
 
 
+def regular_bytes(path: Path) -> bytes:
+    """Read a regular file whole; NotRegular for anything else."""
+    with open_regular(path) as file:
+        return file.read()
+
+
 def read_regular(path: Path) -> str:
     """Read a file of settings, rules or keys whole; NotRegular, or OSError for one without end."""
     with open_regular(path) as file, io.TextIOWrapper(file, "utf-8") as decoded:

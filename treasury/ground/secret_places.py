@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from treasury.errors import SettingsError
+from treasury.ground.private_keys import holds_private_key
 from treasury.ground.regular_files import read_regular
+from treasury.ground.state_folder import user_path
 
 T = TypeVar("T")
 
@@ -28,13 +30,6 @@ OWN_PREFIX: Final = "TREASURY_"
 """Environment variables with this prefix are meant for this program."""
 _LONGEST: Final = 16 * 1024
 """Characters of a secret: a long token has four thousand."""
-_PRIVATE_KEY: Final = re.compile(
-    # PEM, OpenSSH, PGP and SSH2; WireGuard; PuTTY; age; minisign and signify; XML; JWK; our own.
-    r"(?i:BEGIN [A-Z0-9 ]*PRIVATE KEY|PrivateKey *=|PuTTY-User-Key-File|AGE-SECRET-KEY"
-    r"|^untrusted comment:|<RSAKeyValue|\"kty\" *:|ed25519-private:)"
-    # OpenSSH's, RSA's, P-256's and Ed25519's without the lines around them.
-    r"|b3BlbnNzaC1rZXktdjE|^MII[A-Za-z0-9+/]{200}|^MIGHAgEAMBMG|^MC4CAQAwBQYDK2Vw"
-)
 
 
 class Secret:
@@ -60,7 +55,7 @@ class Secret:
     @property
     def flaw(self) -> str:
         """Why this may not be sent: it is a private key, or no single line; empty if it may."""
-        if _PRIVATE_KEY.search(self._value):
+        if holds_private_key(self._value[:_LONGEST]):
             return "holds a private key, which is never sent"
         if len(self._value) > _LONGEST or not self._value.isprintable():
             return "does not hold one line of text, as a secret is"
@@ -112,7 +107,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
             name = place if place.isupper() else f"that {key} names"
             missing = f"environment variable {name} is not set"
         case "file":
-            path = Path(place).expanduser()
+            path = user_path(place)
             missing = f"secret file {path} does not exist"
             value = _file_text(path)
         case _:
@@ -145,7 +140,7 @@ def doubt_of(described: str) -> str:
         return f"its name does not begin with {OWN_PREFIX}"
     if kind != "file" or os.name != "posix":
         return ""
-    path = Path(place).expanduser().absolute()
+    path = user_path(place).absolute()
     try:
         for part in (path, *path.parents):
             # Whoever made the link decides which of our files is sent.

@@ -1,4 +1,4 @@
-"""The user's own folder, in which treasury keeps what it remembers about workspaces."""
+"""The user's own folders: their home in a path, and the folder of what treasury remembers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 import sys
 from pathlib import Path
 from typing import Final
+
+from treasury.errors import SettingsError
+from treasury.text import clean
 
 STATE_VARIABLE: Final = "TREASURY_STATE"
 
@@ -20,4 +23,15 @@ def state_folder() -> Path:
         base = "~/Library/Application Support"
     else:
         base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(base).expanduser() / "treasury"
+    return user_path(base) / "treasury"
+
+
+def user_path(path: str | Path) -> Path:
+    """Return a path with `~` replaced by the home folder; SettingsError for a user without one."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise SettingsError(
+            f"{clean(str(path))}: there is no home folder for ~",
+            do=f"write the whole path, or set HOME or {STATE_VARIABLE}",
+        ) from None

@@ -7,6 +7,7 @@ journal (printed, mailed, on a disk of somebody else), it shows that the chain w
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ from treasury.journal.chain import Entry, Head, read_head
 from treasury.text import clean
 
 _SUFFIX: Final = ".head"
+_LINE: Final = re.compile(r"\s*(?:#.*|[0-9]+:.*)?")
+"""A line of a file of heads, also one that was cut off."""
 
 
 def head_line(last: Entry, why: str = "") -> str:
@@ -27,8 +30,8 @@ def head_line(last: Entry, why: str = "") -> str:
 def publish_head(place: Path, last: Entry, why: str) -> None:
     """Add the head to a file, or leave it in a folder as a file of its own; on the disk at the end.
 
-    Neither a folder that is missing is made (a disk may not be there) nor a file that is. Raises
-    StorageError.
+    A missing folder is not made, as a disk may not be there. A file with other content is not added
+    to: other people may write the setting that names it. Raises StorageError.
     """
     line = head_line(last, why) + "\n"
     try:
@@ -36,8 +39,16 @@ def publish_head(place: Path, last: Entry, why: str) -> None:
             target = place / f"{last.seq:09}-{last.hash[:16]}{_SUFFIX}"
             if not (target.exists() and read_regular(target) == line):
                 _append(target, line)
-        elif not (place.exists() and line in read_regular(place).splitlines(keepends=True)):
-            _append(place, line)
+        else:
+            lines = read_regular(place).splitlines(keepends=True) if place.exists() else []
+            if not all(_LINE.fullmatch(each.rstrip("\r\n")) for each in lines):
+                raise StorageError(
+                    f"{place} is not a file of heads: it holds other lines, and was not changed",
+                    do="name a file for heads only as [journal] publish_head; the decision is"
+                    " journaled",
+                )
+            if line not in lines:
+                _append(place, line)
     except (OSError, UnicodeDecodeError) as error:
         why_not = getattr(error, "strerror", None) or type(error).__name__
         raise StorageError(

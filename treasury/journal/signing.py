@@ -21,6 +21,7 @@ import msgspec
 
 from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
 from treasury.ground import durable
+from treasury.ground.state_folder import user_path
 from treasury.journal.actor import Actor
 from treasury.journal.chain import signed_hash
 from treasury.journal.person_names import same_name
@@ -99,7 +100,7 @@ def load_key(place: str) -> SigningKey | None:
     kind, _, where = place.partition(":")
     try:
         if kind == "file":
-            path = Path(where).expanduser()
+            path = user_path(where)
             if not path.exists():
                 return None
             mode = path.stat().st_mode
@@ -139,7 +140,7 @@ def make_key(place: str) -> SigningKey:
         )
     text = _PRIVATE + _text(Ed25519PrivateKey.generate().private_bytes_raw())
     if kind == "file":
-        _write_private(Path(where).expanduser(), text)
+        _write_private(user_path(where), text)
     else:
         _put_into_keyring(where, text)
     return SigningKey(Secret(text))

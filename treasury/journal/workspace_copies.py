@@ -31,7 +31,7 @@ from filelock import FileLock
 from treasury.errors import ActionRefused, JournalError
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
-from treasury.ground.regular_files import read_regular
+from treasury.ground.regular_files import read_regular, regular_bytes
 from treasury.ground.state_folder import STATE_VARIABLE, state_folder
 
 FILE_NAME: Final = "workspace.id"
@@ -148,7 +148,7 @@ def _registered(identity: str) -> _Place | None:
     """Where this user has the workspace of an identity; None where it was not used yet."""
     file = _state_file(identity)
     try:
-        return decode_json(file.read_bytes(), _Place)
+        return decode_json(regular_bytes(file), _Place)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, msgspec.DecodeError) as error:

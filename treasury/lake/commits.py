@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from treasury.errors import WorkspaceDamaged
 from treasury.ground.decoding import convert
 from treasury.lake import delta
-from treasury.lake.disk import REPAIR, denied, writing
+from treasury.lake.disk import REPAIR, denied, refuse_pipes, writing
 from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.table_declaration import schema_of
 
@@ -102,6 +102,7 @@ def commits_in(folder: Path, version: int) -> pa.Table:
     """Every commit in a version of the list, oldest first."""
     parts = [SCHEMA.empty_table()]
     for file in delta.load(folder / COMMITS, version).files:
+        refuse_pipes([file.path])
         try:
             status = os.stat(file.path)
             parts.append(_commits_of(file.path, status.st_size, status.st_mtime_ns))

@@ -25,6 +25,7 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 from treasury.errors import StorageError
 from treasury.ground.decoding import decode_json
 from treasury.ground.machine.native_stderr import without_panics
+from treasury.ground.regular_files import regular_bytes
 from treasury.lake import disk
 from treasury.lake.parquet import Written
 from treasury.lake.table_declaration import OPEN
@@ -95,6 +96,9 @@ def newest(folder: Path) -> int:
 def load(folder: Path, version: int | None = None) -> StoredTable:
     """A version of a table as its log has it; without a number the newest, committed or not."""
     with disk.reading(folder):
+        # The library counts up to the version, for hours if somebody wrote a huge one.
+        if version is not None and version > max(_versions(folder), default=version):
+            raise ValueError(f"its log has no version {version}")
         table = DeltaTable(folder, version=version)
         actions = pa.table(table.get_add_actions(flatten=True))
         columns = tuple(pa.schema(table.schema()).names)
@@ -130,7 +134,7 @@ def require_inside(entry: Path) -> None:
         rows = pq.ParquetFile(entry).read(columns=["add.path"]).to_pylist()
         _require_inside(str(row["add"]["path"]) for row in rows if row.get("add"))
     elif entry.suffix == ".json":
-        actions = (decode_json(line, _Action) for line in entry.read_bytes().splitlines() if line)
+        actions = (decode_json(line, _Action) for line in regular_bytes(entry).splitlines() if line)
         _require_inside(action.add.path for action in actions if action.add is not None)
 
 
@@ -295,7 +299,7 @@ def wrong_hint(folder: Path) -> Path | None:
     """The file that says where a table's last checkpoint is, where there is none; else None."""
     path = folder / LOG / _HINT
     try:
-        hint = decode_json(path.read_bytes(), _Hint)
+        hint = decode_json(regular_bytes(path), _Hint)
     except FileNotFoundError:
         return None
     except PermissionError as error:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -29,7 +30,7 @@ def reading(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (DeltaError, OSError, ValueError) as error:
+    except (DeltaError, OSError, ValueError, OverflowError) as error:
         if isinstance(error, PermissionError) or "Permission denied" in str(error):
             raise denied(folder) from error
         problem = "is not there" if isinstance(error, TableNotFoundError) else f"({error})"
@@ -56,6 +57,14 @@ def problem_of(path: Path, size: int) -> str:
     if not os.access(path, os.R_OK):
         raise denied(path)
     return ""
+
+
+def refuse_pipes(paths: Iterable[str]) -> None:
+    """Raise WorkspaceDamaged for a stored file that is a pipe: the libraries wait for its bytes."""
+    for path in paths:
+        with suppress(OSError):  # opening it raises the error
+            if stat.S_ISFIFO(os.stat(path).st_mode):
+                raise WorkspaceDamaged(f"the stored file {path} is a pipe, not a file", do=REPAIR)
 
 
 def refuse_links(folder: Path, *, depth: int = 2) -> None:

@@ -31,7 +31,7 @@ from treasury.errors import QueryError, StorageError, WorkspaceDamaged
 from treasury.ground.decoding import decode_json
 from treasury.ground.machine.processes import is_running
 from treasury.lake.delta import StoredFile
-from treasury.lake.disk import REPAIR, problem_of
+from treasury.lake.disk import REPAIR, problem_of, refuse_pipes
 from treasury.lake.table_declaration import INSTANT, OPEN, SQL_TYPES, VALID_FROM, VALID_TO
 from treasury.text import clean
 
@@ -210,7 +210,9 @@ def literal(text: str) -> str:
 
 def paths_of(files: Iterable[StoredFile]) -> str:
     """The paths of files as SQL strings, each of which means that file and no pattern."""
-    return ", ".join(literal(_as_itself(file.path)) for file in files)
+    paths = [file.path for file in files]
+    refuse_pipes(paths)
+    return ", ".join(map(literal, map(_as_itself, paths)))
 
 
 def _as_itself(path: str) -> str:

@@ -97,6 +97,12 @@ def _read(path: Path) -> Pin:
             f"the pin {path} does not read ({error})",
             do="restore the file from a copy: no stored file is removed while it does not read",
         ) from error
+    versions = {name: table.version for name, table in pin.tables.items()}
+    if versions != pin.commit.versions or path.stem != str(pin.commit.number):
+        raise WorkspaceDamaged(
+            f"the pin {path} does not have the tables of its commit",
+            do="restore the file from a copy",
+        )
     if not all(delta.is_inside(file.path) for t in pin.tables.values() for file in t.files):
         raise WorkspaceDamaged(
             f"the pin {path} names a file outside of the lake", do="restore the file from a copy"

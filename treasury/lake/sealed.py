@@ -13,6 +13,7 @@ import msgspec
 
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import regular_bytes
 
 T = TypeVar("T")
 
@@ -44,4 +45,4 @@ def write_sealed(path: Path, value: object) -> None:
 
 def read_sealed(path: Path, kind: type[T]) -> T:
     """The value as it was written; ValueError where it is another now, OSError where unreadable."""
-    return unseal(path.read_bytes(), kind)
+    return unseal(regular_bytes(path), kind)

@@ -4,8 +4,9 @@
 its addresses are compared with the ones that this user has confirmed before any secret leaves. The
 confirmed ones are in the user's own state folder, by the path of the workspace.
 
-A new workspace is trusted at its first use, as is a sandbox's; a place that `SecretSetting` doubts
-never is. A workspace that was filled before addresses were kept here is no new one.
+A new workspace is trusted at its first use, as is a sandbox's, if no other user may write to it:
+exchanging the folder of a confirmed workspace makes a new one. A place that `SecretSetting` doubts
+is never trusted. A workspace that was filled before addresses were kept here is no new one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import msgspec
 
 from treasury.errors import SettingsError, StorageError
 from treasury.ground import durable
+from treasury.ground.access import others_may_write
 from treasury.ground.decoding import decode_json
 from treasury.ground.state_folder import STATE_VARIABLE, state_folder
 from treasury.settings.desk_settings import FILE_NAME, Settings
 from treasury.settings.environment_pin import is_filled
 from treasury.settings.secret_routes import SecretSetting, secret_settings
+from treasury.text import ascii_escaped
 
 COMMAND: Final = "treasury addresses confirm"
 
@@ -61,9 +64,7 @@ class AddressDifference(msgspec.Struct, frozen=True):
         elif self.confirmed != setting.value:
             text += f", and you confirmed {self.confirmed}"
         # A letter of another alphabet in a host's name looks like the right one.
-        return "".join(
-            char if char.isascii() and char.isprintable() else ascii(char)[1:-1] for char in text
-        )
+        return ascii_escaped(text)
 
 
 Ask = Callable[[Sequence[AddressDifference]], str | None]
@@ -95,6 +96,7 @@ def differences(
     is_sandbox = settings.workspace.environment == "sandbox"
     is_new = not values and not is_filled(folder, but_from="sandbox" if is_sandbox else "")
     is_new = is_new and (trust_first or is_sandbox)
+    is_new = is_new and not others_may_write(folder, folder / FILE_NAME)
     found = []
     for setting in secret_settings(settings):
         known = values.get(setting.key)

@@ -8,6 +8,7 @@ from treasury.errors import SettingsError, StorageError
 from treasury.ground import durable
 from treasury.ground.regular_files import read_settings
 from treasury.settings.desk_settings import FILE_NAME, Settings
+from treasury.text import ascii_escaped
 
 _PIN_NAME = "environment"
 
@@ -47,7 +48,8 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
         )
     if pinned != place:
         raise SettingsError(
-            f"{folder} holds the records of {pinned}, and {FILE_NAME} now says {place}",
+            f"{folder} holds the records of {ascii_escaped(pinned)}, and {FILE_NAME} now says"
+            f" {ascii_escaped(place)}",
             do="make a workspace of its own for each environment",
         )
     return True

@@ -161,8 +161,15 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
     if not is_zone:
         problem = f"workspace.time_zone {desk.time_zone!r} is not a time zone"
         yield problem, "write it as Europe/Brussels"
-    if desk.now is not None and (desk.environment != "sandbox" or desk.now.tzinfo is None):
-        problem = "workspace.now fixes the clock, which only a sandbox may, with a time zone"
+    if desk.now is not None and (
+        desk.environment != "sandbox"
+        or desk.now.tzinfo is None
+        or not _FIRST_YEAR <= desk.now.year <= _LAST_YEAR
+    ):
+        years = f"between {_FIRST_YEAR} and {_LAST_YEAR}"
+        problem = (
+            f"workspace.now fixes the clock, which only a sandbox may, with a time zone, {years}"
+        )
         yield problem, "remove the line"
     if settings.services is not None:
         yield from _service_problems(settings.services, desk.environment)
@@ -180,6 +187,10 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
             "engine.address is no address of Spark",
             f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
         )
+
+
+_FIRST_YEAR, _LAST_YEAR = 1970, 2199
+"""Years of a clock: near the calendar's ends another time zone has no such date."""
 
 
 def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:

@@ -40,6 +40,7 @@ _MOST_MEMBERS: Final = 100_000
 _LONGEST_LIST: Final = 16 << 20
 """Bytes of the list of members: the standard library takes ten times as many for it."""
 _MOST_BYTES: Final = 8 << 30
+"""Bytes that may come out of one file, those of archives in it included."""
 _FREE_BYTES: Final = 64 << 20
 _MOST_SWELLING: Final = 250
 """How many times larger than packed a file may be; bank XML packs 10 to 40 times."""
@@ -189,39 +190,91 @@ def _copy(name: str, source: ByteSource, spooled: IO[bytes]) -> None:
         spooled.write(chunk)
 
 
-def _unpacked(document: Document, depth: int = 0) -> Iterator[Document]:
+class _Budget:
+    """Bytes and members left to unpack from one file, shared by the archives in it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._bytes, self._members = _MOST_BYTES, _MOST_MEMBERS
+
+    def take_members(self, number: int, size: int) -> None:
+        """Count the members that an archive lists; StatementError if they are too many or large."""
+        self._members -= number
+        if self._members < 0 or size > self._bytes:
+            raise self._spent()
+
+    def take_bytes(self, number: int) -> None:
+        """Count unpacked bytes; StatementError if they are too many."""
+        self._bytes -= number
+        if self._bytes < 0:
+            raise self._spent()
+
+    def _spent(self) -> StatementError:
+        return StatementError(
+            f"{self._name}: more than {_MOST_BYTES >> 30} GB or {_MOST_MEMBERS:,} files are in"
+            " it, which is too much for one archive",
+            do="unpack it and add what is needed",
+        )
+
+
+class _Unpacked:
+    """Bounds of one file from an archive; bytes that are read again are counted once."""
+
+    def __init__(self, name: str, budget: _Budget) -> None:
+        self.name = name
+        self._budget = budget
+        self._counted = 0
+
+    def count(self, size: int, packed: int) -> None:
+        """Count the first `size` bytes, once however often they are read."""
+        most = max(_FREE_BYTES, packed * _MOST_SWELLING)
+        if size > most:
+            raise StatementError(
+                f"{self.name}: more than {most >> 20} MB come out of so small an archive",
+                do="unpack it and look at what it holds; nothing of it was stored",
+            )
+        if size > self._counted:
+            self._budget.take_bytes(size - self._counted)
+            self._counted = size
+
+
+def _unpacked(
+    document: Document, depth: int = 0, budget: _Budget | None = None
+) -> Iterator[Document]:
     """The document itself, or those packed in it."""
-    yield from _or_why(_out_of(document, depth), document.name, document.is_asked_for)
+    shared = budget or _Budget(document.name)
+    yield from _or_why(_out_of(document, depth, shared), document.name, document.is_asked_for)
 
 
-def _out_of(document: Document, depth: int) -> Iterator[Document]:
+def _out_of(document: Document, depth: int, budget: _Budget) -> Iterator[Document]:
     with document.open() as source:
         head = source.read(4)
     if head.startswith(_GZIP):
+        unpacked = _Unpacked(document.name, budget)
 
         @contextmanager
         def opened() -> Iterator[ByteSource]:
             with document.open() as packed:
                 counted = _Counted(packed)
                 with gzip.GzipFile(fileobj=io.BufferedReader(counted)) as plain:
-                    yield _Bounded(plain, document.name, lambda: counted.count)
+                    yield _Bounded(plain, unpacked, lambda: counted.count)
 
         name = document.name.removesuffix(".gz")
-        yield from _deeper(Document(name, opened, document.is_asked_for), depth)
+        yield from _deeper(Document(name, opened, document.is_asked_for), depth, budget)
     elif head in {_ZIP, _EMPTY_ZIP}:
-        yield from _members(document, depth)
+        yield from _members(document, depth, budget)
     else:
         yield document
 
 
-def _deeper(document: Document, depth: int) -> Iterator[Document]:
+def _deeper(document: Document, depth: int, budget: _Budget) -> Iterator[Document]:
     """What is in a file out of an archive, which may be an archive."""
     if depth >= _DEEPEST:
         raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
-    yield from _unpacked(document, depth + 1)
+    yield from _unpacked(document, depth + 1, budget)
 
 
-def _members(document: Document, depth: int) -> Iterator[Document]:
+def _members(document: Document, depth: int, budget: _Budget) -> Iterator[Document]:
     with document.open() as source, tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
         seekable: IO[bytes] = spooled
         if isinstance(source, io.BufferedReader):  # a plain file
@@ -241,24 +294,21 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
                     f"{document.name}: an Excel workbook, which is not read",
                     do="save its sheet as CSV, or ask the bank for camt.053",
                 )
-            total = sum(member.file_size for member in members)
             if sum(member.compress_size for member in members) > seekable.seek(0, io.SEEK_END):
                 raise StatementError(
                     f"{document.name}: a broken zip file (its files overlap)", do=_DO
                 )
-            if len(members) > _MOST_MEMBERS or total > _MOST_BYTES:
-                raise StatementError(
-                    f"{document.name}: {len(members)} files of {total >> 20} MB are too much for"
-                    " one archive",
-                    do="unpack it and add what is needed",
-                )
+            budget.take_members(len(members), sum(member.file_size for member in members))
             for member in sorted(members, key=lambda m: m.filename):
                 if not Path(member.filename).name.startswith((".", "__")):
-                    yield from _deeper(_member(document, archive, member), depth)
+                    yield from _deeper(_member(document, archive, member, budget), depth, budget)
 
 
-def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Document:
+def _member(
+    document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: _Budget
+) -> Document:
     name = f"{document.name}/{visible(member.filename)}"
+    bounds = _Unpacked(name, budget)
 
     @contextmanager
     def opened() -> Iterator[ByteSource]:
@@ -276,7 +326,7 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
         except _BROKEN as error:
             raise StatementError(f"{name}: a broken archive ({error})", do=_DO) from None
         with unpacked:
-            yield _Bounded(unpacked, name, lambda: member.compress_size)
+            yield _Bounded(unpacked, bounds, lambda: member.compress_size)
 
     return Document(name, opened, is_asked_for=False)
 
@@ -321,9 +371,9 @@ class _Counted(io.RawIOBase):
 class _Bounded:
     """Unpacked bytes, up to what is credible for the packed ones."""
 
-    def __init__(self, source: ByteSource, name: str, packed: Callable[[], int]) -> None:
+    def __init__(self, source: ByteSource, bounds: _Unpacked, packed: Callable[[], int]) -> None:
         self._source = source
-        self._name = name
+        self._bounds = bounds
         self._packed = packed
         self._count = 0
 
@@ -332,12 +382,9 @@ class _Bounded:
         try:
             chunk = self._source.read(size)
         except _BROKEN as error:
-            raise StatementError(f"{self._name}: a broken archive ({error})", do=_DO) from None
-        self._count += len(chunk)
-        most = min(max(_FREE_BYTES, self._packed() * _MOST_SWELLING), _MOST_BYTES)
-        if self._count > most:
             raise StatementError(
-                f"{self._name}: more than {most >> 20} MB come out of so small an archive",
-                do="unpack it and look at what it holds; nothing of it was stored",
-            )
+                f"{self._bounds.name}: a broken archive ({error})", do=_DO
+            ) from None
+        self._count += len(chunk)
+        self._bounds.count(self._count, self._packed())
         return chunk

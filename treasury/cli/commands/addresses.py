@@ -16,6 +16,7 @@ from treasury.settings.confirmed_addresses import (
     differences,
 )
 from treasury.settings.secret_routes import secret_settings
+from treasury.text import ascii_escaped
 
 
 @click.group()
@@ -36,10 +37,10 @@ def addresses_list(view: CommandView) -> None:
         state = "confirmed" if known is not None else "first use"
         rows.append(
             {
-                "setting": setting.key,
-                "value": setting.value,
+                "setting": ascii_escaped(setting.key),
+                "value": ascii_escaped(setting.value),
                 "state": "to confirm" if setting.key in differing else state,
-                "confirmed": None if known is None else known.value,
+                "confirmed": None if known is None else ascii_escaped(known.value),
                 "at": None if known is None else known.at,
                 "reason": None if known is None else known.reason,
             }
@@ -78,8 +79,9 @@ def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | 
     differing = differences(folder, settings, trust_first=question is None)
     if places:
         named = [d.setting for d in differing if d.setting.role == "place"]
-        named = [setting for setting in named if setting.value in places]
-        if missing := set(places) - {setting.value for setting in named}:
+        written = {ascii_escaped(place) for place in places}
+        named = [setting for setting in named if ascii_escaped(setting.value) in written]
+        if missing := written - {ascii_escaped(setting.value) for setting in named}:
             raise InputError(
                 f"no place to confirm is {', '.join(sorted(missing))}",
                 do="write it as `treasury addresses list` shows it",

@@ -33,6 +33,8 @@ from treasury.sandbox import (
     serve_forever,
 )
 from treasury.settings import FILE_NAME, load_settings, require_plain_path
+from treasury.settings.confirmed_addresses import confirm
+from treasury.settings.secret_routes import secret_settings
 from treasury.workspace import RULES_FILE, Workspace
 
 _SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret
@@ -275,6 +277,8 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
         old.unlink()
     company.write_bank_files(bank)
     company.write_rate_file(folder / "rates")
+    settings = load_settings(folder)  # its addresses are those of the server in this process
+    confirm(folder, settings, secret_settings(settings), "the practice company")
     return Workspace(folder)
 
 

@@ -20,7 +20,7 @@ from treasury.close.ledger.ledger_accounts import load_mapping, read_mapping
 from treasury.close.ledger.ledger_comparison import COLUMNS, LedgerComparison, compare_ledger
 from treasury.errors import InputError
 from treasury.ground.decoding import convert
-from treasury.ground.regular_files import read_regular
+from treasury.ground.regular_files import read_regular, regular_bytes
 from treasury.journal import Actor
 from treasury.journal.chain import Entry, Head
 from treasury.journal.journal_store import Draft
@@ -63,7 +63,7 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
     if workspace is not None and (workspace / MAPPING).is_file():
         load_mapping(workspace / MAPPING)  # refused where it does not read
         mapping = read_regular(workspace / MAPPING)
-    content = path.read_bytes()
+    content = regular_bytes(path)
     if len(content) > LARGEST:
         raise InputError(f"{path} is larger than 1 MB", do="give the balances, not the bookings")
     return LedgerFile(

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from treasury.ground.regular_files import regular_bytes
 from treasury.lake.delta import LOG
 from treasury.lake.home import heads
 from treasury.lake.home.lake_home import DESKS, PROBES, LakeHome
@@ -57,7 +58,7 @@ def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeN
 
     def put(paths: list[str]) -> None:
         for path in paths:
-            place.write(f"{_TABLES}{path}", (home.folder / path).read_bytes())
+            place.write(f"{_TABLES}{path}", regular_bytes(home.folder / path))
 
     home.each(put, tables.values())
     place.remove(f"{_TABLES}{path}" for path in dropped)

@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from treasury import errors
+from treasury.ground.regular_files import regular_bytes
 from treasury.lake import disk
 from treasury.lake.commits import LastCommit
 from treasury.lake.home import heads
@@ -344,7 +345,7 @@ class LakeHome:
         content: bytes | Path
         with disk.reading(local):
             if stored.size <= WHOLE:
-                content = local.read_bytes()
+                content = regular_bytes(local)
                 is_whole = heads.print_of(content) == stored
             else:
                 content, is_whole = local, digest_of(local) == stored.sha256

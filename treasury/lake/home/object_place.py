@@ -21,6 +21,8 @@ import msgspec
 from treasury.errors import HomeReadOnly, HomeUnreachable, SettingsError, StorageError
 from treasury.ground import durable
 from treasury.ground.loading import Later
+from treasury.ground.regular_files import open_regular
+from treasury.ground.state_folder import user_path
 
 if TYPE_CHECKING:
     import obstore
@@ -109,7 +111,7 @@ def check_address(address: str) -> str:
             do=f"write the place alone, like s3://bucket/treasury; {_CREDENTIALS}",
         )
     if "://" not in address:
-        folder = Path(address).expanduser()
+        folder = user_path(address)
         if not address.strip() or not folder.is_absolute():
             raise SettingsError(
                 f"{address!r} is no home for a lake",
@@ -144,6 +146,10 @@ class ObjectPlace:
     def read(self, name: str) -> bytes:
         """An object's bytes; FileNotFoundError where there is none by that name."""
         with reaching(self.address):
+            if self.folder is not None:
+                # The library waits for a pipe; it also says whether the home itself is there.
+                with suppress(FileNotFoundError), open_regular(self.folder / name):
+                    pass
             return bytes(obstore.get(self._store, name).bytes())
 
     def chunks(self, name: str) -> Iterator[Buffer]:
@@ -154,7 +160,7 @@ class ObjectPlace:
         with reaching(self.address):
             if self.folder is not None:  # a stream of a file comes in parts of 8 KiB
                 part = memoryview(bytearray(_PART))
-                with (self.folder / name).open("rb", buffering=0) as file:
+                with open_regular(self.folder / name) as file:
                     while length := file.readinto(part):
                         yield part[:length]
             else:

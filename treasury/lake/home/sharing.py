@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from treasury.errors import CommitOvertaken, HomeUnreachable, StorageError, WorkspaceDamaged
+from treasury.ground.regular_files import regular_bytes
 from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LastCommit, put_last
 from treasury.lake.home import heads, pulling
@@ -358,7 +359,7 @@ class Sharing:
         folder = self._lake.folder
         files = {p: stored for p, stored in note.files.items() if p.startswith(f"{heads.CLOSES}/")}
         for path in sorted((folder / PINS).glob("*.json")):
-            files[f"{PINS}/{path.name}"] = heads.print_of(path.read_bytes())
+            files[f"{PINS}/{path.name}"] = heads.print_of(regular_bytes(path))
         for path in sorted((folder.parent / heads.CLOSES).glob("[!.]*/*.parquet")):
             name = path.relative_to(folder.parent).as_posix()
             if name not in files:

@@ -16,9 +16,10 @@ from typing import Final
 
 import msgspec
 
+from treasury.errors import WorkspaceDamaged
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
-from treasury.ground.regular_files import append_regular
+from treasury.ground.regular_files import append_regular, open_regular, regular_bytes
 from treasury.lake import disk
 
 FILE_NAME: Final = "digests.jsonl"
@@ -41,11 +42,16 @@ class Digests:
     def by_path(self) -> dict[str, str]:
         """Return the hash of each file that was noted, by its path below the lake's folder."""
         try:
-            lines = self._path.read_bytes().splitlines()
+            lines = regular_bytes(self._path).splitlines()
         except FileNotFoundError:
             return {}
-        except OSError as error:
+        except PermissionError as error:
             raise disk.denied(self._path) from error
+        except OSError as error:
+            raise WorkspaceDamaged(
+                f"the list of hashes {self._path} {error.strerror}",
+                do="remove it: files are checked by their rows where it has no hash of them",
+            ) from error
         digests = {}
         for text in lines:
             with suppress(msgspec.DecodeError):
@@ -108,7 +114,7 @@ class Digests:
 
 def digest_of(path: Path) -> str:
     """The hash of a file's bytes."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -27,6 +27,9 @@ _MOST_BETWEEN: Final = 4 << 20
 """Characters that may pass without an entry; a bank's entry takes one or two thousand."""
 _MOST_IN_DETAIL: Final = 1 << 14
 _MOST_IN_ENTRY: Final = 256 << 20
+_MOST_DOCUMENTS: Final = 10_000
+"""Documents in one file, one after the other; a bank joins those of a year at most."""
+_LONGEST_DECLARATION: Final = 1 << 10
 _LONGEST_SPACE: Final = 1 << 10
 _MOST_SPACES: Final = 1 << 12
 """Characters of namespace declarations, which are repeated in each entry with a prefix."""
@@ -93,6 +96,9 @@ class Cut:
         self._parsed_before = 0
         self._lines_before = 0
         """Lines before the document being parsed."""
+        self._documents = 1
+        self._between: str | None = None
+        """The text between two documents, while the beginning of the second is not read yet."""
         self._held = ""
         self._text = ""
         self._at = 0
@@ -292,25 +298,38 @@ class Cut:
 
     def _parse(self, text: str, *, is_last: bool) -> None:
         """Parse on, with a new parser where a document has ended and another one follows."""
+        # Each document that ends in a piece has the rest of that piece copied.
+        for at in range(0, max(len(text), 1), _CHUNK):
+            piece = text[at : at + _CHUNK]
+            self._parse_piece(piece, is_last=is_last and at + _CHUNK >= len(text))
+
+    def _parse_piece(self, text: str, *, is_last: bool) -> None:
+        if self._between is not None:
+            text = self._begun_document(self._between + text, is_last=is_last)
         while True:
             try:
-                self._parser.Parse(text, is_last)
+                self._parser.Parse(text, is_last and self._between is None)
             except expat.ExpatError as error:
-                following = self._following_document(text, error.code)
-                if following is None:
+                rest = self._rest_after_document(text, error.code)
+                if rest is None:
                     raise
-                text, self._parsed, self._parsed_before = following, "", 0
                 self._lines_before += error.lineno - 1
-                self._parser = self._new_parser()
+                self._parser, self._parsed, self._parsed_before = self._new_parser(), "", 0
+                self._documents += 1
+                if self._documents > _MOST_DOCUMENTS:
+                    raise self._refused(
+                        f"more than {_MOST_DOCUMENTS} documents in one file"
+                    ) from None
+                text = self._begun_document(rest, is_last=is_last)
             else:
                 self._parsed_before += len(self._parsed.encode())
                 self._parsed = text
                 return
 
-    def _following_document(self, text: str, error_code: int) -> str | None:
-        """Return the document that begins where the parser stopped, without its declaration.
+    def _rest_after_document(self, text: str, error_code: int) -> str | None:
+        """Return the text from where the parser stopped behind the end of a document.
 
-        None if the document before it has not ended: the file was cut off there.
+        None if the document has not ended: the file is not well-formed there.
         """
         # A tag or declaration may have begun in the text before.
         at = self._parser.ErrorByteIndex - self._parsed_before
@@ -320,11 +339,25 @@ class Cut:
         rest = around[at:].decode()
         # After a tag, a byte order mark is an error only where the document has ended.
         is_mark = rest.startswith("\ufeff") and around[:at].rstrip().endswith(b">")
-        if error_code != _JUNK and not (error_code == _INVALID and is_mark):
-            return None
-        following = rest.lstrip("\ufeff \t\n")
+        is_end = error_code == _JUNK or (error_code == _INVALID and is_mark)
+        begins = rest.lstrip(_BETWEEN)[:1]
+        return rest if is_end and begins in {"", "<"} else None
+
+    def _begun_document(self, text: str, *, is_last: bool) -> str:
+        """Return the text of the document that follows another, without its declaration.
+
+        Empty, with the text kept in `_between`, until the declaration is read whole.
+        """
+        following = text.lstrip(_BETWEEN)
+        is_declared = following.startswith("<?xml"[: len(following)])
+        if is_declared and "?>" not in following and len(following) < _LONGEST_DECLARATION:
+            if is_last:
+                raise self._not_well_formed("it ends too early")
+            self._between = text
+            return ""
         if not following.startswith("<"):
-            return None
+            raise self._not_well_formed("there is text between two documents")
+        self._between = None
         declared = _DECLARED.match(following)
         encoding = _ENCODING.match(declared[0].encode()) if declared else None
         names = [codecs.lookup(self._encoding).name.removesuffix("-sig")]
@@ -337,7 +370,9 @@ class Cut:
                 f"{self._file_name}: documents in two encodings, one after the other",
                 do="cut the file where the second begins, and add each; nothing was stored",
             )
-        return following[declared.end() :] if declared else following
+        document = following[declared.end() :] if declared else following
+        self._lines_before += text.count("\n") - document.count("\n")
+        return document
 
     def _decoder(self, head: bytes) -> Callable[[bytes, bool], str]:
         """The decoder for the encoding that the file says it is in, by its first bytes."""
@@ -392,6 +427,8 @@ class Cut:
 
 
 _LONGEST_TAG: Final = 4096
+_BETWEEN: Final = "\ufeff \t\n"
+"""Allowed between two documents."""
 _JUNK: Final = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
 _INVALID: Final = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
 
