@@ -303,11 +303,6 @@ def _between(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
     )
 
 
-def _listed_between(client: Client, sent: Sent, transfer_id: str) -> Record[Any] | None:
-    listed = _between(client, sent)
-    return next((record for record in listed if record.value.id == transfer_id), None)
-
-
 def _sent_from(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
     """The transfers of the sender, newest first."""
     return client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
@@ -386,7 +381,9 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         body=body_from(bodies.NewAccountToAccountTransfer),
         shows=_states_amount,
-        detail=_listed_between,
+        detail=lambda client, sent, transfer_id: next(
+            (one for one in _between(client, sent) if one.value.id == transfer_id), None
+        ),
         look_up=find_by_key("GET /account-to-account-transfers", _between, *_BETWEEN),
         twins=lately_like(
             service.INNER_TRANSFERS,

@@ -188,8 +188,13 @@ def credit_spans(
             looks = shown if row["outcome"] in _MAY_BE_ELSEWHERE else unnamed.get(balance, ())
             own.perhaps = next((at for at in looks if at > since), None)
         # What contradicts itself has no time in which it should be converted: it stays open.
-        is_open = row["outcome"] == "conflict"
-        for part in _of_credit(span, own, None if is_open else _resolved(row, shown, rules, zone)):
+        resolved = None
+        if row["outcome"] != "conflict":
+            # The first balance after the credit's time was out shows what became of it.
+            day = reacts_by(row["booking_date"], rules, rail=rail_of(row["currency"]))
+            place = bisect_left(shown, end_of(day, zone))
+            resolved = shown[place] if place < len(shown) else None
+        for part in _of_credit(span, own, resolved):
             yield from _where_clear(part, unclear.get(balance, ()))
     yield from _went_back(steps["credits_back"], zone)
 
@@ -246,15 +251,6 @@ def _once(credits_: Iterable[_Row]) -> list[_Row]:
         if before is None or before["entry_id"] != row["entry_id"] or is_share:
             once.append(row)
     return once
-
-
-def _resolved(
-    row: _Row, shown: Sequence[datetime], rules: Rules, zone: ZoneInfo
-) -> datetime | None:
-    """The first balance that was seen after a credit's time was out; it tells what became of it."""
-    day = reacts_by(row["booking_date"], rules, rail=rail_of(row["currency"]))
-    place = bisect_left(shown, end_of(day, zone))
-    return shown[place] if place < len(shown) else None
 
 
 def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iterator[HeldAmount]:

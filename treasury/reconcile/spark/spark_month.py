@@ -7,7 +7,6 @@ of it are DuckDB's own.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +16,6 @@ import pyarrow as pa
 
 from treasury.ground import durable
 from treasury.ground.package_files import step_sql
-from treasury.lake import Snapshot
 from treasury.lake import engine as lake_engine
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import drop, load, needed
@@ -110,8 +108,18 @@ def _answer(
         brought[name] = run.rows(query)
     tables = side_by_side(lambda rows: rows.toArrow(), brought.values())
     for name, table in zip(brought, tables, strict=True):
-        _bring_home(home, name, table)
-    _leave_only(home, basis.snapshot, STORED_FOR_FUNDING)
+        home.register("brought", table)
+        home.execute(f'DELETE FROM "{name}"')  # noqa: S608 - a step's name
+        home.execute(f'INSERT INTO "{name}" BY NAME FROM brought')
+        home.unregister("brought")
+    # An answer that read another table of the lake past the steps would find it without a row.
+    for view in basis.snapshot.views():
+        home.execute(f"DROP VIEW {lake_engine.quoted(view)}")
+    funding = {
+        name: basis.snapshot.select(f"FROM {lake_engine.quoted(name)}")
+        for name in STORED_FOR_FUNDING
+    }
+    load(home, funding)
     matches = read_matches(
         lambda name: home.table(name).order(RESULTS[name]).to_arrow_table(), STEPS, question.rules
     )
@@ -149,23 +157,3 @@ def _run_without_rows(home: duckdb.DuckDBPyConnection, inputs: dict[str, Any]) -
     empty_run = Run(home)
     empty_run.give(empty)
     empty_run.bring(_STEPS)
-
-
-def _leave_only(
-    home: duckdb.DuckDBPyConnection, snapshot: Snapshot, names: Collection[str]
-) -> None:
-    """Give the database the rows of these tables of the lake, and no other table to be read.
-
-    An answer that read another one past the steps would find it without a row.
-    """
-    for view in snapshot.views():
-        home.execute(f"DROP VIEW {lake_engine.quoted(view)}")
-    load(home, {name: snapshot.select(f"FROM {lake_engine.quoted(name)}") for name in names})
-
-
-def _bring_home(home: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
-    """Put Spark's rows, in their order, in the place of a step's own."""
-    home.register("brought", rows)
-    home.execute(f'DELETE FROM "{name}"')  # noqa: S608 - a step's name
-    home.execute(f'INSERT INTO "{name}" BY NAME FROM brought')
-    home.unregister("brought")

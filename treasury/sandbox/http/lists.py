@@ -116,9 +116,14 @@ def listing(spec: Listing) -> Handler:
             where["owner"] = [_account(world, call.path[spec.owner])]
         if spec.members:
             _account(world, call.path["accountId"])
+        start, beyond = "", "~"
+        if spec.dated:
+            start, end = str(_date(call, "fromDate") or ""), _date(call, "toDate")
+            # No day follows the calendar's last one.
+            beyond = "~" if end in {None, date.max} else str(end + timedelta(days=1))
         page = world.store.page(
             spec.kind, where, members=spec.members(call) if spec.members else None,
-            between=_dates(call) if spec.dated else ("", "~"),
+            between=(start, beyond),
             sort=[_SORTABLE[sort]] if sort else [], descending=order == "DESC",
             offset=(number - 1) * size, limit=size,
         )  # fmt: skip
@@ -179,13 +184,6 @@ def _positive(call: Call, name: str, default: int) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
         raise invalid(f"{name} must be a positive integer.")
     return int(text)
-
-
-def _dates(call: Call) -> tuple[str, str]:
-    """The bounds of `created_at`; no day follows the calendar's last one."""
-    start, end = _date(call, "fromDate"), _date(call, "toDate")
-    beyond = "~" if end in {None, date.max} else str(end + timedelta(days=1))
-    return str(start or ""), beyond
 
 
 def _date(call: Call, name: str) -> date | None:
