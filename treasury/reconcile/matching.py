@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import TableError
-from treasury.lake import AMOUNT, BOOL, TEXT
+from treasury.lake import AMOUNT, BOOL, TEXT, TEXTS
 from treasury.lake import engine as lake
 from treasury.reconcile.engine import pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
@@ -69,6 +69,7 @@ TIERS: Final = (
         "rejoined", 2, "reference split by a space or line break",
         "the line, with its amount or a known payer",
     ),
+    Tier("respelled", 2, "reference written another way", "the line, with exactly its amount"),
     Tier(
         "structured", 3, "structured reference, check digits hold",
         "the line, unless something speaks against it",
@@ -80,6 +81,7 @@ TIERS: Final = (
 _TIER: Final = grouped_schema((TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves"))
 _LABEL: Final = grouped_schema((TEXT, "label"), (BOOL, "is_weak"))
 _NEIGHBOUR: Final = grouped_schema((TEXT, "word"), (BOOL, "is_other"))
+_LETTER_FORMS: Final = grouped_schema((TEXTS, "pages"))
 _CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
 
 
@@ -326,7 +328,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         "latin_shapes": _texts(
             foreign_letters=(letter_forms.FOREIGN,), latin=(letter_forms.SHAPES,)
         ),
-        "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
+        "letter_forms": table_of([(letter_forms.form_pages(),)], _LETTER_FORMS),
         "labels": _labels(rules),
         "label_neighbours": table_of(
             [

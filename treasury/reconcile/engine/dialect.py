@@ -1,9 +1,9 @@
 """The steps of a model in another engine's SQL, so that the same model runs where the data is.
 
 SQLGlot writes the text; what it leaves different in meaning is put right on the parsed step first:
-a series that would run backwards is empty, a group in a replacement is named as Java does, a
-pattern's test keeps its brackets where it becomes an operator, and QUALIFY, which becomes a query
-around its own, sees that query's columns by their names alone.
+a series that would run backwards is empty, an empty separator divides characters, a group in a
+replacement is named as Java does, a pattern's test keeps its brackets where it becomes an operator,
+and QUALIFY, which becomes a query around its own, sees that query's columns by their names alone.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
             _unqualify_outside_windows(qualify)
         for test in list(tree.find_all(exp.RegexpLike)):
             test.replace(exp.Paren(this=test.copy()))
+        _split_characters(tree)
         for series in list(tree.find_all(exp.GenerateSeries)):
             # A series from 1 to 0 has no rows; Spark's would count down.
             start, end = series.args["start"], series.args["end"]
@@ -72,6 +73,15 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
             f"the step {step.name!r} has no equivalent in {dialect}: {error}",
             do="write it with what both engines have",
         ) from error
+
+
+def _split_characters(tree: exp.Expression) -> None:
+    """Keep an empty separator: quoted for Java, it would divide characters of two units."""
+    from sqlglot import exp
+
+    for split in list(tree.find_all(exp.Split)):
+        if split.expression.is_string and not split.expression.this:
+            split.replace(exp.Anonymous(this="SPLIT", expressions=[split.this, split.expression]))
 
 
 def _unqualify_outside_windows(qualify: exp.Qualify) -> None:

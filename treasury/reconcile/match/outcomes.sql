@@ -58,9 +58,9 @@ SELECT
     CASE WHEN i.entry_id IS NULL AND b.entry_id IS NULL AND NOT coalesce(r.is_duplicate, FALSE)
         THEN coalesce(r.matched_amount, f.amount) END AS matched_amount,
     CASE WHEN coalesce(r.rivals, 1) > 0 AND a.entry_id IS NULL AND b.entry_id IS NULL AND n.entry_id IS NULL
-        AND coalesce(f.tier, 'rejoined') = 'rejoined' THEN u.expectation_id END AS runner_up_id,
+        AND coalesce(f.tier, 'rejoined') IN ('rejoined', 'respelled') THEN u.expectation_id END AS runner_up_id,
     CASE WHEN coalesce(r.rivals, 1) > 0 AND a.entry_id IS NULL AND b.entry_id IS NULL AND n.entry_id IS NULL
-        AND coalesce(f.tier, 'rejoined') = 'rejoined' THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
+        AND coalesce(f.tier, 'rejoined') IN ('rejoined', 'respelled') THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
     l.line_class
 FROM lines AS l
 LEFT JOIN ignored AS i ON i.entry_id = l.entry_id

@@ -1,7 +1,13 @@
 -- What a text would read as if one thing had happened to it: letters for digits or digits for letters that look
 -- alike, a longer word around the code, zeros dropped from a group or added to it, one character too many, two
 -- neighbours swapped, other characters inside it. Only these are compared with codes, so that the cost grows with the text and
--- not with lines times codes; and only those that are one are kept. `token` where only a text with its groups reads so.
+-- not with lines times codes; and only those that are one are kept. A damage behind the
+-- first four characters leaves those as some code has them. `token` where only a text with its groups reads so.
+WITH begun_forms AS (
+    SELECT f.form, f.compared, f.length, f.size
+    FROM forms AS f
+    SEMI JOIN edges AS e ON e.edge = substr(f.compared, 1, 4)
+)
 SELECT DISTINCT v.form, v.token, v.variant, v.damage
 FROM (
     SELECT form, token, form AS variant, 'other characters inside it' AS damage
@@ -36,7 +42,9 @@ FROM (
     UNION ALL
     SELECT form, CAST(NULL AS VARCHAR) AS token, substr(compared, 1, p - 1) || substr(compared, p + 1) AS variant, 'one character too many' AS damage
     FROM (
-        SELECT form, compared, unnest(generate_series(1, length)) AS p FROM forms WHERE size = length - 1
+        SELECT form, compared, unnest(generate_series(1, least(4, length))) AS p FROM forms WHERE size = length - 1
+        UNION ALL
+        SELECT form, compared, unnest(generate_series(5, length)) AS p FROM begun_forms WHERE size = length - 1
     ) AS places
     UNION ALL
     SELECT
@@ -45,7 +53,9 @@ FROM (
         substr(compared, 1, p - 1) || substr(compared, p + 1, 1) || substr(compared, p, 1) || substr(compared, p + 2) AS variant,
         'two characters swapped' AS damage
     FROM (
-        SELECT form, compared, unnest(generate_series(1, length - 1)) AS p FROM forms WHERE size = length
+        SELECT form, compared, unnest(generate_series(1, least(4, length - 1))) AS p FROM forms WHERE size = length
+        UNION ALL
+        SELECT form, compared, unnest(generate_series(5, length - 1)) AS p FROM begun_forms WHERE size = length
     ) AS places
     UNION ALL
     SELECT

@@ -1,0 +1,51 @@
+-- Codes that the text of a line which names none in full writes another way: with other zeros before a serial number, glued
+-- to a label or apart from one ("CHECK #5006"), or behind the tag of a field ("/REMI/20004008/EREF/").
+WITH texts_left AS (
+    SELECT w.entry_id, w.words
+    FROM words AS w
+    JOIN unplaced AS u ON u.entry_id = w.entry_id
+    WHERE regexp_matches(w.words, '[0-9]')
+),
+written_words AS (
+    SELECT DISTINCT entry_id, word
+    FROM (
+        SELECT entry_id, unnest(string_split(words, ' ')) AS word
+        FROM (
+            SELECT entry_id, words FROM texts_left
+            UNION ALL
+            SELECT entry_id, regexp_replace(words, '(^|[ /])([A-Z]{3,5}/+)+', ' ', 'g') AS words
+            FROM texts_left
+            WHERE contains(words, '/')
+            UNION ALL
+            SELECT entry_id, regexp_replace(words, '(^|[ /])([A-Z]{2,5}/+)+', ' ', 'g') AS words
+            FROM texts_left
+            WHERE contains(words, '/')
+            UNION ALL
+            SELECT entry_id, regexp_replace(words, '(^| )(\p{L}{2,})[.]* (?:(?:NO|NR|N)[.]* )?([0-9])', '\1\2\3', 'g') AS words
+            FROM texts_left
+            WHERE regexp_matches(words, '\p{L}[.]* [0-9]')
+        ) AS readings
+    ) AS every_word
+    WHERE length(word) >= 4 AND regexp_matches(word, '[0-9]')
+),
+numbers AS (
+    SELECT entry_id, word FROM written_words
+    UNION
+    SELECT n.entry_id, n.number AS word
+    FROM (
+        SELECT entry_id, regexp_extract(word, '^(\p{L}+)[./-]*[0-9]+$', 1) AS label,
+            regexp_extract(word, '^\p{L}+[./-]*([0-9]+)$', 1) AS number
+        FROM written_words
+    ) AS n
+    JOIN labels AS b ON b.label = n.label
+)
+SELECT DISTINCT f.entry_id, s.expectation_id, s.code
+FROM (
+    SELECT entry_id,
+        regexp_replace(regexp_replace(word, '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[./-]+', '', 'g') AS serial
+    FROM numbers
+) AS f
+JOIN serials AS s ON s.serial = f.serial
+LEFT JOIN rejoined AS r ON r.entry_id = f.entry_id AND r.expectation_id = s.expectation_id
+WHERE r.entry_id IS NULL
+    AND length(f.serial) >= CASE WHEN regexp_matches(f.serial, '[^0-9]') THEN 4 ELSE (SELECT min_code FROM rules) END
