@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import TableError
-from treasury.lake import AMOUNT, BOOL, TEXT, TEXTS
+from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.lake import engine as lake
 from treasury.reconcile.engine import pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
@@ -81,7 +81,6 @@ TIERS: Final = (
 _TIER: Final = grouped_schema((TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves"))
 _LABEL: Final = grouped_schema((TEXT, "label"), (BOOL, "is_weak"))
 _NEIGHBOUR: Final = grouped_schema((TEXT, "word"), (BOOL, "is_other"))
-_LETTER_FORMS: Final = grouped_schema((TEXTS, "pages"))
 _CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
 
 
@@ -328,7 +327,8 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         "latin_shapes": _texts(
             foreign_letters=(letter_forms.FOREIGN,), latin=(letter_forms.SHAPES,)
         ),
-        "letter_forms": table_of([(letter_forms.form_pages(),)], _LETTER_FORMS),
+        "letter_shapes": _texts(letter=tuple(letter_forms.FOREIGN), latin=tuple(letter_forms.SHAPES)),
+        "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
         "labels": _labels(rules),
         "label_neighbours": table_of(
             [

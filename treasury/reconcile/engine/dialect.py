@@ -1,7 +1,7 @@
 """The steps of a model in another engine's SQL, so that the same model runs where the data is.
 
 SQLGlot writes the text; what it leaves different in meaning is put right on the parsed step first:
-a series that would run backwards is empty, an empty separator divides characters, a group in a
+a series that would run backwards is empty, lists unnested side by side become one, a group in a
 replacement is named as Java does, a pattern's test keeps its brackets where it becomes an operator,
 and QUALIFY, which becomes a query around its own, sees that query's columns by their names alone.
 """
@@ -53,7 +53,8 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
             _unqualify_outside_windows(qualify)
         for test in list(tree.find_all(exp.RegexpLike)):
             test.replace(exp.Paren(this=test.copy()))
-        _split_characters(tree)
+        for query in tree.find_all(exp.Select):
+            _zip_unnested(query)
         for series in list(tree.find_all(exp.GenerateSeries)):
             # A series from 1 to 0 has no rows; Spark's would count down.
             start, end = series.args["start"], series.args["end"]
@@ -75,13 +76,18 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
         ) from error
 
 
-def _split_characters(tree: exp.Expression) -> None:
-    """Keep an empty separator: quoted for Java, it would divide characters of two units."""
+def _zip_unnested(query: exp.Select) -> None:
+    """Unnest several lists of a query as one list of structs: Spark takes one generator a query."""
     from sqlglot import exp
 
-    for split in list(tree.find_all(exp.Split)):
-        if split.expression.is_string and not split.expression.this:
-            split.replace(exp.Anonymous(this="SPLIT", expressions=[split.this, split.expression]))
+    columns = [column for column in query.expressions if isinstance(column.unalias(), exp.Explode)]
+    if len(columns) < 2:
+        return
+    lists = exp.ArraysZip(expressions=[column.unalias().this.copy() for column in columns])
+    names = [exp.to_identifier(column.alias) for column in columns]
+    columns[0].replace(exp.Aliases(this=exp.Inline(this=lists), expressions=names))
+    for column in columns[1:]:
+        column.pop()
 
 
 def _unqualify_outside_windows(qualify: exp.Qualify) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import string
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
 from typing import Final
 
 from treasury.ground.package_files import package_toml
@@ -39,8 +38,6 @@ _BLOCKS: Final = (
 """Where such forms of characters below U+0080 are."""
 _SCRIPTS_END: Final = 0x1FC00
 """Past the last character that a script writes a digit as."""
-PAGE: Final = 32
-"""How many characters a page of forms holds."""
 
 
 def latin_shapes() -> dict[str, str]:
@@ -83,21 +80,7 @@ def plain_forms() -> Iterator[tuple[str, str]]:
     yield from ((character, _INVISIBLE) for character in _UNSEEN)
 
 
-@cache
-def form_pages() -> tuple[str, ...]:
-    """Return what each character is, by pages of code points.
-
-    A page has a character for each of its code points, itself where it has no other form. Pages
-    without any form are empty.
-    """
-    forms = dict(plain_forms())
-    pages = [""] * (max(map(ord, forms)) // PAGE + 1)
-    for number in {ord(character) // PAGE for character in forms}:
-        characters = map(chr, range(number * PAGE, (number + 1) * PAGE))
-        pages[number] = "".join(forms.get(character, character) for character in characters)
-    return tuple(pages)
-
-
+WRITTEN, MEANT = map("".join, zip(*dict(plain_forms()).items(), strict=True))
 FOREIGN, SHAPES = map("".join, zip(*latin_shapes().items(), strict=True))
 """Letters of other scripts, and the Latin capitals and digits that they look like. A text is read
 so for a doubt or a candidate; it never proves."""

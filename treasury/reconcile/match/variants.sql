@@ -61,20 +61,20 @@ FROM (
     SELECT
         form,
         token,
-        regexp_replace(
+        replace(replace(replace(
             CASE
                 WHEN size > length
                     THEN substr(token, 1, p - 1) || substr('0000', 1, size - length) || substr(token, p)
                 WHEN substr(token, p, length - size) = substr('0000', 1, length - size)
                     THEN substr(token, 1, p - 1) || substr(token, p + length - size)
             END,
-            '[./-]+', '', 'g'
+            '.', ''), '/', ''), '-', ''
         ) AS variant,
         CASE WHEN size > length THEN 'zeros dropped' ELSE 'zeros added' END AS damage
     FROM (
         SELECT s.form, s.token, length(s.form) AS length, z.size,
-            unnest(generate_series(1, length(s.token))) AS p
-        FROM (SELECT DISTINCT form, token FROM searched WHERE token <> '') AS s
+            unnest(generate_series(1, CASE WHEN regexp_matches(s.token, '[./-][0-9]') THEN length(s.token) ELSE 1 END)) AS p
+        FROM (SELECT DISTINCT form, token FROM searched WHERE regexp_matches(token, '^[0-9]|[./-][0-9]')) AS s
         JOIN sizes AS z ON z.size <> length(s.form) AND z.size BETWEEN length(s.form) - 4 AND length(s.form) + 4
     ) AS places
     WHERE (p = 1 OR substr(token, p - 1, 1) IN ('-', '.', '/')) AND regexp_matches(substr(token, p, 1), '[0-9]')
