@@ -27,6 +27,7 @@ written_words AS (
         ) AS readings
     ) AS every_word
     WHERE length(word) >= 4 AND regexp_matches(word, '[0-9]')
+        AND (length(word) >= (SELECT min_code FROM rules) OR regexp_matches(word, '[^0-9]'))
 ),
 numbers AS (
     SELECT entry_id, word FROM written_words
@@ -42,7 +43,10 @@ numbers AS (
 SELECT DISTINCT f.entry_id, s.expectation_id, s.code
 FROM (
     SELECT entry_id,
-        regexp_replace(regexp_replace(word, '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[./-]+', '', 'g') AS serial
+        replace(replace(replace(
+            CASE WHEN contains(word, '0') THEN regexp_replace(word, '(^|[^0-9])0+([0-9])', '\1\2', 'g') ELSE word END,
+            '.', ''), '/', ''), '-', ''
+        ) AS serial
     FROM numbers
 ) AS f
 JOIN serials AS s ON s.serial = f.serial

@@ -5,20 +5,21 @@ SELECT r.entry_id, r.form, CASE WHEN r.is_divided THEN '/' ELSE '' END AS token
 FROM (
     SELECT DISTINCT w.entry_id, w.form, w.is_divided
     FROM (
-        SELECT entry_id, is_divided, unnest(list_transform(
-            generate_series(1, len(parts)), k -> array_to_string(parts[1:k], '')
+        SELECT entry_id, is_divided, unnest(list_filter(
+            list_transform(generate_series(1, len(parts)), k -> array_to_string(parts[1:k], '')),
+            form -> length(form) BETWEEN shortest AND longest
         )) AS form
         FROM (
-            SELECT DISTINCT r.entry_id, r.is_divided, string_split(r.rest, ' ') AS parts
+            SELECT DISTINCT r.entry_id, r.is_divided, r.shortest, r.longest, string_split(r.rest, ' ') AS parts
             FROM (
-                SELECT entry_id, is_divided, substr(unnest(list_transform(
+                SELECT entry_id, is_divided, shortest, longest, substr(unnest(list_transform(
                     list_filter(generate_series(1, len(parts)), i -> contains(characters, substr(parts[i], 1, 1)) AND parts[i] <> ''),
                     i -> array_to_string(parts[i:i + longest], ' ')
                 )), 1, longest + longest) AS rest
                 FROM (
-                    SELECT b.entry_id, b.is_divided, string_split(b.words, ' ') AS parts, z.longest, i.characters
+                    SELECT b.entry_id, b.is_divided, string_split(b.words, ' ') AS parts, z.shortest, z.longest, i.characters
                     FROM beside AS b
-                    CROSS JOIN (SELECT max(size) + 1 AS longest FROM sizes) AS z
+                    CROSS JOIN (SELECT min(size) - 4 AS shortest, max(size) + 1 AS longest FROM sizes) AS z
                     CROSS JOIN (SELECT array_to_string(array_agg(initial), '') AS characters FROM initials) AS i
                 ) AS texts_beside
             ) AS r

@@ -1,12 +1,23 @@
 -- What a text would read as if one thing had happened to it: letters for digits or digits for letters that look
 -- alike, a longer word around the code, zeros dropped from a group or added to it, one character too many, two
 -- neighbours swapped, other characters inside it. Only these are compared with codes, so that the cost grows with the text and
--- not with lines times codes; and only those that are one are kept. A damage behind the
--- first four characters leaves those as some code has them. `token` where only a text with its groups reads so.
-WITH begun_forms AS (
-    SELECT f.form, f.compared, f.length, f.size
+-- not with lines times codes; and only those that are one are kept. A damage leaves
+-- the beginning of a text, or its end, as some code has it. `token` where only a text with its groups reads so.
+WITH headed_forms AS (
+    SELECT f.form, f.compared, f.length, f.size, u.min_damaged
     FROM forms AS f
-    SEMI JOIN edges AS e ON e.edge = substr(f.compared, 1, 4)
+    CROSS JOIN rules AS u
+    SEMI JOIN heads AS h ON h.head = substr(f.compared, 1, u.min_damaged)
+    WHERE f.size BETWEEN f.length - 1 AND f.length
+),
+tailed_forms AS (
+    SELECT f.form, f.compared, f.length, f.size, f.min_damaged
+    FROM (SELECT f.*, u.min_damaged FROM forms AS f CROSS JOIN rules AS u WHERE f.size BETWEEN f.length - 1 AND f.length) AS f
+    SEMI JOIN (
+        SELECT DISTINCT length(c.code) AS size, substr(c.code, u.min_damaged + 2) AS tail
+        FROM codes AS c
+        CROSS JOIN rules AS u
+    ) AS t ON t.size = f.size AND t.tail = substr(f.compared, f.min_damaged + 2 + f.length - f.size)
 )
 SELECT DISTINCT v.form, v.token, v.variant, v.damage
 FROM (
@@ -42,9 +53,9 @@ FROM (
     UNION ALL
     SELECT form, CAST(NULL AS VARCHAR) AS token, substr(compared, 1, p - 1) || substr(compared, p + 1) AS variant, 'one character too many' AS damage
     FROM (
-        SELECT form, compared, unnest(generate_series(1, least(4, length))) AS p FROM forms WHERE size = length - 1
+        SELECT form, compared, unnest(generate_series(1, least(min_damaged, length))) AS p FROM tailed_forms WHERE size < length
         UNION ALL
-        SELECT form, compared, unnest(generate_series(5, length)) AS p FROM begun_forms WHERE size = length - 1
+        SELECT form, compared, unnest(generate_series(min_damaged + 1, length)) AS p FROM headed_forms WHERE size < length
     ) AS places
     UNION ALL
     SELECT
@@ -53,9 +64,9 @@ FROM (
         substr(compared, 1, p - 1) || substr(compared, p + 1, 1) || substr(compared, p, 1) || substr(compared, p + 2) AS variant,
         'two characters swapped' AS damage
     FROM (
-        SELECT form, compared, unnest(generate_series(1, least(4, length - 1))) AS p FROM forms WHERE size = length
+        SELECT form, compared, unnest(generate_series(1, least(min_damaged, length - 1))) AS p FROM tailed_forms WHERE size = length
         UNION ALL
-        SELECT form, compared, unnest(generate_series(5, length - 1)) AS p FROM begun_forms WHERE size = length
+        SELECT form, compared, unnest(generate_series(min_damaged + 1, length - 1)) AS p FROM headed_forms WHERE size = length
     ) AS places
     UNION ALL
     SELECT
