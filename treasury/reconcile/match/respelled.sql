@@ -1,5 +1,6 @@
 -- Codes that the text of a line which names none in full writes another way: with other zeros before a serial number, glued
--- to a label or apart from one ("CHECK #5006"), or behind the tag of a field ("/REMI/20004008/EREF/").
+-- to a label or apart from one ("CHECK #5006"), or behind the tag of a field ("/REMI/20004008/EREF/"). The groups of
+-- letters and digits are the same: FV/02/11/2026 is not FV/21/1/2026.
 WITH texts_left AS (
     SELECT w.entry_id, w.words
     FROM words AS w
@@ -40,16 +41,24 @@ numbers AS (
     ) AS n
     JOIN labels AS b ON b.label = n.label
 )
-SELECT DISTINCT f.entry_id, s.expectation_id, s.code
+SELECT DISTINCT entry_id, expectation_id, code, serial
 FROM (
-    SELECT entry_id,
-        replace(replace(replace(
-            CASE WHEN contains(word, '0') THEN regexp_replace(word, '(^|[^0-9])0+([0-9])', '\1\2', 'g') ELSE word END,
-            '.', ''), '/', ''), '-', ''
-        ) AS serial
-    FROM numbers
-) AS f
-JOIN serials AS s ON s.serial = f.serial
-LEFT JOIN rejoined AS r ON r.entry_id = f.entry_id AND r.expectation_id = s.expectation_id
-WHERE r.entry_id IS NULL
-    AND length(f.serial) >= CASE WHEN regexp_matches(f.serial, '[^0-9]') THEN 4 ELSE (SELECT min_code FROM rules) END
+    SELECT f.entry_id, s.expectation_id, s.code, s.serial, f.word AS text, s.written_code AS code_text
+    FROM (
+        SELECT entry_id, word,
+            replace(replace(replace(
+                CASE WHEN contains(word, '0') THEN regexp_replace(word, '(^|[^0-9])0+([0-9])', '\1\2', 'g') ELSE word END,
+                '.', ''), '/', ''), '-', ''
+            ) AS serial
+        FROM numbers
+    ) AS f
+    JOIN serials AS s ON s.serial = f.serial
+    LEFT JOIN rejoined AS r ON r.entry_id = f.entry_id AND r.expectation_id = s.expectation_id
+    WHERE r.entry_id IS NULL
+        AND length(f.serial) >= CASE WHEN regexp_matches(f.serial, '[^0-9]') THEN 4 ELSE (SELECT min_code FROM rules) END
+) AS alike
+WHERE trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+        text, '(\p{L})([0-9])', '\1 \2', 'g'), '([0-9])(\p{L})', '\1 \2', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'),
+        '(^| )0+([0-9])', '\1\2', 'g')) = trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+        code_text, '(\p{L})([0-9])', '\1 \2', 'g'), '([0-9])(\p{L})', '\1 \2', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'),
+        '(^| )0+([0-9])', '\1\2', 'g'))

@@ -1,5 +1,5 @@
 -- The codes with the zeros left out that begin a group of digits: "INV-00125" is INV125.
-SELECT c.expectation_id, c.code,
+SELECT c.expectation_id, c.code, upper(e.code) AS written_code,
     regexp_replace(regexp_replace(upper(e.code), '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS serial
 FROM codes AS c
 JOIN (
