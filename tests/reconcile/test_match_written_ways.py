@@ -6,8 +6,9 @@ code or text stands for letters of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
@@ -30,8 +31,8 @@ class Case(NamedTuple):
     amount: str = "100"
     other: str = ""
     other_amount: str = "70"
-    line: dict[str, Any] = {}
-    expected: dict[str, Any] = {}
+    line: Mapping[str, Any] = MappingProxyType({})
+    expected: Mapping[str, Any] = MappingProxyType({})
 
 
 def outcomes(cases: Iterable[Case], rules: Rules | None = None) -> list[str]:
@@ -46,9 +47,11 @@ def outcomes(cases: Iterable[Case], rules: Rules | None = None) -> list[str]:
         )
         currency = {"currency": f"X{number:02}", "account": f"NL05TEST{number:010}"}
         payer = {"counterparty_account": f"LT{number:018}"}
-        lines.append(line(f"a{number:02}", case.amount, case.text, **currency, **payer | case.line))
+        lines.append(
+            line(f"a{number:02}", case.amount, case.text, **{**currency, **payer, **case.line})
+        )
         expectations.append(
-            expectation(f"r{number:02}", case.code, "100", **currency | case.expected)
+            expectation(f"r{number:02}", case.code, "100", **{**currency, **case.expected})
         )
         if case.other:
             expectations.append(

@@ -327,7 +327,9 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         "latin_shapes": _texts(
             foreign_letters=(letter_forms.FOREIGN,), latin=(letter_forms.SHAPES,)
         ),
-        "letter_shapes": _texts(letter=tuple(letter_forms.FOREIGN), latin=tuple(letter_forms.SHAPES)),
+        "letter_shapes": _texts(
+            letter=tuple(letter_forms.FOREIGN), latin=tuple(letter_forms.SHAPES)
+        ),
         "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
         "labels": _labels(rules),
         "label_neighbours": table_of(

@@ -3,7 +3,7 @@
 SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
 FROM divided AS d
 CROSS JOIN (
-    SELECT array_to_string(array_agg(initial), '') AS characters
+    SELECT array_to_string(list_sort(array_agg(initial)), '') AS characters
     FROM (
         SELECT initial FROM initials
         UNION

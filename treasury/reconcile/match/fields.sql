@@ -23,7 +23,7 @@ plain_texts AS (
     SELECT unnest(texts) AS text,
         unnest(string_split(translate(array_to_string(texts, chr(31)), k.written, k.meant), chr(31))) AS plain
     FROM (
-        SELECT array_agg(text) AS texts
+        SELECT list_sort(array_agg(text)) AS texts
         FROM (SELECT DISTINCT text FROM every_field WHERE has_forms) AS f
         GROUP BY substr(md5(text), 1, 2)
     ) AS batches

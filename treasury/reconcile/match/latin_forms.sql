@@ -10,7 +10,7 @@ translated AS (
     SELECT is_end, unnest(forms) AS form,
         unnest(string_split(translate(array_to_string(forms, ' '), k.foreign_letters, k.latin), ' ')) AS latin
     FROM (
-        SELECT is_end, array_agg(form) AS forms
+        SELECT is_end, list_sort(array_agg(form)) AS forms
         FROM every_form
         WHERE NOT is_ascii
         GROUP BY is_end, substr(md5(form), 1, 2)

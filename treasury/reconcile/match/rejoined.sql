@@ -4,11 +4,9 @@
 SELECT DISTINCT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT entry_id, code,
-        list_position(
-            list_transform(generate_series(1, len(parts)), k -> length(array_to_string(parts[1:k], ''))), length(code)
-        ) AS words
+        list_transform(generate_series(2, array_length(words)), k -> length(array_to_string(words[1:k], ''))) AS lengths
     FROM (
-        SELECT DISTINCT f.entry_id, c.code, string_split(f.rest, ' ') AS parts
+        SELECT DISTINCT f.entry_id, c.code, string_split(f.rest, ' ') AS words
         FROM (
             SELECT b.entry_id, b.rest, substr(b.joined, 1, z.size) AS form
             FROM beginnings AS b
@@ -20,5 +18,6 @@ FROM (
 ) AS r
 JOIN codes AS c ON c.code = r.code
 CROSS JOIN rules AS u
-WHERE r.words > 1
-    AND (r.words - 1 < u.max_words OR 3 * CAST(r.words - 1 AS INTEGER) < length(r.code))
+WHERE list_contains(r.lengths, length(r.code))
+    AND (array_length(list_filter(r.lengths, n -> n <= length(r.code))) < u.max_words
+        OR 3 * CAST(array_length(list_filter(r.lengths, n -> n <= length(r.code))) AS INTEGER) < length(r.code))

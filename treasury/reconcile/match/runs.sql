@@ -6,22 +6,33 @@ FROM (
     SELECT DISTINCT w.entry_id, w.form, w.is_divided
     FROM (
         SELECT entry_id, is_divided, unnest(list_filter(
-            list_transform(generate_series(1, len(parts)), k -> array_to_string(parts[1:k], '')),
+            list_transform(generate_series(1, array_length(words)), k -> array_to_string(words[1:k], '')),
             form -> length(form) BETWEEN shortest AND longest
         )) AS form
         FROM (
-            SELECT DISTINCT r.entry_id, r.is_divided, r.shortest, r.longest, string_split(r.rest, ' ') AS parts
+            SELECT DISTINCT r.entry_id, r.is_divided, r.shortest, r.longest, string_split(r.rest, ' ') AS words
             FROM (
-                SELECT entry_id, is_divided, shortest, longest, substr(unnest(list_transform(
-                    list_filter(generate_series(1, len(parts)), i -> contains(characters, substr(parts[i], 1, 1)) AND parts[i] <> ''),
-                    i -> array_to_string(parts[i:i + longest], ' ')
-                )), 1, longest + longest) AS rest
+                SELECT entry_id, is_divided, shortest, longest, substr(following, 1, longest + longest) AS rest
                 FROM (
-                    SELECT b.entry_id, b.is_divided, string_split(b.words, ' ') AS parts, z.shortest, z.longest, i.characters
-                    FROM beside AS b
-                    CROSS JOIN (SELECT min(size) - 4 AS shortest, max(size) + 1 AS longest FROM sizes) AS z
-                    CROSS JOIN (SELECT array_to_string(array_agg(initial), '') AS characters FROM initials) AS i
-                ) AS texts_beside
+                    SELECT entry_id, is_divided, shortest, longest, unnest(list_transform(
+                            list_filter(
+                                generate_series(1, array_length(words)),
+                                i -> words[i] <> '' AND contains(characters, substr(words[i], 1, 1))
+                            ),
+                            i -> array_to_string(words[i:i + longest], ' ')
+                        )) AS following
+                    FROM (
+                        SELECT b.entry_id, b.is_divided, string_split(b.words, ' ') AS words, z.shortest, z.longest,
+                            i.characters
+                        FROM beside AS b
+                        CROSS JOIN (
+                            SELECT greatest(min(s.size) - 4, max(u.min_code)) AS shortest, max(s.size) + 1 AS longest
+                            FROM sizes AS s
+                            CROSS JOIN rules AS u
+                        ) AS z
+                        CROSS JOIN (SELECT array_to_string(list_sort(array_agg(initial)), '') AS characters FROM initials) AS i
+                    ) AS texts_beside
+                ) AS starts
             ) AS r
             JOIN edges AS e ON e.edge = substr(replace(r.rest, ' ', ''), 1, 4)
             WHERE regexp_matches(r.rest, '[^0-9 ]')

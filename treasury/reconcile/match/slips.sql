@@ -14,7 +14,7 @@ FROM (
         SEMI JOIN respelled AS r ON r.entry_id = p.entry_id
         JOIN lines AS l ON l.entry_id = p.entry_id
         JOIN amounts_taken AS t ON t.expectation_id = p.expectation_id
-        LEFT JOIN respelled AS o ON o.entry_id = p.entry_id AND o.code = p.code
+        LEFT JOIN read_as AS o ON o.entry_id = p.entry_id AND o.code = p.code
         WHERE p.tier = 'damaged' AND p.contradiction IS NULL AND o.entry_id IS NULL
             AND (t.amount = p.amount OR t.amount = p.amount + l.charges)
     ) AS either_way
