@@ -38,11 +38,6 @@ def test_a_pattern_beside_a_comparison_keeps_its_brackets() -> None:
     assert "( a RLIKE 'x' ) <> b" in written("SELECT regexp_matches(a, 'x') <> b AS c FROM t")
 
 
-def test_elements_and_slices_of_lists_are_counted_from_one() -> None:
-    sql = written("SELECT a[i] AS x, a[i:i + n] AS y FROM t")
-    assert "ELEMENT_AT(a, i) AS x, SLICE(a, i, i + n - ( i ) + 1) AS y" in sql
-
-
 def test_lists_that_are_unnested_side_by_side_become_one() -> None:
     sql = written("SELECT k, unnest(a) AS x, unnest(string_split(b, ' ')) AS y FROM t")
     assert "SELECT k, INLINE(ARRAYS_ZIP(a, SPLIT(" in sql

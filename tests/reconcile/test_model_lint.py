@@ -151,6 +151,7 @@ RULES: dict[str, Rule] = {
     "an intersection of lists": lambda n: (
         isinstance(n, exp.ArrayIntersect) or is_called(n, "list_intersect", "array_intersect")
     ),
+    "a slice": lambda n: isinstance(n, exp.Slice),
     "a function that SQLGlot does not know": lambda n: isinstance(n, exp.Anonymous),
     "a clock or a die": lambda n: (
         isinstance(
@@ -311,6 +312,7 @@ def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
         ("an ASOF join", "SELECT * FROM t ASOF JOIN s ON t.a >= s.a"),
         ("a list comprehension", "SELECT [x + 1 FOR x IN a] FROM t"),
         ("an intersection of lists", "SELECT list_intersect(a, b) FROM t"),
+        ("a slice", "SELECT a[1:2] FROM t"),
         ("a function that SQLGlot does not know", "SELECT nobody_knows(a) FROM t"),
         ("a clock or a die", "SELECT now()"),
         ("a clock or a die", "SELECT random()"),

@@ -1,10 +1,9 @@
 """The steps of a model in another engine's SQL, so that the same model runs where the data is.
 
 SQLGlot writes the text; what it leaves different in meaning is put right on the parsed step first:
-a series that would run backwards is empty, elements of lists are counted from one and slices have a
-length, lists unnested side by side become one, a group in a replacement is named as Java does, a
-pattern's test keeps its brackets where it becomes an operator, and QUALIFY, which becomes a query
-around its own, sees that query's columns by their names alone.
+a series that would run backwards is empty, lists unnested side by side become one, a group in a
+replacement is named as Java does, a pattern's test keeps its brackets where it becomes an operator,
+and QUALIFY, which becomes a query around its own, sees that query's columns by their names alone.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
             _unqualify_outside_windows(qualify)
         for test in list(tree.find_all(exp.RegexpLike)):
             test.replace(exp.Paren(this=test.copy()))
-        _rewrite_lists(tree)
+        _zip_every_query(tree)
         for series in list(tree.find_all(exp.GenerateSeries)):
             # A series from 1 to 0 has no rows; Spark's would count down.
             start, end = series.args["start"], series.args["end"]
@@ -76,23 +75,10 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
         ) from error
 
 
-def _rewrite_lists(tree: exp.Expression) -> None:
-    """Count a list's elements from 1, also in a slice, and unnest lists side by side."""
+def _zip_every_query(tree: exp.Expression) -> None:
+    """Unnest the lists of every query as one."""
     from sqlglot import exp
 
-    for bracket in list(tree.find_all(exp.Bracket)):
-        (place,) = bracket.expressions
-        if isinstance(place, exp.Slice):
-            length = exp.Add(
-                this=exp.Sub(this=place.expression, expression=exp.Paren(this=place.this)),
-                expression=exp.Literal.number(1),
-            )
-            call = exp.Anonymous(
-                this="SLICE", expressions=[bracket.this, place.this.copy(), length]
-            )
-        else:
-            call = exp.Anonymous(this="ELEMENT_AT", expressions=[bracket.this, place])
-        bracket.replace(call)
     for query in tree.find_all(exp.Select):
         _zip_unnested(query)
 

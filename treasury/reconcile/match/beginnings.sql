@@ -7,24 +7,16 @@ FROM (
     FROM (
         SELECT entry_id, rest, min_damaged, replace(rest, ' ', '') AS joined
         FROM (
-            SELECT entry_id, min_damaged, substr(following, 1, longest + longest) AS rest
+            SELECT entry_id, min_damaged, substr(padded, p + 1, (SELECT max(size) + max(size) FROM sizes)) AS rest
             FROM (
-                SELECT entry_id, min_damaged, longest, unnest(list_transform(
-                    list_filter(
-                        generate_series(1, array_length(words)),
-                        i -> words[i] <> '' AND contains(characters, substr(words[i], 1, 1))
-                    ),
-                    i -> array_to_string(words[i:i + longest], ' ')
-                )) AS following
+                SELECT entry_id, padded, min_damaged, unnest(generate_series(1, length(padded) - 1)) AS p
                 FROM (
-                    SELECT s.entry_id, string_split(substr(s.spaced, 1, u.max_text), ' ') AS words, u.min_damaged, z.longest,
-                        i.characters
+                    SELECT s.entry_id, ' ' || substr(s.spaced, 1, u.max_text) AS padded, u.min_damaged
                     FROM spaced AS s
                     CROSS JOIN rules AS u
-                    CROSS JOIN (SELECT max(size) AS longest FROM sizes) AS z
-                    CROSS JOIN (SELECT array_to_string(list_sort(array_agg(initial)), '') AS characters FROM initials) AS i
                 ) AS texts_looked_at
-            ) AS starts
+            ) AS places
+            WHERE substr(padded, p, 2) IN (SELECT ' ' || initial FROM initials)
         ) AS rests
     ) AS b
     CROSS JOIN (SELECT DISTINCT least(s.size, u.min_damaged) AS length FROM sizes AS s CROSS JOIN rules AS u) AS k

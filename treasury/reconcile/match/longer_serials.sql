@@ -1,10 +1,16 @@
 -- Question 1 for codes that are written another way: lines whose text goes on to a longer code, or comes from one, with
--- the zeros of its groups or without; or ends with the code at a length at which banks cut.
+-- the zeros of its groups or without; or ends with the code at a length at which banks cut. Lines that write several codes
+-- are questions anyway.
 WITH texts_read AS (
     SELECT r.entry_id, r.code, r.serial, f.field, f.text,
         regexp_replace(f.text, '[^\p{L}\p{N}]+', '', 'g') AS letters,
         regexp_replace(regexp_replace(f.text, '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS serials_only
-    FROM (SELECT DISTINCT entry_id, code, serial FROM respelled) AS r
+    FROM (
+        SELECT entry_id, min(code) AS code, min(serial) AS serial
+        FROM respelled
+        GROUP BY entry_id
+        HAVING min(code) = max(code)
+    ) AS r
     JOIN fields AS f ON f.entry_id = r.entry_id
 ),
 places AS (

@@ -3,21 +3,23 @@
 -- as many groups as have three characters or more.
 SELECT DISTINCT r.entry_id, c.expectation_id, r.code
 FROM (
-    SELECT entry_id, code,
-        list_transform(generate_series(2, array_length(words)), k -> length(array_to_string(words[1:k], ''))) AS lengths
+    SELECT DISTINCT entry_id, code
     FROM (
-        SELECT DISTINCT f.entry_id, c.code, string_split(f.rest, ' ') AS words
+        SELECT entry_id, code, rest, unnest(generate_series(1, length(rest))) AS n
         FROM (
-            SELECT b.entry_id, b.rest, substr(b.joined, 1, z.size) AS form
-            FROM beginnings AS b
-            JOIN sizes AS z
-                ON z.size < length(b.rest) AND (z.size = b.length OR (NOT b.is_short AND z.size > b.length))
-        ) AS f
-        JOIN (SELECT DISTINCT code FROM codes) AS c ON c.code = f.form
-    ) AS begun
+            SELECT DISTINCT f.entry_id, f.rest, c.code
+            FROM (
+                SELECT b.entry_id, b.rest, substr(b.joined, 1, z.size) AS form
+                FROM beginnings AS b
+                JOIN sizes AS z
+                    ON z.size < length(b.rest) AND (z.size = b.length OR (NOT b.is_short AND z.size > b.length))
+            ) AS f
+            JOIN (SELECT DISTINCT code FROM codes) AS c ON c.code = f.form
+        ) AS begun
+    ) AS found
+    WHERE substr(rest, n + 1, 1) IN (' ', '')
+        AND replace(substr(rest, 1, n), ' ', '') = code
+        AND n > length(code)
+        AND (n - length(code) < (SELECT max_words FROM rules) OR 3 * CAST(n - length(code) AS INTEGER) < length(code))
 ) AS r
 JOIN codes AS c ON c.code = r.code
-CROSS JOIN rules AS u
-WHERE list_contains(r.lengths, length(r.code))
-    AND (array_length(list_filter(r.lengths, n -> n <= length(r.code))) < u.max_words
-        OR 3 * CAST(array_length(list_filter(r.lengths, n -> n <= length(r.code))) AS INTEGER) < length(r.code))

@@ -1,10 +1,11 @@
--- Codes that the text of a line which names none in full writes another way: with other zeros before a serial number, glued
+-- Codes that the text of a line which names none in full or split writes another way: with other zeros before a serial number, glued
 -- to a label or apart from one ("CHECK #5006"), or behind the tag of a field ("/REMI/20004008/EREF/"). The groups of
 -- letters and digits are the same: FV/02/11/2026 is not FV/21/1/2026.
 WITH texts_left AS (
     SELECT w.entry_id, w.words
     FROM words AS w
     JOIN unplaced AS u ON u.entry_id = w.entry_id
+    ANTI JOIN rejoined AS r ON r.entry_id = w.entry_id
     WHERE regexp_matches(w.words, '[0-9]')
 ),
 written_words AS (
@@ -53,9 +54,7 @@ FROM (
         FROM numbers
     ) AS f
     JOIN serials AS s ON s.serial = f.serial
-    LEFT JOIN rejoined AS r ON r.entry_id = f.entry_id AND r.expectation_id = s.expectation_id
-    WHERE r.entry_id IS NULL
-        AND length(f.serial) >= CASE WHEN regexp_matches(f.serial, '[^0-9]') THEN 4 ELSE (SELECT min_code FROM rules) END
+    WHERE length(f.serial) >= CASE WHEN regexp_matches(f.serial, '[^0-9]') THEN 4 ELSE (SELECT min_code FROM rules) END
 ) AS alike
 WHERE trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
         text, '(\p{L})([0-9])', '\1 \2', 'g'), '([0-9])(\p{L})', '\1 \2', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'),

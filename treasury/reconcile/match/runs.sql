@@ -5,43 +5,39 @@ SELECT r.entry_id, r.form, CASE WHEN r.is_divided THEN '/' ELSE '' END AS token
 FROM (
     SELECT DISTINCT w.entry_id, w.form, w.is_divided
     FROM (
-        SELECT entry_id, is_divided, unnest(list_filter(
-            list_transform(generate_series(1, array_length(words)), k -> array_to_string(words[1:k], '')),
-            form -> length(form) BETWEEN shortest AND longest
-        )) AS form
+        SELECT entry_id, replace(substr(rest, 1, n), ' ', '') AS form, is_divided
         FROM (
-            SELECT DISTINCT r.entry_id, r.is_divided, r.shortest, r.longest, string_split(r.rest, ' ') AS words
+            SELECT entry_id, rest, is_divided,
+                unnest(generate_series(least, least(length(rest), most + length(rest) - length(joined)))) AS n
             FROM (
-                SELECT entry_id, is_divided, shortest, longest, substr(following, 1, longest + longest) AS rest
+                SELECT DISTINCT r.entry_id, r.rest, r.joined, r.least, r.most, r.is_divided
                 FROM (
-                    SELECT entry_id, is_divided, shortest, longest, unnest(list_transform(
-                            list_filter(
-                                generate_series(1, array_length(words)),
-                                i -> words[i] <> '' AND contains(characters, substr(words[i], 1, 1))
-                            ),
-                            i -> array_to_string(words[i:i + longest], ' ')
-                        )) AS following
+                    SELECT entry_id, rest, replace(rest, ' ', '') AS joined, least, most, is_divided
                     FROM (
-                        SELECT b.entry_id, b.is_divided, string_split(b.words, ' ') AS words, z.shortest, z.longest,
-                            i.characters
-                        FROM beside AS b
+                        SELECT b.entry_id, substr(b.padded, b.p + 1, z.most + z.most) AS rest, z.least, z.most,
+                            b.is_divided
+                        FROM (
+                            SELECT entry_id, is_divided, ' ' || words AS padded,
+                                unnest(generate_series(1, length(words))) AS p
+                            FROM beside
+                        ) AS b
                         CROSS JOIN (
-                            SELECT greatest(min(s.size) - 4, max(u.min_code)) AS shortest, max(s.size) + 1 AS longest
+                            SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
                             FROM sizes AS s
                             CROSS JOIN rules AS u
                         ) AS z
-                        CROSS JOIN (SELECT array_to_string(list_sort(array_agg(initial)), '') AS characters FROM initials) AS i
-                    ) AS texts_beside
-                ) AS starts
-            ) AS r
-            JOIN edges AS e ON e.edge = substr(replace(r.rest, ' ', ''), 1, 4)
-            WHERE regexp_matches(r.rest, '[^0-9 ]')
-        ) AS opened
+                        WHERE substr(b.padded, b.p, 2) IN (SELECT ' ' || initial FROM initials)
+                    ) AS rests
+                ) AS r
+                JOIN edges AS e ON e.edge = substr(r.joined, 1, 4)
+            ) AS opened
+        ) AS ends
+        WHERE substr(rest, n, 1) <> ' ' AND substr(rest, n + 1, 1) IN (' ', '')
         UNION ALL
         SELECT entry_id, form, TRUE AS is_divided
         FROM (SELECT entry_id, unnest(string_split(words, ' ')) AS form FROM beside WHERE is_divided) AS words_between
     ) AS w
-    JOIN sizes AS z ON length(w.form) BETWEEN greatest(z.size - 4, (SELECT min_code FROM rules)) AND z.size + 1
+    JOIN sizes AS z ON length(w.form) BETWEEN z.size - 4 AND z.size + 1
 ) AS r
 LEFT JOIN (
     SELECT entry_id, code FROM rejoined
