@@ -418,6 +418,84 @@ def other_letter_forms(rows: int) -> Tables:
     return _beside_its_code(rows, lambda _, code: f"{code} {'PAYMENT ' * 16}".translate(forms))
 
 
+def codes_in_words(rows: int) -> Tables:
+    """Eight codes a line, each with blanks for its hyphens."""
+    codes = [code.replace("-", " ") for code in _codes(rows)]
+    return _of_texts(
+        rows, lambda random: " ".join(random.choices(codes, k=9))[:140],
+        lambda _, n: ordinary_code(n),
+    )  # fmt: skip
+
+
+def words_of_a_code(rows: int) -> Tables:
+    """The words of one code in any order, again and again."""
+
+    def text(random: Random) -> str:
+        words = ["PAY", "2026", f"{random.randrange(rows):07d}"] * 8
+        random.shuffle(words)
+        return " ".join(words)[:140]
+
+    return _of_texts(rows, text, lambda _, n: ordinary_code(n))
+
+
+def long_numbers_in_groups(rows: int) -> Tables:
+    """Eight codes of twelve digits a line, printed in threes."""
+    codes = [f"{n * 7919 + 10**11:012d}" for n in range(rows)]
+    printed = [" ".join(code[at : at + 3] for at in range(0, 12, 3)) for code in codes]
+    return _of_texts(
+        rows, lambda random: " ".join(random.choices(printed, k=9))[:140],
+        lambda _, n: codes[n],
+    )  # fmt: skip
+
+
+def _foreign(word: str) -> str:
+    """Letters of a code as the Cyrillic ones that look alike."""
+    return word.translate(str.maketrans("PAYO", "\u0420\u0410\u0423\u041e"))
+
+
+def look_alike_codes(rows: int) -> Tables:
+    """Codes whose letters are Cyrillic, eight a line."""
+    return _of_texts(
+        rows,
+        lambda random: " ".join(_foreign(ordinary_code(random.randrange(10**7))) for _ in range(9))[
+            :140
+        ],
+        lambda _, n: ordinary_code(n),
+    )
+
+
+def look_alike_tokens(rows: int) -> Tables:
+    """Next to its code, tokens of Cyrillic letters that begin as a code does."""
+    letters = "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u04250123456789"
+    random = Random(rows)
+    return _beside_its_code(
+        rows,
+        lambda _, code: " ".join(
+            [code, *(_foreign("PAY") + "".join(random.choices(letters, k=10)) for _ in range(9))]
+        ),
+    )
+
+
+def digits_of_another_script(rows: int) -> Tables:
+    """Numbers of twelve Arabic digits to 140 characters."""
+    digits = {ord("0") + n: 0x660 + n for n in range(10)}
+    return _of_texts(
+        rows,
+        lambda random: " ".join(f"{random.randrange(10**12):012d}" for _ in range(10)).translate(
+            digits
+        ),
+        lambda _, n: ordinary_code(n),
+    )
+
+
+def serials_with_labels(rows: int) -> Tables:
+    """Twelve invoices a line, each apart from its label and without its zeros."""
+    return _of_texts(
+        rows, lambda random: " ".join(f"INV {random.randrange(rows)}" for _ in range(14))[:140],
+        lambda _, n: f"INV-{n:07d}",
+    )  # fmt: skip
+
+
 def amounts_of_others(rows: int) -> Tables:
     """Payments of a half of what they name, as much as each of many requests of the payers."""
     half = rows // 2
@@ -466,5 +544,12 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "pieces beside a code": pieces_beside_a_code,
     "cut beside a code": cut_beside_a_code,
     "other letter forms": other_letter_forms,
+    "codes in words": codes_in_words,
+    "words of a code": words_of_a_code,
+    "long numbers in groups": long_numbers_in_groups,
+    "look-alike codes": look_alike_codes,
+    "look-alike tokens": look_alike_tokens,
+    "digits of another script": digits_of_another_script,
+    "serials with labels": serials_with_labels,
     "amounts of others": amounts_of_others,
 }

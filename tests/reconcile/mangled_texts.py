@@ -118,8 +118,10 @@ def _transposed(code: str, random: Random) -> str | None:
     return code[:at] + code[at + 1] + code[at] + code[at + 2 :]
 
 
-def _one_missing(code: str, random: Random) -> str:
+def _one_missing(code: str, random: Random) -> str | None:
     at = random.choice(_places(code)[:-1])
+    if code[at] == "0" and not code[: code.index("0", at)].endswith(tuple("123456789")):
+        return None  # a dropped zero is another way of writing the code
     return code[:at] + code[at + 1 :]
 
 
@@ -198,9 +200,9 @@ TEXTS: tuple[Way, ...] = (
     Way("glued to a word", "suggest", "suggest", _around(lambda code, _: f"Ref{code}")),
     Way("inside a longer word", "suggest", "suggest",
         _around(lambda c, r: f"INV{r.randrange(999)}{c.replace('-', '')}X")),
-    Way("leading zeros dropped", "suggest", "suggest",
+    Way("leading zeros dropped", "auto", "suggest",
         _around(lambda code, _: _zeros(code, lambda number: number.lstrip("0")))),
-    Way("leading zeros added", "suggest", "suggest",
+    Way("leading zeros added", "auto", "suggest",
         _around(lambda code, _: _zeros(code, lambda number: "00" + number))),
     Way("question marks for dashes", "suggest", "suggest",
         _around(lambda code, _: code.replace("-", "?"))),

@@ -45,7 +45,7 @@ def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
     """a1 fits b1 best and b2 nearly as well; a2 fits only b1."""
     lines = [
         line("a1", "100", "PAY-2026-00441 and more", 9),
-        line("a2", "100", "PAY-2026-04417", 9),
+        line("a2", "100", "PAY-2026-O04417", 9),
     ]
     expectations = [expectation("b1", CODE, "100"), expectation("b2", "PAY-2026-004418", "100")]
     answers = [

@@ -118,6 +118,9 @@ def test_case_13_a_contradicted_code_is_a_conflict_that_says_which(
 
 
 @pytest.mark.parametrize("text", ["PAY-2026-4417", "PAY-2026-00004417"])
-def test_case_14_leading_zeros_dropped_or_added_are_suggested_only(text: str) -> None:
-    line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
-    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
+@pytest.mark.parametrize(("amount", "expected"), [("100", "matched"), ("99", "suggested")])
+def test_case_14_leading_zeros_dropped_or_added_match_with_the_exact_amount_only(
+    text: str, amount: str, expected: str
+) -> None:
+    line_outcome = outcome(match([line("a", amount, text)], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == (expected, "r")

@@ -59,6 +59,20 @@ def test_a_code_in_the_digits_of_another_script_matches() -> None:
     assert matches.lines["expectation_id"].to_pylist() == [f"s{n}" for n in range(4)]
 
 
+def test_a_control_character_in_one_text_changes_no_other() -> None:
+    """Texts of other scripts are translated many at a time, between U+001F."""
+    rows = [
+        line(f"a{n:02}", "612.35", f"{mark} {in_digits(f'PAY-2026-{n:06}', zero)} {mark}")
+        for n, (zero, mark) in enumerate(
+            zip(ZEROS, ["\x1f", "\x1f\x1f", "", "\n"] * 20, strict=False)
+        )
+    ]
+    requests = [request(f"s{n:02}", f"PAY-2026-{n:06}", "612.35") for n in range(len(rows))]
+    matches = match(rows, requests)
+    assert matches.lines["expectation_id"].to_pylist() == [f"s{n:02}" for n in range(len(rows))]
+    assert set(matches.lines["outcome"].to_pylist()) == {"matched"}
+
+
 def test_a_second_code_in_letters_that_look_alike_is_a_question() -> None:
     seconds = [in_script(OTHER, s).replace("-", gap) for s in SCRIPTS for gap in ("-", " ", "/")]
     rows = [line(f"a{n}", "612.35", f"{LONG} {second}") for n, second in enumerate(seconds)]

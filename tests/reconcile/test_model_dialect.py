@@ -38,6 +38,13 @@ def test_a_pattern_beside_a_comparison_keeps_its_brackets() -> None:
     assert "( a RLIKE 'x' ) <> b" in written("SELECT regexp_matches(a, 'x') <> b AS c FROM t")
 
 
+def test_lists_that_are_unnested_side_by_side_become_one() -> None:
+    sql = written("SELECT k, unnest(a) AS x, unnest(string_split(b, ' ')) AS y FROM t")
+    assert "SELECT k, INLINE(ARRAYS_ZIP(a, SPLIT(" in sql
+    assert "AS (x, y) FROM t" in sql
+    assert "EXPLODE(a) AS x FROM t" in written("SELECT unnest(a) AS x FROM t")
+
+
 def test_qualify_sees_what_the_query_gives() -> None:
     window = "row_number() OVER (PARTITION BY t.a ORDER BY t.b) = 1"
     assert "WHERE a > 0 AND _w = 1" in written(f"SELECT t.a FROM t QUALIFY t.a > 0 AND {window}")

@@ -169,6 +169,7 @@ LINES: dict[str, dict[str, Any]] = {
     "cut off": {"remittance": ["PAY-2026-0044"]},
     "letters for digits": {"remittance": ["PAY-2O26-OO4435"]},
     "inside a longer word": {"remittance": ["XPAY-2026-004435X"]},
+    "without zeros, apart from its label": {"remittance": ["PAY no. 2026-4435"]},
     "between slashes": {"remittance": ["/RFB/PAY-2026-004435/INV"]},
     "in another field": {"remittance": ["as agreed"], "end_to_end_id": "PAY-2026-004435"},
     "beside another code": {"remittance": ["PAY-2026-004435 VFY-8M3T-407"]},

@@ -69,6 +69,7 @@ TIERS: Final = (
         "rejoined", 2, "reference split by a space or line break",
         "the line, with its amount or a known payer",
     ),
+    Tier("respelled", 2, "reference written another way", "the line, with exactly its amount"),
     Tier(
         "structured", 3, "structured reference, check digits hold",
         "the line, unless something speaks against it",
@@ -325,6 +326,9 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         "look_alikes": _texts(written=written, meant=stands_for),
         "latin_shapes": _texts(
             foreign_letters=(letter_forms.FOREIGN,), latin=(letter_forms.SHAPES,)
+        ),
+        "letter_shapes": _texts(
+            letter=tuple(letter_forms.FOREIGN), latin=tuple(letter_forms.SHAPES)
         ),
         "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
         "labels": _labels(rules),

@@ -68,14 +68,21 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     min_code: Size = 5
     """A code between slashes is read from this many letters and digits on."""
     labels: tuple[_Written, ...] = (
-        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REF NO", "REF NR", "INVOICE", "INVOICE NO",
-        "INVOICE NR", "INV", "INV NO", "PAY", "PAYMENT", "RECHNUNG", "RECHNUNG NR", "FACTUUR",
-        "FACTUUR NR", "FACTURE", "FACTURA", "FATTURA", "ORDER", "CODE",
+        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REFERENCIA", "REFERENS", "INVOICE", "INV",
+        "PAY", "PAYMENT", "ORDER", "CODE", "RECHNUNG", "RECHNUNGSNR", "RECHNUNGSNUMMER", "RECHN",
+        "RE", "RENR", "RG", "RGNR", "RN", "RNR", "FACTUUR", "FACTUURNR", "FACTUURNUMMER", "FAKTUUR",
+        "KENMERK", "BETALINGSKENMERK", "FACTURE", "FACT", "FAC", "FACTURA", "FRA", "FATURA",
+        "FATTURA", "FATT", "FAKTURA", "FAKTURANR", "FAKTURANUMMER", "FAKTURY", "FAKTURU", "FAKTURE",
+        "FAKTUR", "FV", "FAKTURA VAT", "LASKU", "LASKUN", "LASKUNUMERO", "LASKUNRO", "VIITE",
+        "VIITENUMERO", "VIITENUMBER", "VIITENRO", "ARVE", "ARVENR", "REKINS", "SASKAITA", "RACUN",
+        "SZAMLA", "SZAMLASZAM", "VS", "VARIABILNI SYMBOL", "VARIABILNY SYMBOL", "VAR SYMBOL", "OCR",
+        "KID", "REIKNINGUR", "ФАКТУРА", "ΤΙΜΟΛΟΓΙΟ",
     )  # fmt: skip
-    """Words that say that a reference follows; letters and digits, upper case."""
+    """Words that announce a reference; upper case, without accents or the word for "number"."""
     weak_labels: tuple[_Written, ...] = (
-        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REF NO", "REF NR", "PAY", "PAYMENT", "ORDER",
-        "CODE",
+        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REFERENCIA", "REFERENS", "PAY", "PAYMENT",
+        "ORDER", "CODE", "RE", "KENMERK", "VIITE", "VIITENUMERO", "VIITENUMBER", "VIITENRO", "OCR",
+        "KID",
     )  # fmt: skip
     """Labels that banks and other parties use, too: one of them counts at the beginning of its
     phrase, after another label, or after one of `label_openers`."""
@@ -105,6 +112,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "SL", "SLU", "RL", "SRO", "OO", "DOO", "OYJ", "ASA", "UG", "MBH", "OHG", "KGAA", "EK", "EV",
         "CV", "VOF", "BVBA", "SPRL", "SNC", "SASU", "EURL", "LDA", "LLP", "LP", "PTY", "CORP",
         "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET",
+        "U", "E", "EN", "I", "OG", "OCH", "Y",
     )  # fmt: skip
     """Words that do not tell two names apart."""
     over_tolerance: Decimal = Decimal("1.00")
@@ -146,7 +154,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Without a reference, a line is suggested up to this many days after the request was made, and
     a refund up to this many days after the payment."""
     max_same_code: Size = 20
-    """Of more expectations of one code than these, the first are looked at, and those of the line's
+    """Of a code with more expectations, `max_candidates` are looked at, and as many of the line's
     amount; of more that are one slip away from it, the first. A person decides."""
     max_candidates: Size = 5
     """Candidates kept for each line."""

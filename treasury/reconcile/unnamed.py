@@ -50,8 +50,8 @@ def fact_tables(rules: Rules) -> dict[str, pa.Table]:
     }
 
 
-_LAST_LETTER: Final = 0x17F
-"""The last of the Latin letters with accents that European names are written in."""
+_ACCENTED: Final = ((0xC0, 0x250), (0x386, 0x3D0), (0x1E00, 0x1F00))
+"""Where the letters with accents are of Latin and Greek names are."""
 _STRUCK: Final = {"Ø": "O", "Đ": "D", "Ð": "D", "Ł": "L", "Ħ": "H", "Ŧ": "T", "Æ": "A", "Œ": "O"}
 """Letters that no accent can be taken from."""
 
@@ -59,7 +59,7 @@ _STRUCK: Final = {"Ø": "O", "Đ": "D", "Ð": "D", "Ł": "L", "Ħ": "H", "Ŧ": "
 def _letters() -> tuple[str, str]:
     """Upper-case letters with an accent, and the letter that each is without it."""
     letters = dict(_STRUCK)
-    for letter in map(chr, range(0xC0, _LAST_LETTER + 1)):
+    for letter in (chr(code) for block in _ACCENTED for code in range(*block)):
         bare = unicodedata.normalize("NFD", letter)[0]
         if letter.isupper() and bare != letter:
             letters[letter] = bare

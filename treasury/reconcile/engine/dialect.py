@@ -1,9 +1,9 @@
 """The steps of a model in another engine's SQL, so that the same model runs where the data is.
 
 SQLGlot writes the text; what it leaves different in meaning is put right on the parsed step first:
-a series that would run backwards is empty, a group in a replacement is named as Java does, a
-pattern's test keeps its brackets where it becomes an operator, and QUALIFY, which becomes a query
-around its own, sees that query's columns by their names alone.
+a series that would run backwards is empty, lists unnested side by side become one, a group in a
+replacement is named as Java does, a pattern's test keeps its brackets where it becomes an operator,
+and QUALIFY, which becomes a query around its own, sees that query's columns by their names alone.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
             _unqualify_outside_windows(qualify)
         for test in list(tree.find_all(exp.RegexpLike)):
             test.replace(exp.Paren(this=test.copy()))
+        _zip_every_query(tree)
         for series in list(tree.find_all(exp.GenerateSeries)):
             # A series from 1 to 0 has no rows; Spark's would count down.
             start, end = series.args["start"], series.args["end"]
@@ -72,6 +73,28 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
             f"the step {step.name!r} has no equivalent in {dialect}: {error}",
             do="write it with what both engines have",
         ) from error
+
+
+def _zip_every_query(tree: exp.Expression) -> None:
+    """Unnest the lists of every query as one."""
+    from sqlglot import exp
+
+    for query in tree.find_all(exp.Select):
+        _zip_unnested(query)
+
+
+def _zip_unnested(query: exp.Select) -> None:
+    """Unnest several lists of a query as one list of structs: Spark takes one generator a query."""
+    from sqlglot import exp
+
+    columns = [column for column in query.expressions if isinstance(column.unalias(), exp.Explode)]
+    if len(columns) < 2:
+        return
+    lists = exp.ArraysZip(expressions=[column.unalias().this.copy() for column in columns])
+    names = [exp.to_identifier(column.alias) for column in columns]
+    columns[0].replace(exp.Aliases(this=exp.Inline(this=lists), expressions=names))
+    for column in columns[1:]:
+        column.pop()
 
 
 def _unqualify_outside_windows(qualify: exp.Qualify) -> None:

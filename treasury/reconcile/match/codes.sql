@@ -7,4 +7,4 @@ WHERE s.code IS NULL
 UNION ALL
 SELECT expectation_id, code, amount
 FROM shared_expectations
-WHERE place <= (SELECT max_same_code FROM rules)
+WHERE place <= (SELECT max_candidates FROM rules)

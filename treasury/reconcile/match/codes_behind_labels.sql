@@ -1,12 +1,16 @@
 -- One row per line, code too generic to prove anything, and label directly before it, with the text around both.
-SELECT n.entry_id, n.code, s.field, b.is_weak,
-    trim(split_part(s.stream, ' ' || b.label || ' ' || n.code || ' ', 1)) AS before,
-    split_part(s.stream, ' ' || b.label || ' ' || n.code || ' ', 2) AS behind
+SELECT n.entry_id, n.code, n.field, b.is_weak,
+    trim(split_part(n.stream, ' ' || b.label || ' ' || n.code || ' ', 1)) AS before,
+    split_part(n.stream, ' ' || b.label || ' ' || n.code || ' ', 2) AS behind
 FROM (
-    SELECT DISTINCT a.entry_id, a.code
-    FROM inexact_pairs AS a
-    JOIN unlikely_codes AS k ON k.code = a.code
+    SELECT a.entry_id, a.code, s.field, s.stream
+    FROM (
+        SELECT DISTINCT a.entry_id, a.code
+        FROM inexact_pairs AS a
+        JOIN unlikely_codes AS k ON k.code = a.code
+    ) AS a
+    JOIN label_streams AS s ON s.entry_id = a.entry_id
+    WHERE contains(s.stream, ' ' || a.code || ' ')
 ) AS n
-JOIN label_streams AS s ON s.entry_id = n.entry_id
 CROSS JOIN labels AS b
-WHERE contains(s.stream, ' ' || b.label || ' ' || n.code || ' ')
+WHERE contains(n.stream, ' ' || b.label || ' ' || n.code || ' ')

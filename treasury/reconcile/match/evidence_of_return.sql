@@ -16,7 +16,10 @@ facts AS (
     SELECT
         c.return_id, c.group_id, c.strength, c.is_several, c.is_crowded,
         c.is_crowded OR (c.strength = 3 AND g.is_ambiguous) AS is_doubtful, g.expectation_id,
-        r.account, r.currency, r.direction, r.amount, r.booking_date, r.return_reason, r.charges,
+        r.account, r.currency, r.direction, r.booking_date,
+        CASE WHEN r.direction = 'DBIT' AND r.amount - g.amount = r.charges THEN g.amount ELSE r.amount END AS amount,
+        r.amount > g.amount AS is_on_top,
+        bool_or(r.amount = g.amount) OVER (PARTITION BY c.return_id, c.strength) AS has_equal, r.return_reason, r.charges,
         coalesce(r.reference, '') AS reference,
         g.amount AS original_amount, g.first_id,
         g.second_on IS NULL OR g.second_on > r.booking_date AS is_only,
@@ -53,6 +56,8 @@ FROM facts
 WHERE is_crowded OR (
     payer <> 'other'
     AND (payer = 'same' OR strength = 3 OR is_telling)
-    AND (amount = original_amount OR payer = 'same' OR (is_telling AND original_amount - amount = charges))
+    AND NOT (is_on_top AND has_equal)
+    AND (amount = original_amount OR (payer = 'same' AND NOT is_on_top)
+        OR (is_telling AND original_amount - amount = charges))
 )
 QUALIFY strength = min(strength) OVER (PARTITION BY return_id)

@@ -6,5 +6,5 @@ UNION ALL
 SELECT entry_id, expectation_id, tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
 FROM joint
 UNION ALL
-SELECT entry_id, expectation_id, 'rejoined' AS tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
+SELECT entry_id, expectation_id, tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
 FROM proved_rejoined

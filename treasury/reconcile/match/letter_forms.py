@@ -36,19 +36,8 @@ _BLOCKS: Final = (
     (0x1FBF0, 0x1FBFA),
 )  # fmt: skip
 """Where such forms of characters below U+0080 are."""
-
-
-_SCRIPTS: Final = range(0x0660, 0x1E960)
-"""Where decimal digits of other scripts are; those above are forms of the plain ones."""
-
-
-def other_digits() -> Iterator[tuple[str, str]]:
-    """Yield each decimal digit of another script with the plain digit of its value."""
-    for character in map(chr, _SCRIPTS):
-        if unicodedata.category(character) != "Nd":
-            continue
-        if not unicodedata.normalize("NFKC", character).isascii():
-            yield character, str(unicodedata.decimal(character))
+_SCRIPTS_END: Final = 0x1FC00
+"""Past the last character that a script writes a digit as."""
 
 
 def latin_shapes() -> dict[str, str]:
@@ -71,10 +60,13 @@ def latin_shapes() -> dict[str, str]:
 def plain_forms() -> Iterator[tuple[str, str]]:
     """Each character beside what it is."""
     yield from zip(string.ascii_lowercase, string.ascii_uppercase, strict=True)
+    for digit in filter(str.isdecimal, map(chr, range(0x80, _SCRIPTS_END))):
+        yield digit, str(unicodedata.decimal(digit))
     for character in (chr(code) for block in _BLOCKS for code in range(*block)):
         plain = unicodedata.normalize("NFKC", character)
         if (
-            character in _DASHES
+            character.isdecimal()
+            or character in _DASHES
             or character in _UNSEEN
             or plain == character
             or not plain.isascii()
@@ -84,12 +76,11 @@ def plain_forms() -> Iterator[tuple[str, str]]:
             yield character, plain.upper()
         elif any(map(str.isalnum, plain)) and character != _NUMERO:
             yield character, _SEVERAL
-    yield from other_digits()
     yield from ((dash, "-") for dash in _DASHES)
     yield from ((character, _INVISIBLE) for character in _UNSEEN)
 
 
-WRITTEN, MEANT = map("".join, zip(*plain_forms(), strict=True))
+WRITTEN, MEANT = map("".join, zip(*dict(plain_forms()).items(), strict=True))
 FOREIGN, SHAPES = map("".join, zip(*latin_shapes().items(), strict=True))
 """Letters of other scripts, and the Latin capitals and digits that they look like. A text is read
 so for a doubt or a candidate; it never proves."""

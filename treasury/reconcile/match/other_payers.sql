@@ -2,29 +2,7 @@
 -- while the named expectation is known for another payer; or whose name shares no word with the one expected.
 SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS why
 FROM inexact_pairs AS a
-JOIN (
-    SELECT x.entry_id, min(k.owner) AS known_for
-    FROM (SELECT DISTINCT entry_id, counterparty_account, booking_date FROM inexact_pairs) AS x
-    JOIN (
-        SELECT party, owner, since
-        FROM (
-            SELECT k.party, k.owner, min(k.since) AS since
-            FROM (
-                SELECT p.party, i.owner, p.since
-                FROM known_payers AS p
-                JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
-                WHERE p.is_account
-                UNION ALL
-                SELECT party, owner, since FROM settled_payers
-            ) AS k
-            JOIN (SELECT DISTINCT counterparty_account FROM inexact_pairs) AS x ON x.counterparty_account = k.party
-            GROUP BY k.party, k.owner
-        ) AS owners_of_party
-        QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, owner) <= 2
-    ) AS k ON k.party = x.counterparty_account AND k.since < x.booking_date
-    GROUP BY x.entry_id
-    HAVING min(k.owner) = max(k.owner)
-) AS o ON o.entry_id = a.entry_id AND o.known_for <> a.owner
+JOIN sole_owners AS o ON o.entry_id = a.entry_id AND o.owner <> a.owner
 JOIN (
     SELECT i.owner, min(k.since) AS since
     FROM (SELECT DISTINCT owner FROM inexact_pairs) AS x

@@ -10,3 +10,6 @@ FROM divided_tokens
 UNION
 SELECT entry_id, expectation_id, code, 2 AS question, tier, 'one character off' AS damage
 FROM second_codes
+UNION
+SELECT entry_id, expectation_id, code, 1 AS question, 'rejoined' AS tier, 'cut off at the end' AS damage
+FROM longer_serials

@@ -44,7 +44,11 @@ SELECT
         WHEN f.tier = 'sum' THEN 'whole references, and exactly what all of them still expect'
         WHEN f.entry_id IS NOT NULL THEN c.reason
         WHEN c.entry_id IS NULL AND (l.is_reversal OR l.return_reason IS NOT NULL)
-            THEN CASE WHEN l.proof = 'fails' THEN 'a return on a statement that is not proved' ELSE 'a return of no line that is known' END
+            THEN CASE
+                WHEN l.proof = 'fails' THEN 'a return on a statement that is not proved'
+                WHEN x.entry_id IS NOT NULL THEN 'a return of more than the payment of its reference, without charges that explain it'
+                ELSE 'a return of no line that is known'
+            END
         WHEN c.entry_id IS NULL AND g.entry_id IS NOT NULL
             THEN 'accepted for ' || g.expectation_id || ', which is not expected any more'
         WHEN c.entry_id IS NULL THEN 'no reference'
@@ -58,9 +62,9 @@ SELECT
     CASE WHEN i.entry_id IS NULL AND b.entry_id IS NULL AND NOT coalesce(r.is_duplicate, FALSE)
         THEN coalesce(r.matched_amount, f.amount) END AS matched_amount,
     CASE WHEN coalesce(r.rivals, 1) > 0 AND a.entry_id IS NULL AND b.entry_id IS NULL AND n.entry_id IS NULL
-        AND coalesce(f.tier, 'rejoined') = 'rejoined' THEN u.expectation_id END AS runner_up_id,
+        AND coalesce(f.tier, 'rejoined') IN ('rejoined', 'respelled') THEN u.expectation_id END AS runner_up_id,
     CASE WHEN coalesce(r.rivals, 1) > 0 AND a.entry_id IS NULL AND b.entry_id IS NULL AND n.entry_id IS NULL
-        AND coalesce(f.tier, 'rejoined') = 'rejoined' THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
+        AND coalesce(f.tier, 'rejoined') IN ('rejoined', 'respelled') THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
     l.line_class
 FROM lines AS l
 LEFT JOIN ignored AS i ON i.entry_id = l.entry_id
@@ -100,3 +104,4 @@ LEFT JOIN (
 ) AS c ON c.entry_id = l.entry_id
 LEFT JOIN tiers AS t ON t.name = coalesce(r.tier, n.tier, f.tier, c.tier)
 LEFT JOIN ranked AS u ON u.entry_id = l.entry_id AND u.rank = 2 AND u.tier = c.tier
+LEFT JOIN excess_returns AS x ON x.entry_id = l.entry_id

@@ -43,6 +43,10 @@ FROM (
             CAST(NULL AS VARCHAR) AS damage
         FROM rejoined AS r JOIN unplaced AS u ON u.entry_id = r.entry_id
         UNION ALL
+        SELECT entry_id, expectation_id, code, 'respelled' AS tier, CAST(0.7 AS DECIMAL(6, 4)) AS score,
+            CAST(NULL AS VARCHAR) AS damage
+        FROM respelled
+        UNION ALL
         SELECT o.entry_id, o.expectation_id, o.code, o.tier, CAST(0.4 AS DECIMAL(6, 4)) AS score, o.damage
         FROM other_readings AS o
         LEFT JOIN read_as AS n ON n.entry_id = o.entry_id AND n.expectation_id = o.expectation_id

@@ -1,6 +1,6 @@
 -- Structured references as they are printed, with spaces or without: RF (ISO 11649) and, by rule, the Swiss
 -- QR reference and the Belgian OGM. Each begins and ends with a word, and what it carries begins with a whole
--- code; the check digits come after.
+-- code; the check digits come after. A code that a line names in full may be one of them, too.
 WITH texts_looked_at AS (
     SELECT s.entry_id, k.kind, substr(s.spaced, 1, (SELECT max_text FROM rules)) AS spaced
     FROM spaced AS s
@@ -44,3 +44,8 @@ FROM (
 WHERE (kind = 'RF' AND regexp_matches(form, '^RF[0-9]{2}[A-Z0-9]{1,21}$'))
     OR (kind = 'QRR' AND regexp_matches(form, '^[0-9]{27}$'))
     OR (kind = 'OGM' AND regexp_matches(form, '^[0-9]{12}$'))
+UNION
+SELECT w.entry_id, k.kind, w.code AS form
+FROM written AS w
+JOIN structured_kinds AS k
+    ON (k.kind = 'QRR' AND regexp_matches(w.code, '^[0-9]{27}$')) OR (k.kind = 'OGM' AND regexp_matches(w.code, '^[0-9]{12}$'))

@@ -1,5 +1,6 @@
 -- Codes that appear only across a space, hyphen or line break inside one field: neighbouring words that together
--- are a code, of any line, in the words that name nothing in full.
+-- are a code, of any line, in the words that name nothing in full. A long one may be printed in
+-- as many groups as have three characters or more.
 SELECT DISTINCT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT DISTINCT entry_id, code
@@ -19,6 +20,6 @@ FROM (
     WHERE substr(rest, n + 1, 1) IN (' ', '')
         AND replace(substr(rest, 1, n), ' ', '') = code
         AND n > length(code)
-        AND n - length(code) < (SELECT max_words FROM rules)
+        AND (n - length(code) < (SELECT max_words FROM rules) OR 3 * CAST(n - length(code) AS INTEGER) < length(code))
 ) AS r
 JOIN codes AS c ON c.code = r.code

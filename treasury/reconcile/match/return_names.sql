@@ -11,15 +11,13 @@ WITH pairs_of_names AS (
 words_of_names AS (
     SELECT DISTINCT name, word
     FROM (
-        SELECT name, unnest(string_split(regexp_replace(replace(replace(replace(
-            translate(upper(replace(name, 'ß', 'ss')), f.accented, f.plain),
-            'AE', 'A'), 'OE', 'O'), 'UE', 'U'), '[^\p{L}\p{N}]+', ' ', 'g'), ' ')) AS word
-        FROM (
+        SELECT s.name, unnest(string_split(regexp_replace(s.spelled, '[^\p{L}\p{N}]+', ' ', 'g'), ' ')) AS word
+        FROM spelled_names AS s
+        SEMI JOIN (
             SELECT return_name AS name FROM pairs_of_names
             UNION
             SELECT payer_name AS name FROM pairs_of_names
-        ) AS names
-        CROSS JOIN name_folding AS f
+        ) AS p ON p.name = s.name
     ) AS every_word
     LEFT JOIN legal_forms AS g ON g.form = word
     WHERE word <> '' AND g.form IS NULL

@@ -5,8 +5,10 @@ SELECT
     CASE WHEN r.expectation_id <> '' THEN r.expectation_id END AS expectation_id,
     'returned' || coalesce(' ' || r.return_reason, '') || ': brings back '
         || CASE WHEN o.amount > r.amount THEN 'a part of ' ELSE '' END
-        || 'the payment of ' || CAST(o.booking_date AS VARCHAR) AS reason
+        || 'the payment of ' || CAST(o.booking_date AS VARCHAR)
+        || CASE WHEN b.amount > r.amount THEN '; the rest are charges' ELSE '' END AS reason
 FROM returns AS r
+JOIN lines AS b ON b.entry_id = r.return_id
 JOIN lines AS o ON o.entry_id = r.original_id
 UNION ALL
 SELECT

@@ -2,31 +2,7 @@
 -- with a tie to it: owner, payer or near code; at most the first opened ones. A near code counts only if few requests take
 -- the amount; question 1 covers longer ones that begin or end with it. `rival_requests` considers the payments of the
 -- other request.
-WITH first_owners AS (
-    SELECT party, owner, since
-    FROM (
-        SELECT k.party, k.owner, min(k.since) AS since
-        FROM (
-            SELECT p.party, i.owner, p.since
-            FROM known_payers AS p
-            JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
-            WHERE p.is_account
-            UNION ALL
-            SELECT party, owner, since FROM settled_payers
-        ) AS k
-        SEMI JOIN missed_amounts AS m ON m.party = k.party
-        GROUP BY k.party, k.owner
-    ) AS owners_of_party
-    QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, owner) <= 2
-),
-sole_owners AS (
-    SELECT m.entry_id, min(f.owner) AS owner
-    FROM (SELECT DISTINCT entry_id, party, booking_date FROM missed_amounts) AS m
-    JOIN first_owners AS f ON f.party = m.party AND f.since < m.booking_date
-    GROUP BY m.entry_id
-    HAVING min(f.owner) = max(f.owner)
-),
-ties AS (
+WITH ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m
     JOIN expectations AS e ON e.expectation_id = m.expectation_id

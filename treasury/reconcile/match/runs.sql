@@ -39,5 +39,9 @@ FROM (
     ) AS w
     JOIN sizes AS z ON length(w.form) BETWEEN z.size - 4 AND z.size + 1
 ) AS r
-LEFT JOIN (SELECT DISTINCT entry_id, code FROM rejoined) AS o ON o.entry_id = r.entry_id AND o.code = r.form
+LEFT JOIN (
+    SELECT entry_id, code FROM rejoined
+    UNION
+    SELECT entry_id, code FROM written
+) AS o ON o.entry_id = r.entry_id AND o.code = r.form
 WHERE o.entry_id IS NULL AND regexp_matches(r.form, '[^0-9]')

@@ -1,4 +1,5 @@
--- Tokens that are a code once their hyphens, dots and slashes are dropped.
+-- Tokens that are a code once their hyphens, dots, slashes and underscores are dropped, and reference fields that are one
+-- code once all signs and blanks are dropped.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (
     SELECT
@@ -12,6 +13,15 @@ FROM (
             ' '
         )) AS form
     FROM words
+    UNION
+    SELECT entry_id, unnest(string_split(replace(replace(replace(replace(
+        regexp_replace(text, '[^\p{L}\p{N}./_-]+', ' ', 'g'), '_', ''), '-', ''), '/', ''), '.', ''), ' ')) AS form
+    FROM fields
+    WHERE NOT is_plain AND contains(text, '_')
+    UNION
+    SELECT entry_id, regexp_replace(text, '[^\p{L}\p{N}]+', '', 'g') AS form
+    FROM fields
+    WHERE field <> 'remittance' AND regexp_matches(text, '[^A-Z0-9/.-]')
 ) AS t
 JOIN codes AS c ON c.code = t.form
 WHERE length(t.form) BETWEEN (SELECT min(size) FROM sizes) AND (SELECT max(size) FROM sizes)

@@ -7,6 +7,8 @@ JOIN (
     UNION
     SELECT expectation_id FROM rejoined
     UNION
+    SELECT expectation_id FROM respelled
+    UNION
     SELECT expectation_id FROM other_readings
     UNION
     SELECT expectation_id FROM damaged

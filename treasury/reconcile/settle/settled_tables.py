@@ -15,7 +15,7 @@ SETTLED: Final = {
         (TEXT, "party", "reference"),
     ),
     "settled_requests": grouped_schema(
-        (TEXT, "expectation_id", "code"),
+        (TEXT, "expectation_id", "code", "written_code"),
         (AMOUNT, "amount"),
         (TEXT, "currency", "direction"),
         (INSTANT, "opened_at"),
@@ -36,7 +36,8 @@ SETTLED: Final = {
     "settled_totals": grouped_schema((TEXT, "name"), (INTEGER, "total")),
 }
 """The lines and requests that are settled, `amount` in `currency`, a code as texts are compared
-with it; what they taught; what they rest on; and how many records there were of each table."""
+with it and as it is written; what they taught; what they rest on; and how many records there were
+of each table."""
 UNSETTLED: Final = {
     "statement_entries": "unsettled_entries",
     "ramp_requests": "unsettled_requests",

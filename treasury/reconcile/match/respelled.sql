@@ -1,0 +1,63 @@
+-- Codes that the text of a line which names none in full or split writes another way: with other zeros before a serial number, glued
+-- to a label or apart from one ("CHECK #5006"), or behind the tag of a field ("/REMI/20004008/EREF/"). The groups of
+-- letters and digits are the same: FV/02/11/2026 is not FV/21/1/2026.
+WITH texts_left AS (
+    SELECT w.entry_id, w.words
+    FROM words AS w
+    JOIN unplaced AS u ON u.entry_id = w.entry_id
+    ANTI JOIN rejoined AS r ON r.entry_id = w.entry_id
+    WHERE regexp_matches(w.words, '[0-9]')
+),
+written_words AS (
+    SELECT DISTINCT entry_id, word
+    FROM (
+        SELECT entry_id, unnest(string_split(words, ' ')) AS word
+        FROM (
+            SELECT entry_id, words FROM texts_left
+            UNION ALL
+            SELECT entry_id, regexp_replace(words, '(^|[ /])([A-Z]{3,5}/+)+', ' ', 'g') AS words
+            FROM texts_left
+            WHERE contains(words, '/')
+            UNION ALL
+            SELECT entry_id, regexp_replace(words, '(^|[ /])([A-Z]{2,5}/+)+', ' ', 'g') AS words
+            FROM texts_left
+            WHERE contains(words, '/')
+            UNION ALL
+            SELECT entry_id, regexp_replace(words, '(^| )(\p{L}{2,})[.]* (?:(?:NO|NR|N)[.]* )?([0-9])', '\1\2\3', 'g') AS words
+            FROM texts_left
+            WHERE regexp_matches(words, '\p{L}[.]* [0-9]')
+        ) AS readings
+    ) AS every_word
+    WHERE length(word) >= 4 AND regexp_matches(word, '[0-9]')
+        AND (length(word) >= (SELECT min_code FROM rules) OR regexp_matches(word, '[^0-9]'))
+),
+numbers AS (
+    SELECT entry_id, word FROM written_words
+    UNION
+    SELECT n.entry_id, n.number AS word
+    FROM (
+        SELECT entry_id, regexp_extract(word, '^(\p{L}+)[./-]*[0-9]+$', 1) AS label,
+            regexp_extract(word, '^\p{L}+[./-]*([0-9]+)$', 1) AS number
+        FROM written_words
+    ) AS n
+    JOIN labels AS b ON b.label = n.label
+)
+SELECT DISTINCT entry_id, expectation_id, code, serial
+FROM (
+    SELECT f.entry_id, s.expectation_id, s.code, s.serial, f.word AS text, s.written_code AS code_text
+    FROM (
+        SELECT entry_id, word,
+            replace(replace(replace(
+                CASE WHEN contains(word, '0') THEN regexp_replace(word, '(^|[^0-9])0+([0-9])', '\1\2', 'g') ELSE word END,
+                '.', ''), '/', ''), '-', ''
+            ) AS serial
+        FROM numbers
+    ) AS f
+    JOIN serials AS s ON s.serial = f.serial
+    WHERE length(f.serial) >= CASE WHEN regexp_matches(f.serial, '[^0-9]') THEN 4 ELSE (SELECT min_code FROM rules) END
+) AS alike
+WHERE trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+        text, '(\p{L})([0-9])', '\1 \2', 'g'), '([0-9])(\p{L})', '\1 \2', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'),
+        '(^| )0+([0-9])', '\1\2', 'g')) = trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+        code_text, '(\p{L})([0-9])', '\1 \2', 'g'), '([0-9])(\p{L})', '\1 \2', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'),
+        '(^| )0+([0-9])', '\1\2', 'g'))

@@ -1,0 +1,19 @@
+-- Each name in capitals without accents, with the digraphs that stand for an accented letter as that letter.
+SELECT d.name,
+    replace(replace(replace(replace(
+        CASE
+            WHEN bit_length(d.name) = 8 * CAST(length(d.name) AS BIGINT) THEN replace(upper(d.name), '''', '')
+            ELSE regexp_replace(translate(upper(replace(replace(d.name, 'ß', 'SS'), 'ẞ', 'SS')), f.accented, f.plain), '[\p{M}''’]+', '', 'g')
+        END,
+        'AE', 'A'), 'OE', 'O'), 'UE', 'U'), 'AA', 'A') AS spelled
+FROM (
+    SELECT counterparty_name AS name FROM lines
+    UNION
+    SELECT counterparty_name AS name FROM expectations
+    UNION
+    SELECT counterparty_name AS name FROM settled_lessons
+    UNION
+    SELECT owner_name AS name FROM settled_lessons
+) AS d
+CROSS JOIN name_folding AS f
+WHERE d.name IS NOT NULL
