@@ -331,7 +331,8 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
             letter=tuple(letter_forms.FOREIGN), latin=tuple(letter_forms.SHAPES)
         ),
         "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
-        "labels": _labels(rules),
+        # Each label, with whether its number may be another party's.
+        "labels": table_of([(label, label in rules.weak_labels) for label in rules.labels], _LABEL),
         "label_neighbours": table_of(
             [
                 *((word, False) for word in rules.label_openers),
@@ -360,11 +361,6 @@ def _cut_lengths(rules: Rules) -> pa.Table:
         (rules.reference_limit, "creditor_reference", True),
     ]
     return table_of(rows, _CUT_LENGTH)
-
-
-def _labels(rules: Rules) -> pa.Table:
-    """The labels, each with whether its number may be another party's."""
-    return table_of([(label, label in rules.weak_labels) for label in rules.labels], _LABEL)
 
 
 def _texts(**columns: Sequence[str]) -> pa.Table:

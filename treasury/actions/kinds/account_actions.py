@@ -161,15 +161,6 @@ def _read_suspended(fields: OnAccount, records: service.ServiceRecords) -> Findi
     )
 
 
-def _is_wallet(wallet: models.Wallet, sent: Sent) -> bool:
-    """Whether an answer is a new custodial wallet.
-
-    An account on the same chain has no address, and a company wallet none of the other fields.
-    """
-    is_custodial = wallet.account_id or wallet.type or wallet.status
-    return bool(wallet.address and is_custodial) and is_created(wallet, sent)
-
-
 def _is_virtual(account: models.VirtualBankAccount, sent: Sent) -> bool:
     likeness = (sent.fields.name, sent.fields.target_cryptocurrency)
     return (
@@ -240,7 +231,11 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewWallet),
         has_key=True,
-        shows=_is_wallet,
+        # An account on the same chain has no address, a company wallet none of the other fields.
+        shows=lambda wallet, sent: (
+            bool(wallet.address and (wallet.account_id or wallet.type or wallet.status))
+            and is_created(wallet, sent)
+        ),
         look_up=find_created(
             "GET /accounts/{accountId}/wallets",
             lambda client, sent: (

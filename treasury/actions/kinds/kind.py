@@ -207,7 +207,13 @@ def find_by_key(
         ours = [record for record in listed if getattr(record.value, _KEY, None) == sent.key]
         if ours:
             return only_one(ours, operation)
-        new = [record for record in listed if _may_be_new(record.value, sent)]
+        earliest = sent.at - SKEW
+        new = [
+            record
+            for record in listed
+            if record.value.id not in sent.foreign_ids
+            and (record.value.created_at is None or record.value.created_at >= earliest)
+        ]
         keyless = [record for record in new if getattr(record.value, _KEY, None) is None]
         for record in keyless:
             if any(getattr(record.value, name) is None for name in names):
@@ -227,12 +233,6 @@ def find_by_key(
         return None
 
     return look_up
-
-
-def _may_be_new(record: Any, sent: Sent) -> bool:
-    """Whether a record may have been made by what was sent, by its time and its id."""
-    is_older = record.created_at is not None and record.created_at < sent.at - SKEW
-    return not is_older and record.id not in sent.foreign_ids
 
 
 def _shows_any(record: Any, names: Iterable[str]) -> bool:
