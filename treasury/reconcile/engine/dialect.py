@@ -53,7 +53,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
             _unqualify_outside_windows(qualify)
         for test in list(tree.find_all(exp.RegexpLike)):
             test.replace(exp.Paren(this=test.copy()))
-        _zip_every_query(tree)
+        _zip_unnested(tree)
         for series in list(tree.find_all(exp.GenerateSeries)):
             # A series from 1 to 0 has no rows; Spark's would count down.
             start, end = series.args["start"], series.args["end"]
@@ -75,26 +75,18 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
         ) from error
 
 
-def _zip_every_query(tree: exp.Expression) -> None:
-    """Unnest the lists of every query as one."""
-    from sqlglot import exp
-
-    for query in tree.find_all(exp.Select):
-        _zip_unnested(query)
-
-
-def _zip_unnested(query: exp.Select) -> None:
+def _zip_unnested(tree: exp.Expression) -> None:
     """Unnest several lists of a query as one list of structs: Spark takes one generator a query."""
     from sqlglot import exp
 
-    columns = [column for column in query.expressions if isinstance(column.unalias(), exp.Explode)]
-    if len(columns) < 2:
-        return
-    lists = exp.ArraysZip(expressions=[column.unalias().this.copy() for column in columns])
-    names = [exp.to_identifier(column.alias) for column in columns]
-    columns[0].replace(exp.Aliases(this=exp.Inline(this=lists), expressions=names))
-    for column in columns[1:]:
-        column.pop()
+    for query in tree.find_all(exp.Select):
+        columns = [part for part in query.expressions if isinstance(part.unalias(), exp.Explode)]
+        if len(columns) > 1:
+            lists = exp.ArraysZip(expressions=[column.unalias().this for column in columns])
+            names = [exp.to_identifier(column.alias) for column in columns]
+            columns[0].replace(exp.Aliases(this=exp.Inline(this=lists), expressions=names))
+            for column in columns[1:]:
+                column.pop()
 
 
 def _unqualify_outside_windows(qualify: exp.Qualify) -> None:
