@@ -75,7 +75,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
         ) from error
 
 
-def _zip_unnested(tree: exp.Expression) -> None:
+def _zip_unnested(tree: exp.Expr) -> None:
     """Unnest several lists of a query as one list of structs: Spark takes one generator a query."""
     from sqlglot import exp
 
