@@ -454,7 +454,7 @@ def _foreign(word: str) -> str:
 
 
 def look_alike_codes(rows: int) -> Tables:
-    """Codes whose letters are Cyrillic, eight a line."""
+    """Codes with Cyrillic letters, eight a line."""
     return _of_texts(
         rows,
         lambda random: " ".join(_foreign(ordinary_code(random.randrange(10**7))) for _ in range(9))[
