@@ -205,7 +205,7 @@ def test_a_step_gives_the_same_rows(models: dict[str, Model], name: str, step: s
 
 
 OWN = {"asked", "class_rules", "covered", "declared_accounts", "statement_proofs"}
-LENGTHS = {"sizes", "body_sizes", "part_sizes", "halves"}
+LENGTHS = {"sizes", "body_sizes", "part_sizes", "serial_sizes", "halves"}
 SMALL = OWN | LENGTHS | {*matching.rule_tables(Rules()), "initials", "search_bounds"}
 """Tables that do not grow with what is matched: rules, our own accounts, lengths of codes, the
 characters that they begin with."""

@@ -34,12 +34,12 @@ SELECT DISTINCT w.entry_id, s.expectation_id, s.code
 FROM (
     SELECT h.entry_id, h.code, substr(h.letters, h.p, z.size) AS form
     FROM places AS h
-    JOIN (SELECT DISTINCT length(serial) AS size FROM serials) AS z ON z.size > length(h.serial)
+    JOIN serial_sizes AS z ON z.size > length(h.serial)
     WHERE substr(h.letters, h.p, length(h.serial)) = h.serial
     UNION
     SELECT h.entry_id, h.code, substr(h.letters, h.p + length(h.serial) - z.size, z.size) AS form
     FROM places AS h
-    JOIN (SELECT DISTINCT length(serial) AS size FROM serials) AS z
+    JOIN serial_sizes AS z
         ON z.size > length(h.serial) AND h.p + length(h.serial) > z.size
     WHERE substr(h.letters, h.p, length(h.serial)) = h.serial
 ) AS w
@@ -50,7 +50,7 @@ FROM ends AS e
 JOIN (
     SELECT c.expectation_id, c.code, k.serial
     FROM serials AS c
-    JOIN (SELECT DISTINCT length(serial) AS size FROM ends) AS z ON z.size < length(c.serial)
+    JOIN serial_sizes AS z ON z.size < length(c.serial)
     JOIN (SELECT DISTINCT serial FROM ends) AS k ON k.serial = substr(c.serial, 1, z.size)
     QUALIFY row_number() OVER (PARTITION BY k.serial ORDER BY c.code, c.expectation_id) <= 5
 ) AS s ON s.serial = e.serial

@@ -5,7 +5,7 @@ SELECT DISTINCT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT DISTINCT entry_id, code
     FROM (
-        SELECT entry_id, code, rest, unnest(generate_series(1, length(rest))) AS n
+        SELECT entry_id, code, rest, unnest(generate_series(length(code) + 1, length(rest))) AS n
         FROM (
             SELECT DISTINCT f.entry_id, f.rest, c.code
             FROM (
@@ -19,7 +19,6 @@ FROM (
     ) AS found
     WHERE substr(rest, n + 1, 1) IN (' ', '')
         AND replace(substr(rest, 1, n), ' ', '') = code
-        AND n > length(code)
         AND (n - length(code) < (SELECT max_words FROM rules) OR 3 * CAST(n - length(code) AS INTEGER) < length(code))
 ) AS r
 JOIN codes AS c ON c.code = r.code
