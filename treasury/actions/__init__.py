@@ -60,7 +60,7 @@ _NAMES = {
     "action_list": ("Batch",),
     "action_states": ("OPEN", "UNSETTLED", "Action", "Approval", "Outcome"),
     "actions_desk": ("Actions", "Ran"),
-    "authority.policy": ("POLICY_FILE", "Policy", "load_policy"),
+    "policies.policy": ("POLICY_FILE", "Policy", "load_policy"),
     "drafting": ("Confirmation",),
     "kinds.action_fields": ("field_names",),
     "kinds.all_kinds": ("KINDS", "kind_of"),
