@@ -59,5 +59,5 @@ def test_a_step_that_does_not_parse_is_named() -> None:
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
-    with pytest.raises(InputError, match=r"install treasury\[spark\]"):
+    with pytest.raises(InputError, match=r"install treasury-toolkit\[spark\]"):
         written("SELECT 1 AS a")

@@ -10,14 +10,16 @@ WITH compared AS (
             CASE WHEN b.first_day <= a.first_day THEN b.opening END], x -> x IS NOT NULL) AS openings,
         list_filter([CASE WHEN a.last_day >= b.last_day THEN a.closing END,
             CASE WHEN b.last_day >= a.last_day THEN b.closing END], x -> x IS NOT NULL) AS closings,
-        a.file_name AS known_file_name, a.currency, a.account
+        a.file_name AS known_file_name, a.currency, coalesce(a.account, '') AS known_account,
+        coalesce(a.currency, '') AS known_currency
     FROM export_statements AS b
     JOIN export_statements AS a ON a.account IS NOT DISTINCT FROM b.account
         AND a.currency IS NOT DISTINCT FROM b.currency AND a.format = b.format
     WHERE b.file = $file AND a.file < b.file AND a.proved AND b.proved
         AND a.first_day <= b.last_day + $days AND b.first_day <= a.last_day + $days
 ), known AS (
-    SELECT DISTINCT ON (k.entry_id) k.entry_id, k.account, k.currency, k.booking_date, s.proved,
+    SELECT DISTINCT ON (k.entry_id) k.entry_id, coalesce(k.account, '') AS account,
+        coalesce(k.currency, '') AS currency, k.booking_date, s.proved,
         CASE WHEN k.entry_status <> 'BOOK' THEN 0 WHEN k.direction = 'DBIT' THEN -k.amount ELSE k.amount END AS moved
     FROM known_exports AS k JOIN export_statements AS s ON s.file = k.file AND s.statement_id = k.statement_id
     ORDER BY k.entry_id, k.file
@@ -26,10 +28,10 @@ WITH compared AS (
     FROM unmatched_rows WHERE entry_status = 'BOOK' GROUP BY statement_id
 )
 SELECT c.statement_id, c.known_file_name, c.first_day, c.last_day, c.is_overlapping, c.is_version, c.openings, c.closings, c.currency,
-    coalesce(sum(k.moved), 0) + coalesce(any_value(i.moved), 0) AS moved
+    coalesce(sum(k.moved), 0) + coalesce(max(i.moved), 0) AS moved
 FROM compared AS c
-LEFT JOIN known AS k ON k.account IS NOT DISTINCT FROM c.account AND k.currency IS NOT DISTINCT FROM c.currency
-    AND k.booking_date BETWEEN c.first_day AND c.last_day
+LEFT JOIN known AS k ON k.account = c.known_account AND k.currency = c.known_currency
+    AND k.booking_date >= c.first_day AND k.booking_date <= c.last_day
 LEFT JOIN incoming AS i ON i.statement_id = c.statement_id
 GROUP BY ALL
 HAVING coalesce(bool_and(k.proved), TRUE)
