@@ -19,10 +19,10 @@ from pathlib import Path
 from treasury.actions import Actions
 from treasury.api import Client
 from treasury.api.bodies import NewCryptoTransfer
-from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.core.files.state_folder import STATE_VARIABLE
+from treasury.core.settings import CompanySettings, Credential, Service, Services, Settings
 from treasury.journal import Actor, Journal
 from treasury.sandbox import Sandbox, Served, serve_forever
-from treasury.settings import CompanySettings, Credential, Service, Services, Settings
 
 SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER = "aaaa0793-25d6-433b-ae47-6f2de3994601"

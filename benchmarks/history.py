@@ -86,7 +86,7 @@ def _month_of(
     opening: Decimal,
 ) -> Decimal:
     """Add a month's rows to `made`, those of `benchmarks.close`; the closing balance."""
-    from treasury.calendar import Month
+    from treasury.core.calendar import Month
     from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 
     last = Month.of(first).last

@@ -28,8 +28,8 @@ import duckdb
 import pyarrow as pa
 
 from benchmarks.lake import START, shaped, table
+from treasury.core.files import durable
 from treasury.extract import TABLES
-from treasury.ground import durable
 from treasury.lake import Lake
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.sharing import Sharing

@@ -30,7 +30,7 @@ import msgspec
 from benchmarks.power_cut_child import SAID, VERBS, Standing, rows_of
 from treasury.cli.commands.practice import prepare
 from treasury.close.stored_answers import altered_answers
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.journal.period_history import closed_periods
 from treasury.lake import damages
 from treasury.sandbox import Sandbox

@@ -265,7 +265,7 @@ class Clock:
 
 def client_at(base: str, folder: Path) -> Any:
     from treasury.api import Client
-    from treasury.settings import Credential, Service, Services
+    from treasury.core.settings import Credential, Service, Services
 
     (folder / "secret").write_text("prepared")
     services = Services(

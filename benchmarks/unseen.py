@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "items"))
 
 from drawn_company import drawn_company
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 
 EACH = 25
 """Syncs of one company."""

@@ -22,7 +22,7 @@ from filled import fill
 from hypothesis import HealthCheck, settings
 from longer import long_ones
 
-from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.core.files.state_folder import STATE_VARIABLE
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

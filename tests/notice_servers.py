@@ -13,10 +13,10 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from treasury.ground.notice_terms import MailServer, NoticedPerson, NoticeTerms, Webhook
+from treasury.core.settings import CompanySettings, Secret, Settings
+from treasury.core.settings.notice_terms import MailServer, NoticedPerson, NoticeTerms, Webhook
 from treasury.journal import Journal
 from treasury.notices import DueItem, NoticeDesk
-from treasury.settings import CompanySettings, Secret, Settings
 
 MONDAY = datetime(2026, 11, 2, 8, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
-from treasury.settings import FILE_NAME
+from treasury.core.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 __all__ = ["anna", "ben", "run", "shared_home"]

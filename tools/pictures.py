@@ -15,9 +15,9 @@ from typing import Final
 
 from playwright.sync_api import Browser, Page
 
-from treasury.calendar import Month
 from treasury.cli.commands.practice import prepare
 from treasury.cli.practised_payments import begin_payments, play_payments
+from treasury.core.calendar import Month
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -1,6 +1,6 @@
 """Measure the shape of the package: `python tools/shape.py [FOLDER]` prints a figure a line.
 
-`tests/ground/test_shape.py` holds the package to the figures that its maintainers agreed on.
+`tests/core/test_shape.py` holds the package to the figures that its maintainers agreed on.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
 from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.lake import Lake
 from treasury.rates import TABLES as RATE_TABLES

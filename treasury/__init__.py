@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.workspace import Workspace
 from treasury.workspace import open_workspace as open  # noqa: A004 - treasury.open() reads well
 

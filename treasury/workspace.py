@@ -16,11 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treasury.calendar import Month, Months, parse_instant
-from treasury.errors import InputError, NothingStored, NoticeError, SettingsError
-from treasury.ground.access import keep_to_group, keep_to_user
-from treasury.ground.state_folder import user_path
-from treasury.settings import (
+from treasury.core.calendar import Month, Months, parse_instant
+from treasury.core.errors import InputError, NothingStored, NoticeError, SettingsError
+from treasury.core.files.access import keep_to_group, keep_to_user
+from treasury.core.files.state_folder import user_path
+from treasury.core.settings import (
     FILE_NAME,
     JournalPlace,
     Services,
@@ -31,8 +31,8 @@ from treasury.settings import (
     place_of,
     settings_for_colleagues,
 )
-from treasury.settings.confirmed_addresses import Ask, confirm_first_use, require_confirmed
-from treasury.settings.secret_routes import HUB_API
+from treasury.core.settings.confirmed_addresses import Ask, confirm_first_use, require_confirmed
+from treasury.core.settings.secret_routes import HUB_API
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from treasury.close.exposure.exposure_limits import ExposureLimits
     from treasury.close.exposure.provider_exposure import ProviderExposure
     from treasury.close.ledger.transit_bridge import TransitBridge
+    from treasury.core.text import Screen
     from treasury.decisions.comparison import Comparison
     from treasury.decisions.remarks import Marking
     from treasury.decisions.rule_changes import Changing
@@ -71,7 +72,6 @@ if TYPE_CHECKING:
     from treasury.report.accounting_files import ExportedBooks
     from treasury.report.pack.pack_verification import Verified
     from treasury.statements import Withdrawal
-    from treasury.text import Screen
     from treasury.trace.payment_trace import Trace
 
 _Span = str | Month | tuple[str | Month, str | Month] | None
@@ -747,8 +747,8 @@ class Workspace:
         Of a month of which nothing is stored it says what is not known, and the step to take.
         `width` is how many columns there are, where they may be few.
         """
+        from treasury.core.text import Screen
         from treasury.report import SERVICES_ADD, first_screen, unknown_screen
-        from treasury.text import Screen
 
         try:
             closing = self.periods.month(month)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from treasury.api import CallLimits
-from treasury.settings import CompanySettings, Credential, Service, Services, Settings
+from treasury.core.settings import CompanySettings, Credential, Service, Services, Settings
 
 __all__ = ["LIMITS", "settings_for"]
 

@@ -24,8 +24,8 @@ from treasury.actions import Actions
 from treasury.actions.execution.sending_fence import SendingFence
 from treasury.api import Client
 from treasury.api.exchange.network import Network
-from treasury.errors import TreasuryError
-from treasury.ground.machine.boot_clock import BootTime, boot_time
+from treasury.core.errors import TreasuryError
+from treasury.core.machine.boot_clock import BootTime, boot_time
 from treasury.journal import Actor, Draft, Entry, Journal
 
 _SENDING = "action.sending"

@@ -25,8 +25,8 @@ from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.service_records import LiveSource, ServiceRecords
 from treasury.api import CallLimits, Client
 from treasury.api.bodies import NewAccount, NewParty, NewRampRequest
-from treasury.errors import OutcomeUnknown
-from treasury.ground.machine.boot_clock import BootTime, boot_time
+from treasury.core.errors import OutcomeUnknown
+from treasury.core.machine.boot_clock import BootTime, boot_time
 from treasury.sandbox import Sandbox
 
 __all__ = ["Company", "clients_at", "open_company", "path_of"]

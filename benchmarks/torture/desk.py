@@ -18,12 +18,12 @@ import treasury.actions
 from benchmarks.torture.company import Company
 from treasury.actions import Action, Actions
 from treasury.api import Client
-from treasury.errors import TreasuryError
-from treasury.ground.machine.boot_clock import BootTime
+from treasury.core.errors import TreasuryError
+from treasury.core.machine.boot_clock import BootTime
+from treasury.core.settings import FILE_NAME
+from treasury.core.settings.confirmed_addresses import confirm
+from treasury.core.settings.secret_routes import secret_settings
 from treasury.journal import Journal
-from treasury.settings import FILE_NAME
-from treasury.settings.confirmed_addresses import confirm
-from treasury.settings.secret_routes import secret_settings
 from treasury.workspace import Workspace
 
 __all__ = ["Desk", "ready_action"]

@@ -22,7 +22,7 @@ from benchmarks.torture.addresses import settings_for
 from benchmarks.torture.company import SETTLING, Company, clients_at, path_of
 from benchmarks.torture.runs import Result, Run, Step, Subject, judge
 from treasury.actions import KINDS, Action, Actions
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.journal import Actor, Journal
 
 POINTS = (

@@ -24,7 +24,7 @@ from benchmarks.torture.runs import DENIALS, Result, Run, Step, Subject, judge, 
 from treasury.actions import KINDS, Action
 from treasury.api import Client
 from treasury.api.exchange.network import Network
-from treasury.ground.machine.boot_clock import boot_time
+from treasury.core.machine.boot_clock import boot_time
 
 MINUTES: Final = (1, 3, 5, 60, 23 * 60, 60 * 60)
 """How long a sender does not run; keys are remembered for a day at most."""

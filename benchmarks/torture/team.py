@@ -19,7 +19,7 @@ from benchmarks.torture.desk import Desk
 from benchmarks.torture.kills import FAULTS, NOW, POINTS, Cut, Cutter, execute_lines
 from benchmarks.torture.runs import Result, Run, Step, Subject, judge, kind_at
 from treasury.actions import Action, Actions
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.journal import Actor, Journal
 
 PEOPLE: Final = ("ines", "jonas")

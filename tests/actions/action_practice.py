@@ -10,10 +10,10 @@ from typing import Any
 
 from treasury.actions import Action, Actions
 from treasury.api import CallLimits, Client
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
+from treasury.core.settings import CompanySettings, Credential, Service, Services, Settings
 from treasury.journal import Actor, Journal
 from treasury.sandbox import Sandbox, Served
-from treasury.settings import CompanySettings, Credential, Service, Services, Settings
 
 MORNING = datetime(2026, 11, 2, 8, tzinfo=UTC)
 TREASURY = "f5520527-134b-49e6-ac6e-833cf327cb46"

@@ -14,9 +14,9 @@ import sys
 from treasury.actions import Actions
 from treasury.actions.execution.sending_fence import SendingFence
 from treasury.api import Client
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
+from treasury.core.settings import CompanySettings, Credential, Service, Services, Settings
 from treasury.journal import Actor, Journal
-from treasury.settings import CompanySettings, Credential, Service, Services, Settings
 
 
 def main() -> None:

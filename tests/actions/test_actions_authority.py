@@ -9,7 +9,7 @@ import pytest
 from action_practice import Practice, refused, request_fields, transfer_fields
 
 from treasury.actions import POLICY_FILE, Actions
-from treasury.errors import ActionRefused, OutcomeUnknown
+from treasury.core.errors import ActionRefused, OutcomeUnknown
 from treasury.journal import Actor
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"

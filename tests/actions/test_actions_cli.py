@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
 from treasury.cli.commands.practice import prepare
-from treasury.errors import ActionRefused, InputError, JournalError
+from treasury.core.errors import ActionRefused, InputError, JournalError
 from treasury.sandbox import Sandbox
 
 Run = Callable[..., Result]

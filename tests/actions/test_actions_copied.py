@@ -12,7 +12,7 @@ from test_actions_restored import cut_off, ready
 
 from benchmarks.torture.runs import may_stay_unknown
 from treasury.actions import KINDS
-from treasury.errors import ActionRefused, OutcomeUnknown
+from treasury.core.errors import ActionRefused, OutcomeUnknown
 from treasury.journal import ADOPTED, Journal
 from treasury.workspace import Workspace
 

@@ -26,7 +26,7 @@ from action_practice import (
 from treasury.actions import Actions
 from treasury.actions.execution import outcomes
 from treasury.api.bodies import NewCryptoTransfer
-from treasury.errors import JournalError, OutcomeUnknown, ServiceError
+from treasury.core.errors import JournalError, OutcomeUnknown, ServiceError
 from treasury.journal import Actor, Journal
 from treasury.panels.steps.filed_payments import note_file
 

@@ -15,8 +15,8 @@ from treasury.actions.action_states import actions_of
 from treasury.actions.execution.sending_fence import SendingFence
 from treasury.api import Client
 from treasury.api.exchange.transport import Clock
-from treasury.errors import ActionRefused, JournalError, OutcomeUnknown, SettingsError
-from treasury.ground.machine.boot_clock import BootTime
+from treasury.core.errors import ActionRefused, JournalError, OutcomeUnknown, SettingsError
+from treasury.core.machine.boot_clock import BootTime
 from treasury.items import open_actions
 from treasury.journal import Actor, Draft
 

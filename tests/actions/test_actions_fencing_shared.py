@@ -18,7 +18,7 @@ from test_actions_fencing import between_attempts, once_journaled
 
 from benchmarks.postgres_server import Server
 from treasury.actions import Action, Actions
-from treasury.errors import JournalError
+from treasury.core.errors import JournalError
 from treasury.journal import Journal
 
 FINANCE = "/finance/v1"

@@ -11,7 +11,7 @@ import pytest
 from action_practice import OPERATIONS, TREASURY, Practice, refused
 
 from treasury.actions import Action
-from treasury.errors import OutcomeUnknown
+from treasury.core.errors import OutcomeUnknown
 
 FINANCE = "/finance/v1"
 BETWEEN = {

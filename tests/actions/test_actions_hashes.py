@@ -8,7 +8,7 @@ from action_practice import PAYOUT, Practice, refused, request_fields
 from treasury.actions import POLICY_FILE
 from treasury.actions.action_states import DROPPED, OPEN, actions_of
 from treasury.actions.transaction_hashes import STANDS_ON
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.journal.decision_history import standing_hashes
 
 HASH = "0x" + "1f" * 32

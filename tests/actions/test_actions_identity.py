@@ -15,11 +15,11 @@ from treasury.actions import Actions
 from treasury.actions.authority.desk_identity import Identity
 from treasury.actions.authority.enrolment import enrol_key
 from treasury.actions.policies.policy import POLICY_FILE, load_policy
-from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
+from treasury.core.errors import ActionRefused, InputError, JournalError, SettingsError
+from treasury.core.settings.confirmed_addresses import confirm_first_use, require_confirmed
+from treasury.core.settings.secret_routes import HUB_API
 from treasury.journal import Actor, Journal, Signing
 from treasury.journal.signing import make_key
-from treasury.settings.confirmed_addresses import confirm_first_use, require_confirmed
-from treasury.settings.secret_routes import HUB_API
 
 TOKENS = {"token of-ines": "ines", "token of-jonas": "jonas"}
 

@@ -16,7 +16,7 @@ from benchmarks.torture.settling import RelayedDesk, relayed_desk
 from treasury.actions import KINDS, Action
 from treasury.api.bodies import NewCompanyWallet
 from treasury.api.operations import refusals_of
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 
 JSON = "application/json"
 STATUSES = (400, 401, 403, 404, 409, 410, 413, 422, 429, 500)

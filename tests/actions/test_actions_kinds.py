@@ -24,7 +24,7 @@ from treasury.actions import KINDS, AssetAmount, Fact, RampSeen, changed, field_
 from treasury.actions.kinds.kind import Sent
 from treasury.api.models import RampEvent, RampRequest
 from treasury.api.operations import SCOPES
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 
 ADDRESS = "0x" + "ab" * 20
 CREATES: dict[str, dict[str, Any]] = {

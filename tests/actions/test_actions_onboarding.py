@@ -10,7 +10,7 @@ from action_practice import OPERATIONS, PAYOUT, TREASURY, WALLET, Practice, refu
 
 from treasury.actions import KINDS
 from treasury.api.bodies import NewAccount, NewParty
-from treasury.errors import ActionRefused, InputError, NotFound, OutcomeUnknown, TreasuryError
+from treasury.core.errors import ActionRefused, InputError, NotFound, OutcomeUnknown, TreasuryError
 from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.ramp import ramp_routes
 

@@ -15,7 +15,7 @@ from benchmarks.torture.relay import Exchange, Response
 from benchmarks.torture.runs import may_stay_unknown
 from benchmarks.torture.settling import RelayedDesk, relayed_desk
 from treasury.actions import Action
-from treasury.errors import OutcomeUnknown, UnexpectedResponse
+from treasury.core.errors import OutcomeUnknown, UnexpectedResponse
 
 ON_REQUEST = ("ramp_request.approve", "ramp_request.reject", "ramp_request.cancel")
 OTHERWISE: dict[str, dict[str, Any]] = {

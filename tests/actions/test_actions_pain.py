@@ -22,8 +22,8 @@ from treasury.actions.payment_orders import (
     payers_of,
 )
 from treasury.actions.sepa_letters import sepa_letters
-from treasury.errors import InputError
-from treasury.settings import BankAccount, CompanySettings, Settings
+from treasury.core.errors import InputError
+from treasury.core.settings import BankAccount, CompanySettings, Settings
 
 AT = datetime(2026, 11, 2, 8, 0, 5, tzinfo=UTC)
 DAY = date(2026, 11, 3)

@@ -9,8 +9,8 @@ import pytest
 from action_practice import Practice, refused
 
 from treasury.actions import Actions
-from treasury.errors import ActionRefused, OutcomeUnknown
-from treasury.settings import Credential
+from treasury.core.errors import ActionRefused, OutcomeUnknown
+from treasury.core.settings import Credential
 
 FINANCE = "/finance/v1"
 

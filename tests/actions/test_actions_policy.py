@@ -10,7 +10,7 @@ import pytest
 from action_practice import TREASURY, Practice, refused, request_fields, transfer_fields
 
 from treasury.actions import KINDS, POLICY_FILE, AssetAmount, load_policy
-from treasury.errors import InputError, SettingsError
+from treasury.core.errors import InputError, SettingsError
 from treasury.journal import Actor
 from treasury.journal.person_names import same_person
 

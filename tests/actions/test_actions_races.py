@@ -20,7 +20,7 @@ from action_practice import (
 )
 
 from treasury.actions.execution import outcomes, pinned_call
-from treasury.errors import (
+from treasury.core.errors import (
     ActionRefused,
     InputError,
     JournalError,

@@ -8,7 +8,7 @@ import pytest
 from action_practice import OPERATIONS, TREASURY, Practice, refused, request_fields, transfer_fields
 
 from treasury.actions import Action
-from treasury.errors import InputError, OutcomeUnknown, ServiceUnreachable
+from treasury.core.errors import InputError, OutcomeUnknown, ServiceUnreachable
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
 

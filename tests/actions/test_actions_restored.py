@@ -19,7 +19,7 @@ from test_actions_onboarding import EACH, fields_of
 from treasury.actions import KINDS, Action, Actions
 from treasury.actions.kinds import service_records
 from treasury.api.bodies import NewAccountToAccountTransfer, NewCryptoTransfer, NewFiatTransfer
-from treasury.errors import ActionRefused, OutcomeUnknown, TreasuryError
+from treasury.core.errors import ActionRefused, OutcomeUnknown, TreasuryError
 
 LISTED_NOWHERE = ("payment_session.create", "payment_request.create")
 LISTED = (

@@ -19,7 +19,7 @@ from action_practice import (
 )
 
 from treasury.actions import Action
-from treasury.errors import (
+from treasury.core.errors import (
     ActionRefused,
     Forbidden,
     InvalidRequest,

@@ -13,7 +13,7 @@ from action_practice import TREASURY, Practice
 
 from treasury.actions.execution.outcomes import OutcomeRecorder
 from treasury.actions.execution.sending import Sender
-from treasury.errors import ActionRefused, OutcomeUnknown, TreasuryError
+from treasury.core.errors import ActionRefused, OutcomeUnknown, TreasuryError
 
 FINANCE = "/finance/v1"
 

@@ -11,7 +11,7 @@ import pytest
 from action_practice import MORNING, Practice
 
 from treasury.actions import Actions
-from treasury.errors import JournalError
+from treasury.core.errors import JournalError
 from treasury.journal import Journal
 from treasury.journal.chain import reads_entries
 

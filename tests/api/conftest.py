@@ -9,7 +9,7 @@ import pytest
 from fake_service import SECRET, Connect, FakeService, HandClock, Handler, services_at
 
 from treasury.api import CallLimits, Client
-from treasury.settings import Credential, Services
+from treasury.core.settings import Credential, Services
 
 pytest.register_assert_rewrite("gaps_of_finance", "gaps_of_ramp")
 

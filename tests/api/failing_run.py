@@ -17,8 +17,8 @@ from fake_service import services_at
 from interrupts import interrupted
 
 from treasury.api import CallLimits, Client, Clock, bodies
-from treasury.errors import TreasuryError
-from treasury.settings import Credential
+from treasury.core.errors import TreasuryError
+from treasury.core.settings import Credential
 
 PARTY = bodies.NewParty(party_type="ORGANISATION", name="Harbour")
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import httpx
 
 from treasury.api import Client, Clock
-from treasury.settings import Service, Services
+from treasury.core.settings import Service, Services
 
 SECRET = "canary-secret-8c1f"
 TOKEN = "canary-token-77aa"

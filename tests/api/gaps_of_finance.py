@@ -12,7 +12,6 @@ import pytest
 from fake_service import Connect, HandClock, answer, refusal
 from gap_rows import read, row, serving
 
-from treasury import errors
 from treasury.api import bodies
 from treasury.api.models import (
     Account,
@@ -25,6 +24,7 @@ from treasury.api.models import (
     VirtualBankAccount,
 )
 from treasury.api.service_errors import error_for
+from treasury.core import errors
 
 
 @row("Party mandatory (45)", "Create mandatory (211)")

@@ -11,9 +11,9 @@ import pytest
 from fake_service import Connect, HandClock, answer, refusal
 from gap_rows import read, row, serving
 
-from treasury import errors
 from treasury.api import bodies
 from treasury.api.models import Fee, RampRequest
+from treasury.core import errors
 
 NEW_REQUEST = bodies.NewRampRequest(
     ramp_type="ON_RAMP", amount=1, fiat_currency_id="f", crypto_currency_id="c",

@@ -15,10 +15,10 @@ from typing import Any
 from fake_service import services_at
 
 from treasury.api import Client
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
+from treasury.core.settings import Credential
 from treasury.extract import TABLES, Scope, sync
 from treasury.lake import Lake
-from treasury.settings import Credential
 
 
 def drained(records: Any) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from fake_service import requested_id, services_at
 
-from treasury.settings import Services
+from treasury.core.settings import Services
 
 ANY = {
     "id": "r1",

@@ -11,14 +11,14 @@ import pytest
 from fake_service import SECRET, TOKEN, Connect, HandClock, answer, refusal, services_at
 
 from treasury.api import CallLimits, Client
-from treasury.errors import (
+from treasury.core.errors import (
     BadCredentials,
     ServiceUnreachable,
     SettingsError,
     Unauthorized,
     UnexpectedResponse,
 )
-from treasury.settings import Credential, Services
+from treasury.core.settings import Credential, Services
 
 
 def test_token_is_fetched_once_and_carried(connect: Connect) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from treasury.api import Client, bodies
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.settings import BankReceiverFields, Credential, Service, Services
 from treasury.sandbox import Sandbox
-from treasury.settings import BankReceiverFields, Credential, Service, Services
 
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 BANK = bodies.BankReceiver(iban="NL05TEST0417164300", name="Noordzee Vis BV")

@@ -30,7 +30,7 @@ from treasury.api.bodies import (
 )
 from treasury.api.codec import encode
 from treasury.api.models import RampRequest
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 
 PERSON = {"party_type": "INDIVIDUAL", "first_name": "Mira", "last_name": "Okafor"}
 ACCOUNT = {"external_id": "t", "chain": "BASE", "party_id": "p"}

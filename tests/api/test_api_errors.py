@@ -6,10 +6,10 @@ import httpx
 import pytest
 from fake_service import Connect, refusal
 
-from treasury import errors
 from treasury.api import bodies
 from treasury.api.finance_client import Finance
 from treasury.api.service_errors import error_for, read_refusal
+from treasury.core import errors
 
 CASES = [
     (400, "VALIDATION_ERROR", errors.InvalidRequest),

@@ -13,9 +13,9 @@ from fake_service import REQUESTED, Connect
 from honest_answers import about_request
 from test_api_operations import FINANCE, RAMP
 
-from treasury import errors
 from treasury.api.codec import Record
 from treasury.api.service_errors import error_for
+from treasury.core import errors
 
 EXAMPLES = Path(__file__).parents[3] / "shared" / "spec" / "examples.json"
 pytestmark = pytest.mark.skipif(

@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 
 from treasury.api import CallLimits, Client, Clock
 from treasury.api.exchange.response_body import PIECE, Redactor
-from treasury.errors import (
+from treasury.core.errors import (
     OutcomeUnknown,
     ServiceError,
     ServiceFault,
     ServiceUnreachable,
     UnexpectedResponse,
 )
-from treasury.settings import Credential
+from treasury.core.settings import Credential
 
 SMALL = CallLimits(
     deadline=30,

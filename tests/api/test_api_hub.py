@@ -13,8 +13,8 @@ import pytest
 
 from treasury.api import hub
 from treasury.api.hub import hub_user
-from treasury.errors import JournalError, SettingsError
-from treasury.settings import Secret
+from treasury.core.errors import JournalError, SettingsError
+from treasury.core.settings import Secret
 
 TOKEN = Secret("the-servers-own-token")
 Serve = Callable[[Callable[[BaseHTTPRequestHandler], None]], str]

@@ -24,13 +24,13 @@ from test_api_sandbox import (
     work_transfers,
 )
 
-from treasury import errors
 from treasury.api import Client, bodies
 from treasury.api.answer_identity import SharedValue, other_record
 from treasury.api.client import Service
 from treasury.api.exchange import transport
 from treasury.api.exchange.network import Network
 from treasury.api.operations import IDENTITY
+from treasury.core import errors
 
 WITHOUT = {
     "DELETE /accounts/{id}": "the answer has no body",

@@ -10,7 +10,7 @@ from fake_service import Connect, HandClock, answer, refusal
 
 from treasury.api import CallLimits, Client, Clock
 from treasury.api.exchange.limiter import Limiter
-from treasury.settings import Credential, Services
+from treasury.core.settings import Credential, Services
 
 
 def taken(limiter: Limiter) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from treasury.api.codec import decode, encode, open_envelope, unwrap, without_secrets
 from treasury.api.models import Balance, Party, RampRequest, Transfer, Wallet
-from treasury.errors import UnexpectedResponse
+from treasury.core.errors import UnexpectedResponse
 
 
 @pytest.mark.parametrize(

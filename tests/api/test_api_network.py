@@ -22,14 +22,14 @@ from hostile_service import Hostile, Way
 from treasury.api import CallLimits, Client, Clock
 from treasury.api.bodies import NewRampRequest
 from treasury.api.exchange.network import Network
-from treasury.errors import (
+from treasury.core.errors import (
     ActionRefused,
     OutcomeUnknown,
     ServiceUnreachable,
     SettingsError,
     TreasuryError,
 )
-from treasury.settings import Credential
+from treasury.core.settings import Credential
 
 HOST = "pay.example.test"
 HURRIED = CallLimits(deadline=3, attempts=1)

@@ -16,7 +16,7 @@ from recorder import Recorder
 
 from treasury.api import Client, bodies
 from treasury.api.operations import SERVICE_OF
-from treasury.settings import Credential
+from treasury.core.settings import Credential
 
 SPEC = Path(__file__).parents[3] / "shared" / "spec"
 KEY = "0b2f3a52-6c1d-4a57-9d8e-5a1f0e6c7b21"

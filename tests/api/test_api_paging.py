@@ -8,7 +8,7 @@ from fake_service import Connect, answer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treasury.errors import InputError, UnexpectedResponse
+from treasury.core.errors import InputError, UnexpectedResponse
 
 Rows = list[str]
 

@@ -13,7 +13,7 @@ from fake_service import HandClock
 from treasury.api import Client
 from treasury.api.models import finance_models as finance
 from treasury.api.models import ramp_models
-from treasury.errors import (
+from treasury.core.errors import (
     Forbidden,
     InsufficientFunds,
     InvalidRequest,
@@ -22,8 +22,8 @@ from treasury.errors import (
     OutcomeUnknown,
     ServiceError,
 )
+from treasury.core.settings import Credential, Service, Services
 from treasury.sandbox import Sandbox
-from treasury.settings import Credential, Service, Services
 
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "published.md"

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import pytest
 from test_api_operations import FINANCE, RAMP
 
-from treasury import errors
 from treasury.api import Client, Clock, bodies
 from treasury.api.models import Account, RampRequest
+from treasury.core import errors
+from treasury.core.settings import Credential, Service, Services
 from treasury.sandbox import Sandbox, Served
-from treasury.settings import Credential, Service, Services
 
 
 class Practice:

@@ -13,8 +13,8 @@ import pytest
 from fake_service import services_at
 
 from treasury.api import CallLimits, Client, Clock
-from treasury.errors import OutcomeUnknown, ServiceUnreachable
-from treasury.settings import Credential
+from treasury.core.errors import OutcomeUnknown, ServiceUnreachable
+from treasury.core.settings import Credential
 
 QUICK = Clock(sleep=lambda _seconds: None)
 

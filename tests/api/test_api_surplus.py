@@ -19,7 +19,7 @@ from test_api_network import HOST, QUICK, identity, relay_to, tls
 
 from treasury.api import CallLimits, Client
 from treasury.api.exchange.network import _Backend, _ProxySocket
-from treasury.settings import Credential
+from treasury.core.settings import Credential
 
 __all__ = ["identity", "tls"]  # fixtures
 

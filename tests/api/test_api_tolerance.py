@@ -17,9 +17,9 @@ import pytest
 from fake_service import Connect, HandClock, refusal
 from gap_rows import ROWS, read, serving
 
-from treasury import errors
 from treasury.api import Client, bodies
 from treasury.api.models import Account, PaymentSession, Transfer
+from treasury.core import errors
 
 for service in ("finance", "ramp"):
     import_module(f"gaps_of_{service}")  # each names its rows

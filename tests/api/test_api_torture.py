@@ -18,7 +18,7 @@ from test_api_sandbox import ADDRESS, Practice, practising
 
 from treasury.api import bodies
 from treasury.api.bodies import Keyed
-from treasury.errors import OutcomeUnknown, ServiceError
+from treasury.core.errors import OutcomeUnknown, ServiceError
 from treasury.sandbox.serve.faults import CATALOGUE
 
 RUNS = 320

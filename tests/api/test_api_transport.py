@@ -5,7 +5,7 @@ import pytest
 from fake_service import Connect, HandClock, answer, refusal
 
 from treasury.api import Client
-from treasury.errors import (
+from treasury.core.errors import (
     InputError,
     NotFound,
     OutcomeUnknown,
@@ -16,7 +16,7 @@ from treasury.errors import (
     UnexpectedResponse,
     VersionConflict,
 )
-from treasury.settings import Credential, Service, Services
+from treasury.core.settings import Credential, Service, Services
 
 
 def scripted(*outcomes: httpx.Response | Exception):

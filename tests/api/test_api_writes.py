@@ -13,13 +13,13 @@ import msgspec
 import pytest
 from fake_service import REQUESTED, Connect, FakeService, HandClock, answer, refusal
 
-from treasury import errors
 from treasury.api import Client, bodies
 from treasury.api.operations import refusals_of
-from treasury.ground.package_files import package_rows
+from treasury.core import errors
+from treasury.core.files.package_files import package_rows
+from treasury.core.settings import Credential, Services
 from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.ramp import ramp_routes
-from treasury.settings import Credential, Services
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 LOST = httpx.ReadTimeout("no answer")

@@ -14,12 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
+from treasury.core.errors import WorkspaceLocked
+from treasury.core.files.access import excess_access
+from treasury.core.settings import CompanySettings, Settings, pin_environment
 from treasury.desk.watch import WatchedPart, watch
-from treasury.errors import WorkspaceLocked
-from treasury.ground.access import excess_access
 from treasury.journal.workspace_copies import register
 from treasury.lake.lock import workspace_lock
-from treasury.settings import CompanySettings, Settings, pin_environment
 
 HERE = Path(__file__).parent
 

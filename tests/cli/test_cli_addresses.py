@@ -14,12 +14,12 @@ from notice_servers import due
 from terminals import on_terminal
 
 from treasury.cli import treasury
-from treasury.errors import TreasuryError
-from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.core.errors import TreasuryError
+from treasury.core.files.state_folder import STATE_VARIABLE
+from treasury.core.settings import load_settings
+from treasury.core.settings.confirmed_addresses import confirm
+from treasury.core.settings.secret_routes import secret_settings
 from treasury.notices.notice_desk import NoticeDesk
-from treasury.settings import load_settings
-from treasury.settings.confirmed_addresses import confirm
-from treasury.settings.secret_routes import secret_settings
 from treasury.workspace import Workspace
 
 CANARY = "canary-secret-4e77"

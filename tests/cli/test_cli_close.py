@@ -13,7 +13,7 @@ from signed import close_month
 
 from treasury.cli import treasury
 from treasury.close.evidence import Evidence
-from treasury.errors import InputError, StorageError
+from treasury.core.errors import InputError, StorageError
 from treasury.report.pack import close_notebook, pdf_printing
 from treasury.report.pack.pack_contents import EVIDENCE
 from treasury.report.pack.pack_verification import verify_pack

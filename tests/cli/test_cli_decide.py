@@ -14,7 +14,7 @@ from pain_samples import payment, report
 from signed import close_month
 
 from treasury.cli import treasury
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.items.sheet.sheet_rows import ACTS
 from treasury.journal import Actor
 from treasury.workspace import RULES_FILE, Workspace

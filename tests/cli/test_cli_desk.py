@@ -19,8 +19,8 @@ from click.testing import CliRunner, Result
 
 from treasury import Workspace
 from treasury.cli import treasury
-from treasury.settings import FILE_NAME
-from treasury.text import clean
+from treasury.core.settings import FILE_NAME
+from treasury.core.text import clean
 
 
 def run(workspace: Workspace, *arguments: str) -> Result:

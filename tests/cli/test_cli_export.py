@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
 from treasury.close.ledger.accounting import ROLES
-from treasury.errors import InputError, StorageError
+from treasury.core.errors import InputError, StorageError
 from treasury.workspace import Workspace
 
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
 from treasury.cli.commands.practice import prepare
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -12,9 +12,15 @@ from terminals import on_terminal
 
 from treasury import Workspace
 from treasury.cli import treasury
-from treasury.errors import BadCredentials, InputError, SettingsError, StatementError, TreasuryError
+from treasury.core.errors import (
+    BadCredentials,
+    InputError,
+    SettingsError,
+    StatementError,
+    TreasuryError,
+)
+from treasury.core.settings import load_settings
 from treasury.sandbox import Sandbox, Served
-from treasury.settings import load_settings
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
 CAMT = next(SAMPLE.glob("*.xml"))

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from signed import BERT, close_month
 
 from treasury.cli import treasury
-from treasury.errors import InputError, JournalError, StorageError
+from treasury.core.errors import InputError, JournalError, StorageError
 from treasury.journal import Actor
 from treasury.workspace import Workspace
 

@@ -18,7 +18,7 @@ from signed import close_month
 
 from treasury import Workspace
 from treasury.cli import treasury
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.lake import AMOUNT
 
 

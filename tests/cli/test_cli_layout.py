@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from treasury.cli import treasury
 from treasury.cli.layout import print_table
-from treasury.ground.wording import in_words
-from treasury.tables.tabular import cell, html_table, in_zone
+from treasury.core.tables.tabular import cell, html_table, in_zone
+from treasury.core.wording import in_words
 from treasury.workspace import Workspace
 
 WIDTHS = (60, 80, 100, 120, 240)

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from treasury.cli import treasury
 from treasury.cli.command_view import month_argument
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.workspace import Workspace
 
 VERBS = (

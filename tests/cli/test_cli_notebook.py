@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.report.pack.close_notebook import notebook_names, stored_notebook
 
 SHELL = "from treasury.cli import main; main()"

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from notice_servers import Endpoint, endpoint
 
 from treasury.cli import treasury
-from treasury.errors import SettingsError
-from treasury.settings import FILE_NAME, Settings, load_settings
+from treasury.core.errors import SettingsError
+from treasury.core.settings import FILE_NAME, Settings, load_settings
 from treasury.workspace import Workspace
 
 

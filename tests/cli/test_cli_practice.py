@@ -20,7 +20,7 @@ from practised_month import practised
 from treasury.cli import treasury
 from treasury.cli.commands.practice import prepare
 from treasury.cli.practised_payments import begin_payments
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.journal import Actor
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace

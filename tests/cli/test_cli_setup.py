@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from treasury.settings import load_settings
+from treasury.core.settings import load_settings
 
 pytestmark = pytest.mark.acceptance
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from treasury import Workspace
 from treasury.cli import treasury
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
 CAMT = next(SAMPLE.glob("*.xml"))

@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.lake import TEXT
 from treasury.workspace import Workspace
 
@@ -162,7 +162,7 @@ def test_an_error_of_the_command_is_one_harmless_line(tmp_path: Path) -> None:
 
 def test_warnings_and_tracebacks_of_the_process_are_guarded_too(tmp_path: Path) -> None:
     script = (
-        "import sys, warnings, logging; from treasury.ground.machine.terminal import guard_output;"
+        "import sys, warnings, logging; from treasury.core.machine.terminal import guard_output;"
         "guard_output();"
         f"text = {STEER!r}; warnings.warn(text); logging.getLogger('x').error(text);"
         "print(text); sys.stdout.write(text); raise ValueError(text)"
@@ -174,7 +174,7 @@ def test_warnings_and_tracebacks_of_the_process_are_guarded_too(tmp_path: Path) 
 
 
 def test_a_process_that_reads_files_is_guarded(tmp_path: Path) -> None:
-    from treasury.ground.machine.processes import started
+    from treasury.core.machine.processes import started
 
     with started("builtins", "int", STEER, stdout=-1, stderr=-1) as process:
         out, err = process.communicate()

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from treasury.cli.commands.practice import prepare
-from treasury.ground.access import keep_to_group, keep_to_user
+from treasury.core.files.access import keep_to_group, keep_to_user
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

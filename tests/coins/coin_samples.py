@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from treasury.calendar import Month
 from treasury.close.coins.coin_walk import CoinTerms, CoinWalk
-from treasury.money import product, quantize
+from treasury.core.calendar import Month
+from treasury.core.money import product, quantize
 
 FIRST, LAST = Month.parse("2026-08"), Month.parse("2026-10")
 MONTHS = (FIRST, FIRST.next, LAST)

@@ -17,7 +17,7 @@ from treasury.close.closing import Closing
 from treasury.close.ledger.accounting import Accounting, accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.close.ledger.ledger_comparison import compare_ledger
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.report.accounting_files import mapping_text, write_beancount, write_csv
 from treasury.workspace import Workspace
 

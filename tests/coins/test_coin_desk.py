@@ -24,7 +24,7 @@ from coin_desk import (
 from treasury.close.closing import Closing
 from treasury.close.coins.coin_accounts import DISCLOSED, CoinHistory, coin_accounts
 from treasury.close.ledger.accounting import accounting
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
 from treasury.workspace import Workspace
 
 AVERAGE = {"USDC": ("cost", "weighted_average", "none")}

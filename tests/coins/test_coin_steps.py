@@ -12,8 +12,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from treasury.calendar import Month
 from treasury.close.coins.coin_events import STEPS
+from treasury.core.calendar import Month
 from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.reconcile.engine.pipeline import load, run
 from treasury.reconcile.question_tables import month_days

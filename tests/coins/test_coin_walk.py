@@ -25,10 +25,10 @@ from coin_samples import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.calendar import Month
 from treasury.close.coins.coin_events import COIN_EVENTS, passed_on
 from treasury.close.coins.coin_walk import CoinTerms, CoinWalk, cents_amount
-from treasury.money import quantize
+from treasury.core.calendar import Month
+from treasury.core.money import quantize
 
 HIGH = dict.fromkeys(MONTHS, Decimal(10**15))
 """A value above any cost, also of the least that there is of a coin: nothing is impaired."""

@@ -33,9 +33,9 @@ from treasury.close.exposure.provider_exposure import (
     ProviderExposure,
     provider_exposure,
 )
-from treasury.errors import InputError, StorageError
+from treasury.core.errors import InputError, StorageError
+from treasury.core.money import format_amount
 from treasury.items.carry_proposals import Acceptance
-from treasury.money import format_amount
 from treasury.reconcile.engine.kept_run import forget_runs
 from treasury.reconcile.monthly import run_on_matched
 from treasury.report.exposure.confirmation_letter import confirmation_letter

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from exposure_samples import ZONE
 
-from treasury.calendar import Month
 from treasury.close.exposure.exposure_walk import (
     HeldAmount,
     Move,
@@ -24,6 +23,7 @@ from treasury.close.exposure.exposure_walk import (
 )
 from treasury.close.exposure.provider_exposure import PACKAGE
 from treasury.close.exposure.request_spans import request_spans
+from treasury.core.calendar import Month
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.clocks import end_of
 from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of

@@ -18,11 +18,11 @@ from datetime import datetime
 from pathlib import Path
 
 from treasury.api import Client
+from treasury.core.settings import Credential, Service, Services
 from treasury.extract import TABLES, sync
 from treasury.extract import sync_staging as staging_room
 from treasury.extract.sync_staging import LENGTH, Staged
 from treasury.lake import Lake, disk
-from treasury.settings import Credential, Service, Services
 
 
 class StopAt:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from treasury.api import Client, Clock
+from treasury.core.settings import Credential, Service, Services
 from treasury.extract import TABLES
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
-from treasury.settings import Credential, Service, Services
 
 NO_WAITING = Clock(sleep=lambda _seconds: None)
 INSTANTS = {"valid_from", "valid_to", "observed_at", "first_seen_at"}

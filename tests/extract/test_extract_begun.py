@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from treasury.errors import StorageError, TableError
+from treasury.core.errors import StorageError, TableError
 from treasury.extract import fetched_rows
 from treasury.extract.fetched_rows import FetchedRows
 from treasury.lake import BOOL, TEXT, Column, Lake, Table, parquet

@@ -125,7 +125,7 @@ import resource, signal, sys
 from contextlib import closing
 from pathlib import Path
 import pyarrow as pa
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 from treasury.extract.sync_staging import Spool
 rows = pa.table({"id": ["a"] * 400})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -7,11 +7,11 @@ import pytest
 from practice import client_for, contents, lake_in, services_of
 
 from treasury.api import Client
-from treasury.errors import BadCredentials, ServiceFault, WorkspaceLocked
+from treasury.core.errors import BadCredentials, ServiceFault, WorkspaceLocked
+from treasury.core.settings import Credential
 from treasury.extract import SyncReport, sync
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
-from treasury.settings import Credential
 
 Own = tuple[Sandbox, Served]
 

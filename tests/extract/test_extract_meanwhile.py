@@ -12,7 +12,7 @@ import pytest
 from practice import client_for, contents, histories, lake_in
 
 from treasury.api import Client
-from treasury.errors import CommitOvertaken, WorkspaceLocked
+from treasury.core.errors import CommitOvertaken, WorkspaceLocked
 from treasury.extract import TABLES, SyncReport, fetched_rows, sync
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served

@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from treasury.api import Client, Clock
-from treasury.errors import UnexpectedResponse
+from treasury.core.errors import UnexpectedResponse
+from treasury.core.settings import Credential, Service, Services
 from treasury.extract import Scope, sync
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox
-from treasury.settings import Credential, Service, Services
 
 TOTAL = 5500
 Answer = Callable[[int, int], tuple[list[int], dict]]

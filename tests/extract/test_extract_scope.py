@@ -14,7 +14,7 @@ import pytest
 from practice import NO_WAITING, contents, lake_in, secret_file, services_of
 
 from treasury.api import Client
-from treasury.errors import InputError, ServiceFault
+from treasury.core.errors import InputError, ServiceFault
 from treasury.extract import SERVICE_TABLES as TABLES
 from treasury.extract import Scope, SyncReport, sync
 from treasury.lake import Lake

@@ -13,7 +13,7 @@ import pytest
 from practice import NO_WAITING, contents, secret_file, services_of
 
 from treasury.api import Client
-from treasury.errors import UnexpectedResponse
+from treasury.core.errors import UnexpectedResponse
 from treasury.extract import SyncReport, sync
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served

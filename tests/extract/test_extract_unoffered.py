@@ -12,11 +12,11 @@ import pytest
 from practice import NO_WAITING, client_for, secret_file, services_of
 
 from treasury.api import Client
-from treasury.errors import NotOffered
+from treasury.core.errors import NotOffered
+from treasury.core.settings import Service
 from treasury.extract import Scope, SyncReport, Unoffered, sync
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
-from treasury.settings import Service
 
 BETWEEN = "GET /account-to-account-transfers"
 TRANSFERS = frozenset({"transfers"})

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from frozen_answers import answers
 
 from treasury.cli import treasury
+from treasury.core.settings import FILE_NAME
 from treasury.sandbox import Sandbox
-from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 DECEMBER = datetime(2026, 12, 1, 8, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from other_models import other_models
 
 from treasury.close.checklist import checklist
-from treasury.errors import JournalError, WorkspaceDamaged
+from treasury.core.errors import JournalError, WorkspaceDamaged
 from treasury.lake.home.heads import CLOSES
 from treasury.workspace import Workspace
 

@@ -19,9 +19,9 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
-from treasury.calendar import Month
 from treasury.cli.commands.practice import prepare
-from treasury.errors import InputError
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox, Served
 from treasury.sandbox.state.shapes import (
     AccountTransfer,

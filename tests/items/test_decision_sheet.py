@@ -16,11 +16,11 @@ import pytest
 from decision_sheets import choices_of, columns, desk_in, fill_in, rows_by_item
 from openpyxl.worksheet.worksheet import Worksheet
 
-from treasury.errors import ActionRefused, InputError, StorageError
+from treasury.core.errors import ActionRefused, InputError, StorageError
+from treasury.core.settings import FILE_NAME
+from treasury.core.tables.workbook_input import read_workbook
 from treasury.items import OpenItem, SheetPlan
 from treasury.items.sheet.sheet_rows import ACTS
-from treasury.settings import FILE_NAME
-from treasury.tables.workbook_input import read_workbook
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"

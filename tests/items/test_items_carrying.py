@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from treasury.cli import treasury
 from treasury.close.checklist import checklist
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.items import OpenItem
 from treasury.journal import Actor
 from treasury.report import first_screen

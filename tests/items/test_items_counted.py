@@ -12,8 +12,8 @@ import pytest
 from items_october import action, difference, facts_of, items_of, line, moved, waiting
 
 from treasury.close.closing import Closing
+from treasury.core.money import total
 from treasury.items import OpenItems, open_items
-from treasury.money import total
 from treasury.reconcile.matching import Matches
 from treasury.workspace import Workspace
 

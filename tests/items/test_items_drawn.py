@@ -17,12 +17,12 @@ from click.testing import CliRunner
 from drawn_company import OPEN_REQUEST, OPEN_TRANSFER, DrawnCompany, drawn_company
 from openpyxl import load_workbook
 
-from treasury.calendar import Month, parse_instant
 from treasury.cli import treasury
 from treasury.close.checklist import checklist
 from treasury.close.closing import Closing
+from treasury.core.calendar import Month, parse_instant
+from treasury.core.money import total
 from treasury.items import OpenItems
-from treasury.money import total
 from treasury.report import first_screen
 from treasury.report.excel import workbook_beside
 from treasury.report.sections import sections

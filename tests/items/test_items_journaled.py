@@ -17,7 +17,7 @@ from notice_servers import desk, due, endpoint, settings
 from practised_month import practised
 
 from treasury.cli import treasury
-from treasury.errors import JournalError
+from treasury.core.errors import JournalError
 from treasury.items.sheet.sheet_rows import ACTS
 from treasury.journal import Actor, Entry, Journal
 from treasury.panels.steps.filed_payments import note_file

@@ -26,8 +26,8 @@ from items_october import (
     waiting,
 )
 
-from treasury.calendar import Month
 from treasury.close.closing import Closing
+from treasury.core.calendar import Month
 from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItem, open_items
 from treasury.items.item_kinds import OWNERS, Blocks, CheckStep, Turn
 from treasury.items.open_item import items_table

@@ -14,7 +14,7 @@ from items_october import facts_of, line
 from treasury.actions.policies.policy import Policy, load_policy
 from treasury.cli import treasury
 from treasury.close.closing import Closing
-from treasury.errors import ActionRefused, InputError, SettingsError
+from treasury.core.errors import ActionRefused, InputError, SettingsError
 from treasury.items import Limits, OpenItems, open_items
 from treasury.journal import Actor, Journal
 from treasury.report.pack.pack_verification import verify_pack

@@ -20,10 +20,10 @@ from treasury.cli import treasury
 from treasury.cli.commands.practice import prepare
 from treasury.close.checklist import checklist
 from treasury.close.closing import Closing
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount, total
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
-from treasury.errors import InputError
 from treasury.items import KINDS, TURNS, OpenItems
-from treasury.money import format_amount, total
 from treasury.report import first_screen
 from treasury.report.excel import workbook_beside
 from treasury.report.exceptions import open_lines

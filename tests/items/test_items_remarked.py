@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.text import clean
 from treasury.journal import Actor
-from treasury.text import clean
 from treasury.workspace import Workspace
 
 INES, JONAS = Actor("ines", "environment"), Actor("jonas", "environment")

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 from drawn_company import DrawnCompany, drawn_company
 
-from treasury.calendar import Month
 from treasury.cli import treasury
-from treasury.errors import ActionRefused
+from treasury.core.calendar import Month
+from treasury.core.errors import ActionRefused
 from treasury.items import OpenItems
 from treasury.report import first_screen
 

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
 from treasury.close.checklist import checklist
-from treasury.errors import JournalError, NothingStored
+from treasury.core.errors import JournalError, NothingStored
+from treasury.core.settings import FILE_NAME
 from treasury.journal import Actor
 from treasury.report.report_page import render_html
-from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"

@@ -12,7 +12,7 @@ import pytest
 from drawn_company import DrawnCompany, drawn_company
 from items_october import UNSEEN
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.extract.completeness import SyncFinding, write_findings
 from treasury.extract.finance_tables import WALLETS
 from treasury.extract.ramp_tables import RAMP_REQUESTS

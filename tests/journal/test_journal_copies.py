@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from treasury.errors import ActionRefused, JournalError
-from treasury.ground.state_folder import STATE_VARIABLE, state_folder
+from treasury.core.errors import ActionRefused, JournalError
+from treasury.core.files.state_folder import STATE_VARIABLE, state_folder
 from treasury.journal import Journal
 from treasury.journal.workspace_copies import (
     FILE_NAME,

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from benchmarks.postgres_server import Server
-from treasury.errors import ActionRefused, JournalError
+from treasury.core.errors import ActionRefused, JournalError
 from treasury.journal import ADOPTED, Actor, Draft, Head, Journal, engines, journal_store
 from treasury.journal.chain import FIRST
 from treasury.journal.journal_schema import SCHEMA_VERSION, entries
@@ -175,7 +175,7 @@ def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
 ) -> None:
     script = (
         "import sys; from treasury.journal import Actor, Journal\n"
-        "from treasury.errors import ActionRefused\n"
+        "from treasury.core.errors import ActionRefused\n"
         "journal, actor = Journal(sys.argv[1]), Actor('p', 'system')\n"
         "for n in range(5): journal.append('x', sys.argv[2], {}, actor=actor)\n"
         "try: journal.append('x', 'y', {}, actor=actor, nonce='one')\n"
@@ -337,7 +337,7 @@ def test_a_journal_that_was_replaced_by_a_copy_is_read_again(tmp_path: Path) -> 
 def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(
     tmp_path: Path,
 ) -> None:
-    from treasury.settings import Secret
+    from treasury.core.settings import Secret
 
     journal = Journal(
         f"postgresql+psycopg://anna@/none?host={tmp_path}", password=Secret("topsecret")

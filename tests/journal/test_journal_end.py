@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from treasury.errors import JournalError
+from treasury.core.errors import JournalError
 from treasury.journal import ADOPTED, Actor, Draft, Head, Journal
 from treasury.journal.journal_end import NotedEnd
 

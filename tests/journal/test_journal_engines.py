@@ -15,9 +15,9 @@ from certificates import Authority
 from remote_database import DATABASE_HOST, DATABASE_PASSWORD
 
 from benchmarks.postgres_server import Server
-from treasury.errors import JournalError
+from treasury.core.errors import JournalError
+from treasury.core.settings import Secret
 from treasury.journal import Actor, Journal
-from treasury.settings import Secret
 
 _SSL, _GSS = 80877103, 80877104
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from treasury.errors import InputError, JournalError, StorageError
+from treasury.core.errors import InputError, JournalError, StorageError
 from treasury.journal import Actor, Head, Journal
 from treasury.journal.chain import FIRST, read_head
 from treasury.journal.kept_heads import head_line, publish_head, read_heads

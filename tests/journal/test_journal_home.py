@@ -9,7 +9,7 @@ import pytest
 from shared_desks import anna, ben, run, shared_home
 
 from benchmarks.postgres_server import Server
-from treasury.settings import FILE_NAME
+from treasury.core.settings import FILE_NAME
 
 MONTH = "2026-10"
 __all__ = ["anna", "ben", "shared_home"]

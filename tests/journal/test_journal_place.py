@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.postgres_server import Server
-from treasury.errors import JournalError, SettingsError
+from treasury.core.errors import JournalError, SettingsError
+from treasury.core.settings import load_settings
 from treasury.journal import Actor
-from treasury.settings import load_settings
 from treasury.workspace import Workspace
 
 DESK = '[workspace]\ncompany = "Harbour"\nenvironment = "sandbox"\n'

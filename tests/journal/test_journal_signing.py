@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from treasury.actions.action_history import ActionBook
-from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
+from treasury.core.errors import ActionRefused, InputError, JournalError, SettingsError
 from treasury.journal import Actor, Draft, Head, Journal, SignatureRules, Signing, signing
 from treasury.journal.chain import FIRST, entry_hash, signed_hash
 from treasury.journal.journal_schema import entries

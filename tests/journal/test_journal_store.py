@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.errors import JournalError
+from treasury.core.errors import JournalError
 from treasury.journal import Actor, Head, Journal, current_actor
 from treasury.journal.decision_log import read_decided
 
@@ -194,7 +194,7 @@ def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
 ) -> None:
     script = (
         "import sys; from pathlib import Path; from treasury.journal import Actor, Journal\n"
-        "from treasury.errors import ActionRefused\n"
+        "from treasury.core.errors import ActionRefused\n"
         "journal, actor = Journal(Path(sys.argv[1])), Actor('p', 'system')\n"
         "for n in range(5): journal.append('x', sys.argv[2], {}, actor=actor)\n"
         "try: journal.append('x', 'y', {}, actor=actor, nonce='one')\n"

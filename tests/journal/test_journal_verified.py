@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from benchmarks.postgres_server import Server
-from treasury.errors import ActionRefused, JournalError
+from treasury.core.errors import ActionRefused, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal, chain_guard, journal_store
 from treasury.journal.chain import unbroken
 from treasury.journal.decision_log import Decided, decide, read_decided

@@ -20,7 +20,7 @@ from lake_samples import CATALOGUE, KEPT, content
 from lake_samples import statuses as statuses_of
 
 from treasury.cli import treasury
-from treasury.errors import HomeUnreachable, SettingsError, StorageError, WorkspaceDamaged
+from treasury.core.errors import HomeUnreachable, SettingsError, StorageError, WorkspaceDamaged
 from treasury.lake import Lake, damages, delta
 from treasury.lake.home.heads import HomeHead, head_name, print_of
 from treasury.lake.home.lake_home import LakeHome

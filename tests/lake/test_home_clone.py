@@ -13,10 +13,10 @@ from shared_desks import shared_home
 from terminals import on_terminal
 
 from treasury.cli import treasury
-from treasury.errors import InputError
-from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.core.errors import InputError
+from treasury.core.files.state_folder import STATE_VARIABLE
+from treasury.core.settings.confirmed_addresses import confirmed_values
 from treasury.lake.home.lake_home import LakeHome
-from treasury.settings.confirmed_addresses import confirmed_values
 
 __all__ = ["shared_home"]
 

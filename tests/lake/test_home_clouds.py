@@ -12,7 +12,7 @@ from home_samples import add, shared_lake, sharing_of
 from lake_samples import content, day
 from lake_samples import statuses as statuses_of
 
-from treasury.errors import CommitOvertaken, HomeUnreachable
+from treasury.core.errors import CommitOvertaken, HomeUnreachable
 from treasury.lake import damages
 
 CLOUDS = ("AWS_", "AZURE_", "AZURITE_", "GOOGLE_")

@@ -15,8 +15,8 @@ from shared_desks import anna, ben, run, shared_home
 from signed import close_month
 
 from treasury.cli import treasury
-from treasury.errors import HomeUnreachable
-from treasury.settings import FILE_NAME
+from treasury.core.errors import HomeUnreachable
+from treasury.core.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"

@@ -21,14 +21,14 @@ from s3_server import BUCKET, SECRET, environment, free_port, s3_server
 from shared_desks import run
 
 from treasury.cli import treasury
-from treasury.errors import (
+from treasury.core.errors import (
     CommitOvertaken,
     HomeReadOnly,
     HomeUnreachable,
     StorageError,
     WorkspaceDamaged,
 )
-from treasury.settings import FILE_NAME
+from treasury.core.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 pytestmark = pytest.mark.acceptance

@@ -13,7 +13,7 @@ from home_samples import add, files_of, shared_lake, sharing_of
 from lake_samples import BALANCES, KEPT, REQUESTS, balances, content, day, requests, small_lake
 from lake_samples import statuses as statuses_of
 
-from treasury.errors import (
+from treasury.core.errors import (
     ActionRefused,
     CommitOvertaken,
     HomeUnreachable,

@@ -13,8 +13,8 @@ from home_samples import add, sharing_of
 from lake_samples import CATALOGUE, content
 from shared_desks import anna, ben, run, shared_home
 
+from treasury.core.errors import StorageError
 from treasury.desk.home_signatures import HomeSignatures
-from treasury.errors import StorageError
 from treasury.journal import SignatureRules, Signing
 from treasury.journal.signing import make_key
 from treasury.lake import Lake

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from lake_samples import REQUESTS, START, WALLETS, day, put, requests, small_lake, wallets
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.lake import AMOUNT, INSTANT, INTEGER, TEXT, Column, Events, Lake, Table
 from treasury.lake import changes as changes_of
 from treasury.lake import durations as durations_of

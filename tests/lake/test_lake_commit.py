@@ -16,7 +16,7 @@ from lake_samples import BALANCES, KEPT, REQUESTS, balances, content, day, put, 
 from lake_samples import statuses as statuses_of
 from thorough import examples
 
-from treasury.errors import StorageError, WorkspaceLocked
+from treasury.core.errors import StorageError, WorkspaceLocked
 from treasury.lake import Lake
 from treasury.lake.upkeep.compaction import FEW
 
@@ -207,7 +207,7 @@ def test_a_full_disk_is_a_storage_error_and_changes_nothing(lake: Lake, tmp_path
     script = (
         "import resource, signal, sys; from pathlib import Path\n"
         f"sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
-        "import lake_crash_child as child; from treasury.errors import StorageError\n"
+        "import lake_crash_child as child; from treasury.core.errors import StorageError\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))\n"
         "try: child.write(child.small_lake(Path(sys.argv[1])))\n"
@@ -230,7 +230,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 import pyarrow as pa
 from lake_samples import put, requests, small_lake
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 
 lake = small_lake(Path(sys.argv[1]))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from treasury.core.errors import InputError
 from treasury.desk import dictionary
-from treasury.errors import InputError
 from treasury.lake import AMOUNT
 from treasury.lake.table_declaration import TYPE_WORDS
 

@@ -35,7 +35,7 @@ from lake_samples import (
     small_lake,
 )
 
-from treasury.errors import InputError, QueryError, StorageError, WorkspaceDamaged
+from treasury.core.errors import InputError, QueryError, StorageError, WorkspaceDamaged
 from treasury.lake import AMOUNT, Lake, disk, lake_status
 from treasury.workspace import Workspace
 
@@ -302,7 +302,7 @@ def test_what_a_disk_refuses_is_said_plainly(tmp_path: Path, number: str, proble
 READ_ONLY = """
 import json, os, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path
 from lake_samples import REQUESTS, day, requests, small_lake, statuses
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 lake = small_lake(Path(sys.argv[2]))
 statuses(lake.snapshot())  # whatever is imported late is imported
 if os.geteuid() == 0:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from lake_samples import REQUESTS, copied_lake, day, put, requests, small_lake
 
-from treasury.errors import StorageError, WorkspaceDamaged
+from treasury.core.errors import StorageError, WorkspaceDamaged
 from treasury.lake import Lake, damages
 
 pytestmark = pytest.mark.timeout(20)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lake_samples import day, put, requests, small_lake, statuses
 
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.upkeep.storage_form import FILE_NAME, FORM
 

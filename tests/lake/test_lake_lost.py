@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from treasury.core.errors import InputError
 from treasury.desk.health_finding import HealthFinding
 from treasury.desk.repair_losses import observation_gaps
-from treasury.errors import InputError
 from treasury.lake import Lake, mark_of
 from treasury.workspace import Workspace
 

@@ -29,7 +29,7 @@ from lake_samples import (
     wallets,
 )
 
-from treasury.errors import InputError, StorageError, WorkspaceDamaged
+from treasury.core.errors import InputError, StorageError, WorkspaceDamaged
 from treasury.lake import Lake, damages, repair
 
 
@@ -292,7 +292,7 @@ def test_a_pin_that_does_not_read_is_no_damage_to_the_commits(lake: Lake) -> Non
 FORBIDDEN = """
 import os, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path
 from lake_samples import day, small_lake, statuses
-from treasury.errors import StorageError, WorkspaceDamaged
+from treasury.core.errors import StorageError, WorkspaceDamaged
 from treasury.lake import damages, repair
 folder = Path(sys.argv[2])
 statuses(small_lake(folder).snapshot())  # whatever is imported late is imported

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from treasury.cli.commands.practice import prepare
+from treasury.core.errors import InputError, JournalError
 from treasury.desk.responses import RESPONSES, responses
-from treasury.errors import InputError, JournalError
 from treasury.journal import Actor, Entry, Journal
 from treasury.lake import AMOUNT
 from treasury.sandbox import Sandbox

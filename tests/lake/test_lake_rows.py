@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lake_samples import BALANCES, REQUESTS, WALLETS, requests, wallets
 
-from treasury.errors import TableError
+from treasury.core.errors import TableError
 from treasury.lake import (
     AMOUNT,
     BOOL,

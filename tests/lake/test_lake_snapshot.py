@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from lake_samples import EXACT, REQUESTS, START, copied_lake, put, requests, small_lake, statuses
 
-from treasury.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
+from treasury.core.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
 from treasury.lake import Lake, Snapshot, engine
 from treasury.lake import snapshot as lake_snapshot
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from lake_samples import CATALOGUE, REQUESTS, day, requests
 
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 from treasury.lake import Lake, engine, snapshot
 
 MOST = 1 << 30

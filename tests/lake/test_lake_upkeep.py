@@ -26,7 +26,7 @@ from lake_samples import (
 )
 from thorough import examples
 
-from treasury.errors import ActionRefused, InputError, WorkspaceDamaged
+from treasury.core.errors import ActionRefused, InputError, WorkspaceDamaged
 from treasury.lake import Lake
 from treasury.lake.upkeep.compaction import FEW
 

@@ -30,7 +30,7 @@ from lake_samples import (
     wallets,
 )
 
-from treasury.errors import InputError, StorageError, TableError
+from treasury.core.errors import InputError, StorageError, TableError
 from treasury.lake import TEXT, Changes, Column, Lake, Table
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from treasury.ground.state_folder import STATE_VARIABLE
+from treasury.core.files.state_folder import STATE_VARIABLE
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 CANARY = "canary-secret-71cd"
@@ -66,9 +66,9 @@ def test_a_changed_address_is_an_error_of_one_line_and_nothing_is_sent(
 ) -> None:
     import papermill  # takes two seconds: not where every worker collects
 
-    from treasury.settings import load_settings
-    from treasury.settings.confirmed_addresses import confirm
-    from treasury.settings.secret_routes import secret_settings
+    from treasury.core.settings import load_settings
+    from treasury.core.settings.confirmed_addresses import confirm
+    from treasury.core.settings.secret_routes import secret_settings
 
     good, evil = listeners
     for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):

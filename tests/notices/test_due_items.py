@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from notice_servers import Endpoint, Mailbox
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.settings import FILE_NAME
 from treasury.items import OpenItem, OpenItems
 from treasury.notices import due_items
 from treasury.notices.masking import masked
-from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 NOW = datetime(2026, 11, 12, 9, tzinfo=UTC)

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from notice_servers import endpoint
 
 from treasury.cli.commands.practice import prepare
+from treasury.core.errors import InputError, SettingsError, StorageError, WorkspaceLocked
+from treasury.core.settings import FILE_NAME
 from treasury.desk.doctor import watch_findings
 from treasury.desk.inbox import STILL, Inbox, InboxLook, _plain_name
 from treasury.desk.watch import PartState
-from treasury.errors import InputError, SettingsError, StorageError, WorkspaceLocked
 from treasury.sandbox import Sandbox
-from treasury.settings import FILE_NAME
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
 

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 from notice_servers import MONDAY, Endpoint, Mailbox, desk, due, mail_server, settings
 
-from treasury.errors import ActionRefused, InputError, NoticeError, SettingsError
-from treasury.ground.notice_terms import MailServer, NoticedPerson, Webhook
-from treasury.ground.secret_places import Secret
+from treasury.core.errors import ActionRefused, InputError, NoticeError, SettingsError
+from treasury.core.files.secret_places import Secret
+from treasury.core.settings.notice_terms import MailServer, NoticedPerson, Webhook
 from treasury.journal import Journal
 from treasury.journal.notice_history import notices_of
 from treasury.notices.digest import Digest
@@ -213,7 +213,7 @@ def test_it_is_sent_through_the_proxy_of_the_environment(
 def test_nothing_leaves_in_quiet_hours_and_on_days_that_are_no_target_days(
     journal: Journal, hook: Endpoint, hours: str | None, at: str, until: str
 ) -> None:
-    from treasury.calendar import parse_instant
+    from treasury.core.calendar import parse_instant
 
     of = settings(url=hook.url, quiet_hours=hours)
     company = msgspec.structs.replace(of.workspace, now=parse_instant(at))

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from treasury.ground.notice_terms import NoticeTerms
+from treasury.core.settings.notice_terms import NoticeTerms
 from treasury.notices.sending_hours import quiet_until
 
 BRUSSELS = ZoneInfo("Europe/Brussels")

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from treasury.desk.watch import PartState, WatchedPart, WatchState, read_state, watch
-from treasury.errors import (
+from treasury.core.errors import (
     BadCredentials,
     NoticeError,
     ServiceUnreachable,
@@ -22,6 +21,7 @@ from treasury.errors import (
     TreasuryError,
     WorkspaceLocked,
 )
+from treasury.desk.watch import PartState, WatchedPart, WatchState, read_state, watch
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 EVERY = timedelta(minutes=5)

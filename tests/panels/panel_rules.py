@@ -20,7 +20,7 @@ from panel_lab import Desk, Notebook
 from panel_practice import ON_RAMP, Practice
 from playwright.sync_api import Locator, expect
 
-from treasury.money import format_amount
+from treasury.core.money import format_amount
 from treasury.panels.frames.query_pages import SIZE
 
 PANELS = ("approvals", "funding", "matches", "exceptions", "transfers", "sync")

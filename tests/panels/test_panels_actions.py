@@ -9,7 +9,7 @@ import pytest
 from panel_practice import Practice, said
 
 from treasury.actions.execution.sending import Sender
-from treasury.errors import JournalError
+from treasury.core.errors import JournalError
 from treasury.panels import ApprovalsPanel
 from treasury.panels.frames.blocks import Frame, StepBlock
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from panel_practice import ON_RAMP, Practice, chosen, confirm, propose, said
 
-from treasury.errors import InputError, ServiceFault
+from treasury.core.errors import InputError, ServiceFault
 from treasury.panels import ApprovalsPanel
 from treasury.panels.frames.panel_text import literal
 

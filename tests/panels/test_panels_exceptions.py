@@ -15,10 +15,10 @@ from panel_month import asks, confirms, rows_of, words
 from panel_practice import Practice
 from panel_rules import propose_transfers
 
+from treasury.core.settings import FILE_NAME
 from treasury.items.sheet.sheet_rows import ACTS
 from treasury.panels import ExceptionsPanel
 from treasury.panels.frames.blocks import Message
-from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 

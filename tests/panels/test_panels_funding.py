@@ -6,7 +6,7 @@ import pytest
 from funding_presses import IBAN, ask, confirm, copies, files, rows, shown
 from panel_practice import Practice, said
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Text
 from treasury.panels.frames.panel_text import literal

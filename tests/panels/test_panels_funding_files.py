@@ -14,8 +14,8 @@ from pain_samples import payment, report
 from panel_practice import Practice, said
 
 from treasury.actions.payment_orders import NAMESPACE
+from treasury.core.errors import JournalError
 from treasury.decisions.remarks import LIABILITY
-from treasury.errors import JournalError
 from treasury.journal import Actor, Entry
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Text

@@ -11,9 +11,9 @@ from panel_practice import Practice, said
 
 from treasury.actions import payment_orders
 from treasury.actions.payment_orders import NAMESPACE
+from treasury.core.settings import FILE_NAME
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Frame
-from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 PAYEE = "LT353250012345678901"

@@ -10,7 +10,7 @@ from conftest import USER
 from panel_month import asks, confirms, rows_of, words
 from panel_practice import Practice, said
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.panels.frames.panel_text import literal
 from treasury.panels.matches_panel import MatchesPanel
 

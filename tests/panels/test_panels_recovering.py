@@ -11,7 +11,7 @@ import pytest
 from panel_month import asks, confirms, rows_of
 from panel_practice import Practice, said
 
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 from treasury.panels.exceptions_panel import ExceptionsPanel
 from treasury.panels.frames.query_pages import ArrowTables, read_page
 from treasury.panels.funding_panel import FundingPanel

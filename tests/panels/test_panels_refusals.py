@@ -13,8 +13,8 @@ from panel_month import asks, rows_of
 from panel_practice import ON_RAMP, Practice, chosen, confirm, propose, said
 from panel_rules import MAKER, RECEIVER, SENDER, propose_transfers, writes
 
-from treasury.errors import InputError, JournalError
-from treasury.identifiers import is_iban
+from treasury.core.errors import InputError, JournalError
+from treasury.core.identifiers import is_iban
 from treasury.journal import engines
 from treasury.panels import ApprovalsPanel, TransfersPanel
 from treasury.panels.frames.blocks import Frame

@@ -9,8 +9,8 @@ import pytest
 from panel_month import rows_of, words
 from panel_practice import Practice, said
 
+from treasury.core.errors import InputError
 from treasury.desk.watch import WatchState, _write
-from treasury.errors import InputError
 from treasury.extract import SERVICE_TABLES as TABLES
 from treasury.panels.frames.syncing import SyncProgress
 from treasury.panels.sync_panel import SyncPanel

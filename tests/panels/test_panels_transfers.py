@@ -7,7 +7,7 @@ from panel_month import asks, confirms, rows_of, words
 from panel_practice import Practice, said
 
 from treasury.api.bodies import NewCryptoTransfer
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
 from treasury.panels.transfers_panel import TransfersPanel
 from treasury.workspace import Workspace
 

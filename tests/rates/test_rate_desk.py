@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from rate_samples import BANKS_FILE, desk, own_file, written
 
 from treasury.cli import main, treasury
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.workspace import Workspace
 
 FRIDAY = date(2026, 10, 30)

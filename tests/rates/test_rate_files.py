@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from rate_samples import BANKS_FILE, desk, own_file, packed, written
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.rates import read_rates
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from treasury.core.settings import FILE_NAME
 from treasury.journal import Actor, Journal
 from treasury.reconcile.engine import kept_run
 from treasury.reconcile.engine.pipeline import Step
-from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")

@@ -17,7 +17,8 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.settings import BankAccount
 from treasury.extract import TABLES as SERVICES
 from treasury.journal.decision_history import DECISIONS
 from treasury.lake import Lake, Table
@@ -25,7 +26,6 @@ from treasury.reconcile.monthly import Basis
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.settle.settled_months import ClosedMonths
-from treasury.settings import BankAccount
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements import TABLES as BANK
 

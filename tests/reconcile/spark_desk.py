@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from treasury import match_references
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "1",

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from spark_desk import spark
 
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.reconcile.monthly import SHEETS, worked_out
 from treasury.reconcile.spark.spark_lake import LakeOnCluster, read_lake
 from treasury.reconcile.spark.spark_month import month_on_spark

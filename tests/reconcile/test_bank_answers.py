@@ -11,7 +11,7 @@ import pytest
 from decide_desk import ANNA, BERT, FILED, copy_of, file_made, payable
 from pain_samples import payment, report
 
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.items import OpenItem
 from treasury.journal import Journal
 from treasury.statements import AddReport

@@ -14,7 +14,7 @@ import pytest
 from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, october
 from signed import close_month
 
-from treasury.errors import InputError, SettingsError
+from treasury.core.errors import InputError, SettingsError
 from treasury.reconcile import ClassRule, Reconciliation, Rules, load_rules
 from treasury.workspace import RULES_FILE, Workspace
 

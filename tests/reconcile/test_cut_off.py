@@ -15,9 +15,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from treasury.calendar import Month
 from treasury.cli.commands.practice import prepare
 from treasury.close.roll_forward import RollForward
+from treasury.core.calendar import Month
 from treasury.lake import INSTANT
 from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, requests_at_cut_off

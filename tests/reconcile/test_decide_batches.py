@@ -12,7 +12,7 @@ import pytest
 from decide_desk import BERT, copy_of, double, edit, file_made, first_line, october, payable
 from pain_samples import payment, report
 
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.workspace import Workspace
 
 FILE, MESSAGE = "payments-1.xml", "PAY-ABC"

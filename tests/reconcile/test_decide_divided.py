@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.money import total
 from treasury.journal import Actor
-from treasury.money import total
 from treasury.panels.steps.verdict_steps import PendingVerdict, Verdict, ask_verdict, sentence
 from treasury.workspace import Workspace
 

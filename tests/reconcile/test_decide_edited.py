@@ -13,12 +13,12 @@ from signed import close_month
 
 from treasury.actions.authority.enrolment import enrol_key
 from treasury.actions.policies.policy import POLICY_FILE
-from treasury.errors import ActionRefused, JournalError
+from treasury.core.errors import ActionRefused, JournalError
+from treasury.core.settings import JournalPlace
 from treasury.journal import Journal
 from treasury.journal.signing import make_key
 from treasury.panels.steps.filed_payments import note_file
 from treasury.reconcile import Rules
-from treasury.settings import JournalPlace
 from treasury.workspace import Workspace
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, line_of, october
 
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.reconcile import Rules
 from treasury.workspace import Workspace
 

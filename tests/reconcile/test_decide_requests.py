@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from decide_desk import ANNA, BERT, copy_of
 
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.workspace import Workspace
 
 

@@ -22,7 +22,7 @@ from decide_desk import (
 )
 from pain_samples import payment, report
 
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
 from treasury.statements.pain.file_ids import FileIds, NamedFiles
 from treasury.workspace import Workspace
 

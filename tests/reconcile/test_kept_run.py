@@ -12,7 +12,7 @@ import pytest
 from decide_desk import ANNA, copy_of, double, record_steps
 from pain_samples import payment, report
 
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.journal.decision_history import decision_table, standing
 from treasury.journal.decision_log import read_decided
 from treasury.reconcile import monthly

@@ -12,7 +12,7 @@ from decide_desk import ANNA, BERT, clock_at, copy_of, double, first_line, octob
 from signed import close_month
 
 from treasury.close.ledger.accounting import accounting
-from treasury.money import total
+from treasury.core.money import total
 from treasury.panels.steps.verdict_steps import sentence
 from treasury.workspace import Workspace
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from match_tables import expectation, line, match, outcome, state
 
-from treasury.errors import TableError
+from treasury.core.errors import TableError
 
 CODE = "PAY-2026-004417"
 

@@ -17,7 +17,7 @@ import pytest
 from match_tables import arrow, expectation, line, match, outcome
 
 from treasury import match_references
-from treasury.errors import TableError
+from treasury.core.errors import TableError
 from treasury.lake import engine
 from treasury.reconcile import Rows, matching
 

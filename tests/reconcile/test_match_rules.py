@@ -9,7 +9,7 @@ import pytest
 from match_tables import arrow, expectation, line, match
 
 from treasury import match_references
-from treasury.errors import SettingsError
+from treasury.core.errors import SettingsError
 from treasury.reconcile import ClassRule, Rules, load_rules
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.reconcile.engine.dialect import render
 from treasury.reconcile.engine.pipeline import Step
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from case_desk import OWN, camt, desk, entry
 
-from treasury.errors import InputError, NothingStored
+from treasury.core.errors import InputError, NothingStored
 from treasury.workspace import Workspace
 
 AUGUST = ("2026-08-01", "2026-08-31")

@@ -12,7 +12,7 @@ import pytest
 from filled import fill
 
 from treasury import Workspace
-from treasury.errors import InputError, NothingStored
+from treasury.core.errors import InputError, NothingStored
 from treasury.reconcile import Reconciliation
 from treasury.reconcile.matching import OUTCOMES
 from treasury.reconcile.monthly import STEPS

@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 
 from treasury import Workspace
 from treasury.cli import treasury
-from treasury.errors import InputError, SettingsError
+from treasury.core.errors import InputError, SettingsError
+from treasury.core.settings import Secret, load_settings
 from treasury.reconcile.spark.spark_run import session_of
-from treasury.settings import Secret, load_settings
 
 CANARY = "s3cr3t-canary"
 DESK = '[workspace]\ncompany = "A"\nenvironment = "sandbox"\n'

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 import pytest
 from decide_desk import record_steps
 
-from treasury.calendar import Month
 from treasury.close import roll_forward
 from treasury.close.roll_forward import MonthEnd, RollForward
-from treasury.errors import WorkspaceDamaged
+from treasury.core.calendar import Month
+from treasury.core.errors import WorkspaceDamaged
 from treasury.journal import Actor
 from treasury.reconcile import monthly
 from treasury.reconcile.engine import memo, pipeline

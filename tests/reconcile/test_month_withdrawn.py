@@ -12,7 +12,7 @@ from case_desk import OWN, camt, desk, entry
 from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.errors import InputError, StatementError
+from treasury.core.errors import InputError, StatementError
 from treasury.workspace import Workspace
 
 CSV = """\

@@ -14,12 +14,12 @@ from openpyxl import load_workbook
 from signed import carry_all, close_month
 
 from treasury.actions.policies.policy import Policy
-from treasury.calendar import Month
 from treasury.close import sign_off
 from treasury.close.period_pins import basis_of, reconcile
 from treasury.close.roll_forward import POSITIONS, MonthEnd
 from treasury.close.sign_off import _in_the_way
-from treasury.errors import (
+from treasury.core.calendar import Month
+from treasury.core.errors import (
     ActionRefused,
     InputError,
     JournalError,
@@ -336,7 +336,7 @@ def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
 ) -> None:
     """Shares that say something else than what remains are an error no reason gets past."""
     from treasury.close import roll_forward
-    from treasury.errors import TreasuryError
+    from treasury.core.errors import TreasuryError
 
     real = roll_forward._month_end
 

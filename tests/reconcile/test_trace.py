@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from view_desk import observe, pay_in, virtual
 
 from treasury import Workspace
-from treasury.errors import InputError, NothingStored
+from treasury.core.errors import InputError, NothingStored
 from treasury.sandbox import Sandbox
 from treasury.trace.lookup import amounts_in
 from treasury.trace.payment_trace import Hop, Trace

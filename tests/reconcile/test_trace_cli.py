@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from treasury import Workspace
 from treasury.cli import treasury
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 
 
 def call(workspace: Workspace, *words: str) -> Result:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from view_desk import observe, pay_in, rows, virtual
 
 from treasury import Workspace
-from treasury.money import implied_rate, net_crypto
+from treasury.core.money import implied_rate, net_crypto
 from treasury.reconcile import Reconciliation
 from treasury.reconcile.conversion import Conversion, conversion_rows
 from treasury.reconcile.rules import Rules

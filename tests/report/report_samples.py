@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.funding import FUNDING
 from treasury.reconcile.matching import Matches

@@ -19,8 +19,8 @@ from report_samples import HOSTILE, OWN, ZONE, account, fee, line, reconciliatio
 from treasury.close.ledger.accounting import PACKAGE, ROLES, Accounting, accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, load_mapping
 from treasury.close.ledger.transit import begun_before, owed_payouts
-from treasury.errors import InputError
-from treasury.money import total
+from treasury.core.errors import InputError
+from treasury.core.money import total
 from treasury.reconcile.engine.pipeline import Step, steps_of
 from treasury.report.accounting_files import mapping_text, write_beancount, write_csv
 from treasury.workspace import Workspace

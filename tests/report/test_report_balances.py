@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from filled import fill
 
-from treasury.calendar import Month
 from treasury.close.closing import Closing
+from treasury.core.calendar import Month
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

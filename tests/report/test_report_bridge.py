@@ -13,7 +13,7 @@ from treasury.close.closing import Closing
 from treasury.close.ledger.accounting import TRANSIT, accounting
 from treasury.close.ledger.transit_bridge import BRIDGE, TransitBridge
 from treasury.close.month_proof import in_transit
-from treasury.money import total
+from treasury.core.money import total
 from treasury.report.excel import workbook_beside
 from treasury.report.sections import sections
 from treasury.workspace import Workspace

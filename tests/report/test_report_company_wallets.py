@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 

@@ -28,7 +28,7 @@ from treasury.close.fees.conversion_costs import (
     account_conversions,
     conversion_costs,
 )
-from treasury.money import rounded
+from treasury.core.money import rounded
 from treasury.rates import ReferenceRates
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.report import fees_of

@@ -11,7 +11,7 @@ import pytest
 from report_samples import fee, reconciliation
 
 from treasury.close.fees.fee_checks import expected_fee, fee_rate, finding
-from treasury.money import EXPONENTS, difference, exponent, fee_of
+from treasury.core.money import EXPONENTS, difference, exponent, fee_of
 from treasury.report import fees_of
 
 CURRENCIES = ("EUR", "EUR", "EUR", "HUF", "JPY", "KWD", "USDC", "ETH", "XYZ", "", None)

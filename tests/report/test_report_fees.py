@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_samples import HOSTILE, OWN, fee, reconciliation
 
-from treasury.calendar import Months
-from treasury.errors import InputError
+from treasury.core.calendar import Months
+from treasury.core.errors import InputError
 from treasury.report import Fees, calculated_fees, fees_of
 
 

@@ -14,9 +14,9 @@ from lxml import etree
 from matplotlib.figure import Figure
 from report_samples import HOSTILE, account, fee, line, reconciliation
 
-from treasury.calendar import Month
 from treasury.close.fees.fee_table import fees_of
-from treasury.errors import InputError
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError
 from treasury.reconcile import Reconciliation
 from treasury.report import figures
 from treasury.report.drawing import Drawing, figure_png, figure_svg

@@ -77,7 +77,7 @@ def verified(folder: Path, *options: str) -> Result:
     if done.exit_code == 0:
         return done
     if done.exception is not None and not isinstance(done.exception, SystemExit):
-        assert type(done.exception).__module__ == "treasury.errors", repr(done.exception)
+        assert type(done.exception).__module__ == "treasury.core.errors", repr(done.exception)
         assert "\n" not in str(done.exception)
         return done
     assert done.exit_code == 1
@@ -125,7 +125,7 @@ def test_every_field_of_the_evidence_may_be_anything(copy: Path) -> None:
 
 def reads(folder: Path) -> bool:
     """Whether the pack would be computed again: what is refused before that costs nothing."""
-    from treasury.errors import InputError
+    from treasury.core.errors import InputError
     from treasury.report.pack.sealed_pack import read_sealed
 
     try:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_samples import HOSTILE, fee, reconciliation
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.report import Tied, fees_of, tie_invoice
 
 FEES = fees_of(

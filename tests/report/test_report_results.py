@@ -15,10 +15,10 @@ import pytest
 from report_samples import HOSTILE
 
 import treasury
-from treasury.errors import InputError, StorageError
+from treasury.core.errors import InputError, StorageError
+from treasury.core.tables.row_view import Rows
+from treasury.core.tables.tabular import Tabular, cell, units_of
 from treasury.statements.store.withdraw import StoredStatement, Withdrawal, find_statement
-from treasury.tables.row_view import Rows
-from treasury.tables.tabular import Tabular, cell, units_of
 from treasury.workspace import Workspace
 
 
@@ -163,7 +163,7 @@ def test_a_workbook_that_cannot_be_written_leaves_the_former_one(
 ) -> None:
     rows = Rows(pa.table({"a": [1, 2, 3]}))
     before = rows.to_excel(tmp_path / "rows.xlsx").read_bytes()
-    monkeypatch.setattr("treasury.tables.workbook.ROWS", 2)
+    monkeypatch.setattr("treasury.core.tables.workbook.ROWS", 2)
     with pytest.raises(InputError, match="Rows has 3 rows and a sheet takes 2"):
         rows.to_excel(tmp_path / "rows.xlsx")
     assert (tmp_path / "rows.xlsx").read_bytes() == before

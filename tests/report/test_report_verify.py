@@ -16,7 +16,7 @@ from signed import close_month
 
 from treasury.cli import treasury
 from treasury.close.evidence import Evidence, code_of, encode
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.journal import Actor
 from treasury.report.excel import answer_tables
 from treasury.report.pack.pack_contents import EVIDENCE, is_apart

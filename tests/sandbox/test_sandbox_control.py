@@ -14,7 +14,7 @@ import httpx
 import pytest
 from lxml import etree
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox, Served
 
 PAYOUT = "NL05TEST0417164300"

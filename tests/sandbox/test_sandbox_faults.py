@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import RateLimit, Sandbox
 from treasury.sandbox.http.limits import LimitGate
 from treasury.sandbox.serve.faults import CATALOGUE, Faults

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox
 from treasury.sandbox.state.ids import is_iban
 

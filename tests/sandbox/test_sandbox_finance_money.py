@@ -14,7 +14,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox
 
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"

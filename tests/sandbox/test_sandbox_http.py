@@ -15,7 +15,7 @@ import httpx
 import pytest
 from plain_http import plain_client
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox, Served
 
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"

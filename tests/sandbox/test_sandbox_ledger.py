@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
 from treasury.sandbox.finance.finance_routes import routes
 from treasury.sandbox.http.exchange import Call, Refusal, Reply

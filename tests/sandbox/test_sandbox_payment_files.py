@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from treasury.actions.payment_orders import CreditTransfer, Payer, pain001
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox
 from treasury.statements.pain.order_answers import order_answer
 from treasury.workspace import Workspace

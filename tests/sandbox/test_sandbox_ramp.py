@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from treasury.errors import InputError
-from treasury.money import convert, fee_of, net_crypto
+from treasury.core.errors import InputError
+from treasury.core.money import convert, fee_of, net_crypto
 from treasury.sandbox import Sandbox
 from treasury.sandbox.ramp.people import SCOPES
 from treasury.sandbox.ramp.ramp_routes import routes

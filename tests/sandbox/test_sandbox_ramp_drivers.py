@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox
 from treasury.sandbox.state.shapes import RampRequest, decode
 from treasury.sandbox.story.cast import USERS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from treasury.money import convert, fee_of, net_crypto
+from treasury.core.money import convert, fee_of, net_crypto
 
 EXAMPLES = Path(__file__).parents[3] / "shared" / "spec" / "examples.json"
 needs_examples = pytest.mark.skipif(

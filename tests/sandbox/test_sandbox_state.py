@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox
 
 COLD = "b7f0d570-3ffb-42c6-aa53-7fd5b51f6b6a"

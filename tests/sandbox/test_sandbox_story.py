@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from treasury.calendar import is_target_day, next_target_day
+from treasury.core.calendar import is_target_day, next_target_day
 from treasury.sandbox import Sandbox
 from treasury.sandbox.story.mangle import MANGLINGS, UNBROKEN
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_http import plain_client
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox import Sandbox, Volume
 from treasury.sandbox.state.store import COLUMNS, Store, service_record
 from treasury.sandbox.story.volume import Past

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 from camt_samples import OURS, balance, detail, document, entry, rows, statement, write
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.lake import Lake
 from treasury.statements import (
     TABLES,

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 from camt_samples import OURS, balance, detail, document, entry, statement, write
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements import file_sources, read_file, read_statements, statement_draft
 from treasury.statements.bank_file import open_file
 
@@ -111,7 +111,7 @@ READ: Final = """
 import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements import read_file
 for path in sorted(Path(sys.argv[1]).iterdir()):
     try:

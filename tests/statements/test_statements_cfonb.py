@@ -11,7 +11,7 @@ from camt_samples import rows, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.errors import InputError, StatementError
+from treasury.core.errors import InputError, StatementError
 from treasury.statements import StatementFile, read_batches, read_file
 from treasury.statements.fixed.cfonb import CfonbFile, french_iban
 

@@ -12,7 +12,7 @@ from camt_samples import rows, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements import StatementFile, read_batches, read_file
 from treasury.statements.bank_file import FileTerms, read_document
 from treasury.statements.file_sources import documents

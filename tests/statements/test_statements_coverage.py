@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from camt_samples import OURS, document, rows, statement, write
 
-from treasury.calendar import Month
-from treasury.settings import BankAccount, StatementDays
+from treasury.core.calendar import Month
+from treasury.core.settings import BankAccount, StatementDays
 from treasury.statements import coverage, read_statements
 from treasury.statements.store.coverage import month_coverage
 

@@ -11,7 +11,7 @@ from csv_samples import BANKS, CURRENCIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.errors import InputError, StatementError
+from treasury.core.errors import InputError, StatementError
 from treasury.statements import propose_profile, read_file, to_toml
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.csv_values import amount_in, day_in, decimal_sign

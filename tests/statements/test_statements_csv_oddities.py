@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from csv_samples import BANKS, OURS, read
 
 from treasury.cli import treasury
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements import propose_profile, read_file
 
 TABLES = {

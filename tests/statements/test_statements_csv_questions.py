@@ -9,7 +9,7 @@ import pytest
 from camt_samples import rows, write
 from csv_samples import OURS, read
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.statements import Proposal, load_profiles, propose_profile, read_file, to_toml
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements import read_file, read_statements
 from treasury.statements.camt.camt_file import CamtFile
 

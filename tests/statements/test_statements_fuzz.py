@@ -12,7 +12,7 @@ from camt_samples import OURS, detail, document, entry, statement
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements import read_statements
 from treasury.statements.bank_file import open_file
 from treasury.statements.csv.csv_file import CsvFile

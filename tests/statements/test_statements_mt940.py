@@ -10,7 +10,7 @@ from camt_samples import rows, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements import StatementFile, read_file
 from treasury.statements.mt.mt_file import MtFile
 from treasury.statements.text_encoding import Letters

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from camt_samples import OURS, balance, detail, document, entry, read, rows, statement, write
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements import StatementFile, read_file
 from treasury.statements.byte_stream import UnknownFormat
 

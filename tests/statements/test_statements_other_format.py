@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from camt_samples import OURS, document, entry, rows, statement, write
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.lake import Lake
 from treasury.statements import TABLES, AddReport, add_statements
 from treasury.statements.field_values import own_account

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pain_samples import payment, report
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.lake import Lake
 from treasury.statements import TABLES, add_statements, read_statements
 from treasury.statements.pain.order_answers import OrderAnswer, order_answer

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from camt_samples import rows
 
+from treasury.core.settings import BankAccount
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox
-from treasury.settings import BankAccount
 from treasury.statements import TABLES, add_statements, stored_coverage
 
 

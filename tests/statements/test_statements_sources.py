@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from camt_samples import document, entry, statement, write
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.lake import Lake
 from treasury.statements import (
     TABLES,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from camt_samples import OURS, detail, document, entry, rows, statement, write
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.lake import Lake
 from treasury.statements import (
     TABLES,

@@ -22,7 +22,7 @@ from gas_samples import (
     listed,
 )
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.statements.explorer.wallet_place import WalletPlace
 
 

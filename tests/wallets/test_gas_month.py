@@ -18,11 +18,11 @@ from beancount import loader
 from click.testing import CliRunner, Result
 from filled import fill
 
-from treasury.calendar import Months
 from treasury.cli import treasury
 from treasury.cli.commands.practice import add_wallet_files, rate_files
 from treasury.close.evidence import Evidence, encode
 from treasury.close.fees.gas_costs import NEITHER, gas_costs, gas_payments, paid_gas
+from treasury.core.calendar import Months
 from treasury.journal import Actor
 from treasury.rates import ReferenceRates
 from treasury.report.fee_section import gas_section

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treasury.ground.loading import given_names
+from treasury.core.machine.loading import given_names
 
 if TYPE_CHECKING:
     from treasury.actions.action_facts import Fact, Moved, changed

@@ -13,12 +13,12 @@ from treasury.actions.action_states import Action
 from treasury.actions.kinds.kind import Kind
 from treasury.actions.policies.policy import Policy
 from treasury.api import Client
-from treasury.errors import ActionRefused
-from treasury.ground.machine.boot_clock import BootTime, boot_time
+from treasury.core.errors import ActionRefused
+from treasury.core.machine.boot_clock import BootTime, boot_time
+from treasury.core.settings import Settings, place_of
 from treasury.journal import Actor, Draft
 from treasury.journal.workspace_copies import register, require_original
 from treasury.lake import Snapshot
-from treasury.settings import Settings, place_of
 
 
 class Present:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from treasury.text import clean
+from treasury.core.text import clean
 
 NOT_SHOWN = "not shown"
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from treasury.actions.action_states import DROPPED, OPEN, UNSETTLED, Action, ActionFold
 from treasury.actions.twins import WINDOW, Twin
-from treasury.errors import ActionRefused, InputError, JournalError
+from treasury.core.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 _EMPTY: Final = Head(0, "0" * 64)

@@ -15,8 +15,8 @@ import msgspec
 
 from treasury.actions.action_states import Action
 from treasury.actions.kinds.kind import AssetAmount
-from treasury.money import total
-from treasury.text import clean, safe_html
+from treasury.core.money import total
+from treasury.core.text import clean, safe_html
 
 _COLUMNS = ("Action", "State", "What it does", "Proposed by", "Agreed")
 

@@ -22,8 +22,8 @@ from treasury.actions.kinds.kind import AssetAmount, Safety
 from treasury.actions.policies.policy import RecoveryTerms
 from treasury.actions.seen_request import RampSeen
 from treasury.actions.twins import fingerprint_of
-from treasury.ground.decoding import convert
-from treasury.ground.machine.boot_clock import BootTime
+from treasury.core.decoding import convert
+from treasury.core.machine.boot_clock import BootTime
 from treasury.journal import ADOPTED, Actor, Draft, Entry
 from treasury.journal.chain import UNREADABLE, unreadable
 

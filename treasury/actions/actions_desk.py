@@ -9,7 +9,6 @@ from typing import Final, get_args
 
 import msgspec
 
-from treasury import errors
 from treasury.actions.action_context import Context, Present
 from treasury.actions.action_history import ActionBook
 from treasury.actions.action_list import ActionList, Batch, batch_of
@@ -25,14 +24,15 @@ from treasury.actions.kinds.kind import AssetAmount, Kind
 from treasury.actions.policies.policy import Policy, load_policy
 from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
-from treasury.errors import ActionRefused, InputError, JournalError, TreasuryError
-from treasury.ground.machine.boot_clock import BootTime, boot_time
+from treasury.core import errors
+from treasury.core.errors import ActionRefused, InputError, JournalError, TreasuryError
+from treasury.core.machine.boot_clock import BootTime, boot_time
+from treasury.core.settings import Settings
+from treasury.core.text import clean
 from treasury.journal import ADOPTED, Actor, Draft, Journal
 from treasury.journal.person_names import same_name, same_person
 from treasury.journal.workspace_copies import adopt_copy, original_of
 from treasury.lake import Snapshot
-from treasury.settings import Settings
-from treasury.text import clean
 
 _Batched = list["Ran"]
 _Drafts = list[Draft]

@@ -27,7 +27,7 @@ from treasury.actions.policies.policy import Policy
 from treasury.actions.transaction_hashes import requests_with_hash, uses_fact
 from treasury.actions.twins import fingerprint_of, twin_fact, twins_since
 from treasury.api.bodies import Body, new_key
-from treasury.errors import ActionRefused, InputError, ServiceError
+from treasury.core.errors import ActionRefused, InputError, ServiceError
 from treasury.journal import Actor, Draft
 from treasury.journal.chain import canonical
 

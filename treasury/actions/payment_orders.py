@@ -23,11 +23,11 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from treasury.actions.sepa_letters import sepa_letters
-from treasury.errors import InputError
-from treasury.identifiers import is_bic, is_iban, plain_account
-from treasury.money import format_amount, is_exact_in, total
-from treasury.settings import Settings
-from treasury.text import clean, visible
+from treasury.core.errors import InputError
+from treasury.core.identifiers import is_bic, is_iban, plain_account
+from treasury.core.money import format_amount, is_exact_in, total
+from treasury.core.settings import Settings
+from treasury.core.text import clean, visible
 
 NAMESPACE: Final = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"
 LARGEST: Final = Decimal("999999999.99")

@@ -13,10 +13,10 @@ import msgspec
 
 from treasury.actions.action_facts import NOT_SHOWN, Fact, Moved, changed
 from treasury.api.models import CryptoCurrency, FiatCurrency, RampRequest
-from treasury.errors import InputError
-from treasury.ground.decoding import convert
-from treasury.money import format_amount
-from treasury.text import clean
+from treasury.core.decoding import convert
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount
+from treasury.core.text import clean
 
 
 class RampSeen(msgspec.Struct, frozen=True, kw_only=True):

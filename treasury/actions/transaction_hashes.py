@@ -14,7 +14,7 @@ from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Fact, Moved, fact
 from treasury.actions.action_states import DROPPED, OPEN
 from treasury.actions.kinds.kind import Kind
-from treasury.text import clean
+from treasury.core.text import clean
 
 STANDS_ON: Final = "the hash stands on"
 _STORED: Final = """\

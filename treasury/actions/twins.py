@@ -19,8 +19,8 @@ from typing import Any, Final
 import msgspec
 
 from treasury.actions.action_facts import Fact, Moved, fact
+from treasury.core.text import clean
 from treasury.journal.chain import canonical
-from treasury.text import clean
 
 LIKE: Final = "just like it at the service"
 _NONE: Final = "none"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from treasury.api import bodies, models
 from treasury.api.codec import Record
-from treasury.ground.loading import given_names
+from treasury.core.machine.loading import given_names
 
 if TYPE_CHECKING:
     from treasury.api.client import Client, Reply

@@ -22,10 +22,10 @@ import msgspec
 
 from treasury.api.codec import LONGEST, UNREADABLE, encode, unexpected
 from treasury.api.operations import IDENTITY
-from treasury.errors import UnexpectedResponse
-from treasury.ground.decoding import decode_json
-from treasury.identifiers import plain_account
-from treasury.text import clean
+from treasury.core.decoding import decode_json
+from treasury.core.errors import UnexpectedResponse
+from treasury.core.identifiers import plain_account
+from treasury.core.text import clean
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){2}\1[0-9a-f]{12}")

@@ -17,7 +17,6 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from treasury import errors
 from treasury.api.answer_identity import other_record, wrong_record
 from treasury.api.bodies import Body
 from treasury.api.codec import (
@@ -36,7 +35,8 @@ from treasury.api.finance_client import Finance
 from treasury.api.operations import FILES, OPTIONAL, Service
 from treasury.api.ramp_client import Ramp
 from treasury.api.service_errors import not_offered, where
-from treasury.settings import Credential, Services
+from treasury.core import errors
+from treasury.core.settings import Credential, Services
 
 T = TypeVar("T")
 _PLACE = re.compile(r"\{\w+\}")

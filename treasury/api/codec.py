@@ -12,8 +12,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from treasury.errors import UnexpectedResponse
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
+from treasury.core.errors import UnexpectedResponse
 
 T = TypeVar("T")
 

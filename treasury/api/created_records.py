@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
-from treasury.errors import OutcomeUnknown
+from treasury.core.errors import OutcomeUnknown
 
 T = TypeVar("T")
 SKEW = timedelta(minutes=5)

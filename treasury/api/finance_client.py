@@ -13,7 +13,7 @@ import msgspec
 from treasury.api import bodies, models
 from treasury.api.codec import Record, decode, split
 from treasury.api.resources import Collection, Endpoint, Filter, UnpagedList
-from treasury.settings import BankReceiverFields
+from treasury.core.settings import BankReceiverFields
 
 if TYPE_CHECKING:
     from treasury.api.client import Client, Reply

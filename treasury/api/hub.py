@@ -17,11 +17,11 @@ import httpx
 import msgspec
 
 from treasury.api.exchange.response_body import Redactor
-from treasury.errors import JournalError
-from treasury.ground.decoding import decode_json
-from treasury.ground.secret_places import call_unseen
-from treasury.settings import Secret, require_https
-from treasury.settings.secret_routes import HUB_API
+from treasury.core.decoding import decode_json
+from treasury.core.errors import JournalError
+from treasury.core.files.secret_places import call_unseen
+from treasury.core.settings import Secret, require_https
+from treasury.core.settings.secret_routes import HUB_API
 
 SECONDS: Final = 10
 _MOST_BYTES: Final = 256 * 1024

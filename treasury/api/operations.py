@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, cast
 
-from treasury.ground.package_files import package_rows
+from treasury.core.files.package_files import package_rows
 
 _ROWS: Final = package_rows("treasury.api", "operations.csv")
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from treasury.api.codec import Pagination, Record
-from treasury.errors import UnexpectedResponse
+from treasury.core.errors import UnexpectedResponse
 
 if TYPE_CHECKING:
     from treasury.api.exchange.transport import CallLimits

@@ -18,7 +18,7 @@ from treasury.api import bodies, models
 from treasury.api.codec import Record, decode, split
 from treasury.api.created_records import SKEW, created_since, only_one
 from treasury.api.resources import Collection, Filter, Params, Reference, Single, UnpagedList
-from treasury.errors import Forbidden, InputError, NotOffered, NotReady
+from treasury.core.errors import Forbidden, InputError, NotOffered, NotReady
 
 if TYPE_CHECKING:
     from treasury.api.client import Client, Reply

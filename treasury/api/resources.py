@@ -19,8 +19,8 @@ from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.api.created_records import created_since, only_one
 from treasury.api.paging import InTurn, ListPage, walk
-from treasury.errors import InputError
-from treasury.text import camel_case
+from treasury.core.errors import InputError
+from treasury.core.text import camel_case
 
 if TYPE_CHECKING:
     from collections.abc import Container

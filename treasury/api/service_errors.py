@@ -1,4 +1,4 @@
-"""A service's refusal as one of the errors of `treasury.errors`: the status decides, then the code.
+"""A refusal of a service as one of the errors of `core.errors`: the status decides, then the code.
 
 Codes are compared in upper case with underscores, whatever the generation of the service writes.
 What is shown of a body is each error's code, field and message, cut to one line, and the trace ids;
@@ -13,9 +13,9 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from treasury import errors as tree
 from treasury.api.codec import UNREADABLE
 from treasury.api.operations import LATER_DROPPED, NAMES_RECORDS, SCOPES, refusals_of
+from treasury.core import errors as tree
 
 _MOST_FAULTS: Final = 20
 """Errors of one refusal that are shown; of more, their number."""

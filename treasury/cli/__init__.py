@@ -19,9 +19,9 @@ import click
 
 from treasury import __version__
 from treasury.cli.verbs import ARROW_ALONE, VERBS, Verbs
-from treasury.errors import TreasuryError
-from treasury.ground.access import keep_to_user
-from treasury.ground.machine.terminal import guard_output, guarded_output
+from treasury.core.errors import TreasuryError
+from treasury.core.files.access import keep_to_user
+from treasury.core.machine.terminal import guard_output, guarded_output
 
 __all__ = ["lighten", "main", "treasury"]
 

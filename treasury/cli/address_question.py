@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from treasury.settings.confirmed_addresses import AddressDifference, Ask
+from treasury.core.settings.confirmed_addresses import AddressDifference, Ask
 
 
 def terminal_question() -> Ask | None:

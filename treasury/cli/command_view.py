@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from treasury.cli.address_question import terminal_question
 from treasury.cli.output import as_of_option, format_option, print_rows
-from treasury.tables.tabular import Tabular
-from treasury.text import clean
+from treasury.core.tables.tabular import Tabular
+from treasury.core.text import clean
 from treasury.workspace import Workspace, find_workspace
 
 Command = Callable[..., Any]

@@ -19,8 +19,8 @@ import msgspec
 import pyarrow as pa
 from rich.cells import cell_len
 
-from treasury.tables.tabular import cell
-from treasury.text import clean
+from treasury.core.tables.tabular import cell
+from treasury.core.text import clean
 
 _WIDTH: Final = 240
 """Characters of a line where there is no terminal."""

@@ -18,12 +18,12 @@ import click
 import pyarrow as pa
 
 from treasury.cli.layout import print_table
-from treasury.errors import InputError
-from treasury.ground.package_files import package_toml
-from treasury.tables.csv_output import csv_text, rows_of
-from treasury.tables.tabular import in_zone
-from treasury.tables.tabular import value_text as plain
-from treasury.text import clean, is_hidden
+from treasury.core.errors import InputError
+from treasury.core.files.package_files import package_toml
+from treasury.core.tables.csv_output import csv_text, rows_of
+from treasury.core.tables.tabular import in_zone
+from treasury.core.tables.tabular import value_text as plain
+from treasury.core.text import clean, is_hidden
 
 as_of_option = click.option(
     "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."

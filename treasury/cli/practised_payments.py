@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.calendar import Month
-from treasury.errors import ActionRefused
+from treasury.core.calendar import Month
+from treasury.core.errors import ActionRefused
 from treasury.journal import Actor, Journal
 from treasury.journal.decision_history import files_made
 from treasury.sandbox import Sandbox

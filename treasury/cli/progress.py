@@ -9,8 +9,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from treasury.ground.machine.terminal import unguarded
-from treasury.text import clean
+from treasury.core.machine.terminal import unguarded
+from treasury.core.text import clean
 
 
 class TerminalProgress:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from treasury.errors import InputError, StorageError
-from treasury.ground import durable
-from treasury.settings import (
+from treasury.core.errors import InputError, StorageError
+from treasury.core.files import durable
+from treasury.core.settings import (
     FILE_NAME,
     BankAccount,
     Credential,

@@ -12,8 +12,8 @@ from typing import Final
 import click
 import msgspec
 
-from treasury.errors import InputError
-from treasury.ground.package_files import package_toml
+from treasury.core.errors import InputError
+from treasury.core.files.package_files import package_toml
 
 
 class VerbEntry(msgspec.Struct, frozen=True):

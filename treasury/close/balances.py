@@ -20,15 +20,15 @@ import pyarrow as pa
 
 from treasury.close.result_words import moment
 from treasury.close.wallet_balances import company_rows
-from treasury.identifiers import plain_account
+from treasury.core.identifiers import plain_account
+from treasury.core.money import difference, total
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import wide
 from treasury.items.item_facts import needing_a_person
 from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
-from treasury.money import difference, total
 from treasury.reconcile.engine.kept_run import kept_run
 from treasury.reconcile.engine.pipeline import needed
 from treasury.reconcile.monthly import STEPS, Reconciliation
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import wide
 
 BALANCES: Final = grouped_schema(
     (TEXT, "kind", "of", "name", "currency"),

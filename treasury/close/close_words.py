@@ -8,9 +8,9 @@ from treasury.close.closing import Closing
 from treasury.close.fees.fee_table import Fees
 from treasury.close.month_proof import Proof, in_transit
 from treasury.close.result_words import amounts_words, day, moment
+from treasury.core.text import clean
 from treasury.journal.period_history import Close
 from treasury.reconcile.monthly import Reconciliation
-from treasury.text import clean
 
 ALONE: Final = "signed alone, not reviewed"
 UNREAD: Final = "not known: the services were never read"

@@ -33,6 +33,8 @@ from treasury.close.request_waits import funding_waits
 from treasury.close.result_words import count, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.close.stored_answers import Answers, read_answers
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.tabular import Tabular
 from treasury.decisions.corrections import CORRECTIONS
 from treasury.decisions.standing_verdicts import STANDING
 from treasury.items import (
@@ -57,8 +59,6 @@ from treasury.journal.period_history import Period, Preparation, closed_periods
 from treasury.lake import Lake
 from treasury.lake.upkeep.file_check import shaped
 from treasury.reconcile.monthly import Reconciliation, synced_at
-from treasury.tables.counted_tables import CountedTables
-from treasury.tables.tabular import Tabular
 
 
 class Rolled(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -20,11 +20,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.settings import BankAccount
+from treasury.core.tables.tabular import in_one, plain_amounts
 from treasury.journal.chain import Head
 from treasury.journal.period_history import Period, Preparation
 from treasury.reconcile.monthly import Reconciliation
-from treasury.settings import BankAccount
-from treasury.tables.tabular import in_one, plain_amounts
 
 TABLES: Final = (
     "lines", "earlier_lines", "awaiting_funds", "virtual_accounts", "in_transit", "statements",
@@ -47,11 +47,10 @@ _SOURCES: Final = (
     ".py", ".sql", ".toml", ".csv", ".txt", ".html", ".css", ".mplstyle",
 )  # fmt: skip
 _ROOMS: Final = (
-    "close", "decisions", "extract", "ground", "items", "journal", "lake", "rates", "reconcile",
-    "report", "statements", "tables",
+    "close", "core", "decisions", "extract", "items", "journal", "lake", "rates", "reconcile",
+    "report", "statements",
 )  # fmt: skip
-_FILES: Final = ("calendar.py", "identifiers.py", "money.py", "text.py")
-"""The rooms and modules that an answer and its files are made by."""
+"""The rooms that an answer and its files are made by."""
 
 
 FORMAT: Final = 2
@@ -142,9 +141,7 @@ def code_of() -> Code:
     """What runs here."""
     digest = hashlib.sha256()
     package = resources.files(_PACKAGE)
-    sources = [(f"/{name}", package / name) for name in _FILES]
-    for room in _ROOMS:
-        sources += _sources(package / room, f"/{room}")
+    sources = [source for room in _ROOMS for source in _sources(package / room, f"/{room}")]
     for path, file in sorted(sources, key=itemgetter(0)):
         digest.update(f"{path}\0".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())

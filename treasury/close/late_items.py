@@ -13,15 +13,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.files.package_files import step_sql
+from treasury.core.identifiers import plain_account
+from treasury.core.tables.schemas import grouped_schema
 from treasury.decisions.corrections import late_decisions, posted_to
-from treasury.ground.package_files import step_sql
-from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, changes
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.schemas import grouped_schema
 
 LATE_ITEMS: Final = grouped_schema(
     (TEXT, "change", "entry_id", "month", "posts_to"),

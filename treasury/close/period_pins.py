@@ -18,17 +18,20 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
 from treasury.close.coins.agreed_measurement import Measurement, coin_openings
 from treasury.close.coins.coin_accounts import CoinHistory
 from treasury.close.roll_forward import ROLL_FORWARD, MonthEnd, RollForward, month_end, roll_forward
 from treasury.close.stored_answers import read_answers
+from treasury.core.calendar import Month
+from treasury.core.decoding import convert
+from treasury.core.errors import ActionRefused, InputError, JournalError
+from treasury.core.settings import BankAccount
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.tabular import rows_hash
 from treasury.decisions.corrections import CORRECTIONS, correction_rows, late_decisions
 from treasury.decisions.file_debits import decisions_in_force
 from treasury.decisions.remark_rows import remark_table
 from treasury.decisions.standing_verdicts import standing_table
-from treasury.errors import ActionRefused, InputError, JournalError
-from treasury.ground.decoding import convert
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import Decided, decide, read_decided
@@ -41,9 +44,6 @@ from treasury.reconcile.monthly import Basis, Reconciliation, reconcile_month
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge, run_knowledge
-from treasury.settings import BankAccount
-from treasury.tables.counted_tables import CountedTables
-from treasury.tables.tabular import rows_hash
 
 _COIN_LOTS_STORED, _COIN_EVENTS_STORED = "coin_lots", "coin_events"
 """What a close stores of measured coins for the month after it."""

@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
+from treasury.core.tables.schemas import grouped_schema
 from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.schemas import grouped_schema
 
 FUNDING_TIMES: Final = grouped_schema(
     (TEXT, "request_id", "reference", "direction"),

@@ -15,14 +15,14 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.ground.wording import LINE_CLASSES, OUTCOMES, instant_words
-from treasury.identifiers import plain_account
+from treasury.core.identifiers import plain_account
+from treasury.core.money import format_amount, totals
+from treasury.core.tables.tabular import html_table
+from treasury.core.text import clean, safe_html
+from treasury.core.wording import LINE_CLASSES, OUTCOMES, instant_words
 from treasury.items import OpenItem
-from treasury.money import format_amount, totals
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.tabular import html_table
-from treasury.text import clean, safe_html
 
 _COUNTED: Final = {"suggested": "need decision", "conflict": "conflict"}
 _ENVIRONMENTS: Final = {

@@ -21,18 +21,18 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
-from treasury.errors import TreasuryError
+from treasury.core.calendar import Month
+from treasury.core.errors import TreasuryError
+from treasury.core.money import format_amount
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular, rows_hash
 from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
-from treasury.money import format_amount
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
 from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.counted_tables import CountedTables
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular, rows_hash
 
 ADDS: Final = {
     "opening": True,

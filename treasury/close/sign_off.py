@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 
 from treasury.actions.policies.policy import Policy
-from treasury.calendar import Month
 from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.pinned_inputs import read_tables
 from treasury.close.stored_answers import write_answers
-from treasury.errors import ActionRefused, InputError, NothingStored
+from treasury.core.calendar import Month
+from treasury.core.errors import ActionRefused, InputError, NothingStored
+from treasury.core.tables.tabular import value_text
 from treasury.items import OpenItems
 from treasury.journal import Actor, Entry, Journal, period_history
 from treasury.journal.decision_log import Decided, decide, read_decided
@@ -30,7 +31,6 @@ from treasury.journal.person_names import same_person
 from treasury.lake import CLOSE_OF, Lake
 from treasury.lake.upkeep.file_check import require_unaltered
 from treasury.reconcile.question import Question
-from treasury.tables.tabular import value_text
 
 
 class PreparedMonth(msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -18,12 +18,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treasury.errors import WorkspaceDamaged
-from treasury.ground import durable
+from treasury.core.errors import WorkspaceDamaged
+from treasury.core.files import durable
+from treasury.core.tables.counted_tables import CountedTables
 from treasury.journal.period_history import AnswerFile, Close
 from treasury.lake import disk
 from treasury.lake.home.heads import CLOSES
-from treasury.tables.counted_tables import CountedTables
 
 
 class Answers(CountedTables, msgspec.Struct, frozen=True, eq=False):

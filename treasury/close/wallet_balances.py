@@ -19,9 +19,9 @@ import msgspec
 import pyarrow.compute as pc
 
 from treasury.close.result_words import amount_words
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import difference, total
 from treasury.lake import Snapshot
-from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
 from treasury.statements.explorer.wallet_place import native_coin
 

@@ -16,12 +16,12 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.policies.policy import POLICY_FILE, Policy
-from treasury.errors import ActionRefused, InputError
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.tables.row_view import Rows
 from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.chain import reads_entries
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.person_names import same_person
-from treasury.tables.row_view import Rows
 
 WAITING: Final = "waits for a second person"
 _STANDINGS: Final = ("in force", WAITING)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.identifiers import plain_account
+from treasury.core.money import format_amount, total
+from treasury.core.text import clean
 from treasury.decisions.file_debits import order_stages
-from treasury.errors import ActionRefused, InputError
-from treasury.identifiers import plain_account
 from treasury.journal import Entry
 from treasury.journal.decision_history import PaymentFile, files_made
-from treasury.money import format_amount, total
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.statements.pain.file_ids import FileIds
-from treasury.text import clean
 
 
 def orders_paid(

@@ -16,16 +16,16 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount, total
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.text import safe_html
+from treasury.core.wording import instant_words
 from treasury.decisions.verdict_facts import expectation_facts, line_facts, moved
-from treasury.errors import InputError
-from treasury.ground.wording import instant_words
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
-from treasury.money import format_amount, total
 from treasury.reconcile.monthly import Basis, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import safe_html
 
 MOVES: Final = grouped_schema(
     (TEXT, "entry_id"),

@@ -15,13 +15,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.tables.schemas import grouped_schema
 from treasury.journal.chain import Entry
 from treasury.journal.decision_history import MATCH, standing
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.schemas import grouped_schema
 
 CORRECTIONS: Final = grouped_schema(
     (TEXT, "entry_id", "month", "side"),

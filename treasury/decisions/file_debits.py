@@ -14,16 +14,16 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground.package_files import step_sql
-from treasury.identifiers import plain_account
+from treasury.core.files.package_files import step_sql
+from treasury.core.identifiers import plain_account
+from treasury.core.money import total
+from treasury.core.text import clean
 from treasury.journal import Entry
 from treasury.journal import decision_history as history
 from treasury.journal.decision_history import DECISIONS, PaymentFile
 from treasury.lake import Snapshot
-from treasury.money import total
 from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
-from treasury.text import clean
 
 IN_FILE: Final = "file"
 """The verdict of a debit that belongs to the requests of a payment file by the file's id."""

@@ -18,7 +18,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground import durable
+from treasury.core.files import durable
 from treasury.journal.chain import Head
 from treasury.journal.decision_history import DECISIONS, MATCH, decision_table, standing
 from treasury.journal.journal_store import Journal

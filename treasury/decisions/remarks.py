@@ -16,21 +16,21 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.money import format_amount
+from treasury.core.tables.row_view import Rows
+from treasury.core.tables.tabular import value_text
+from treasury.core.text import clean
 from treasury.decisions.file_answers import file_answers
 from treasury.decisions.file_debits import answer_to
 from treasury.decisions.remark_rows import remark_table
-from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal import decision_history as history
 from treasury.journal.decision_history import NOT_UPLOADED, AcceptedPayee, PaymentFile, Remark
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.person_names import same_person
 from treasury.lake import Snapshot
-from treasury.money import format_amount
 from treasury.statements.pain.order_answers import OrderAnswer, stored_statuses
-from treasury.tables.row_view import Rows
-from treasury.tables.tabular import value_text
-from treasury.text import clean
 
 LIABILITY: Final = (
     "Whoever releases a payment in spite of its bank's warning bears the loss where it was the"

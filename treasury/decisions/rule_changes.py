@@ -18,11 +18,15 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.errors import InputError, StorageError
+from treasury.core.files import durable
+from treasury.core.files.regular_files import read_regular
+from treasury.core.tables.row_view import Rows
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular, html_table, value_text
+from treasury.core.text import clean, safe_html
 from treasury.decisions.comparison import moves_between, totals_of
 from treasury.decisions.file_debits import decisions_in_force
-from treasury.errors import InputError, StorageError
-from treasury.ground import durable
-from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import RULES_SAVED, closed_periods, rules_in_force
@@ -31,10 +35,6 @@ from treasury.reconcile.monthly import Basis, awaiting_funds, step_sql
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules, check_rules, load_rules, met_by_none
 from treasury.reconcile.standing_knowledge import run_knowledge
-from treasury.tables.row_view import Rows
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular, html_table, value_text
-from treasury.text import clean, safe_html
 
 _WAITS: Final = ("state", "due", "overdue", "silent")
 

@@ -14,17 +14,17 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.core.errors import ActionRefused, InputError, TreasuryError
+from treasury.core.money import format_amount, quantize, total
+from treasury.core.tables.tabular import value_text
+from treasury.core.text import clean
 from treasury.decisions.corrections import next_open, posted_to
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.decisions.verdict_facts import contradicts, expectation_facts, line_facts
-from treasury.errors import ActionRefused, InputError, TreasuryError
 from treasury.journal.decision_history import Decision
 from treasury.journal.decision_log import Decided
 from treasury.journal.period_history import closed_periods
-from treasury.money import format_amount, quantize, total
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.tabular import value_text
-from treasury.text import clean
 
 Body = dict[str, Any]
 _SETTLES: Final = ("accept", "ignore")

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.core.tables.tabular import value_text
 from treasury.reconcile.rules import Rules
-from treasury.tables.tabular import value_text
 
 _LINE: Final = (
     "account",

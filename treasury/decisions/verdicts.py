@@ -16,19 +16,19 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from treasury.core.errors import ActionRefused, InputError, NothingStored, TreasuryError
+from treasury.core.money import typed_amount
+from treasury.core.tables.row_view import Rows
+from treasury.core.tables.tabular import value_text
+from treasury.core.text import clean
 from treasury.decisions.batch_debits import orders_paid
 from treasury.decisions.standing_verdicts import open_lines, standing_table
 from treasury.decisions.verdict_checks import Body, Check, Wish, already, states_wish
-from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import Decision, decision_table, read_decision, standing
 from treasury.journal.decision_log import Decided, decide, read_decided
-from treasury.money import typed_amount
 from treasury.reconcile.matching import read_decisions
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.row_view import Rows
-from treasury.tables.tabular import value_text
-from treasury.text import clean
 
 _Standing: TypeAlias = Sequence[Decision]
 Target: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]

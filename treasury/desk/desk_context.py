@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.actions.policies.policy import Policy
-from treasury.calendar import Month
+from treasury.core.calendar import Month
 from treasury.journal import Journal
 from treasury.journal.decision_log import Decided, read_decided
 from treasury.lake import Lake, Snapshot

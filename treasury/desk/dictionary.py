@@ -12,19 +12,19 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.core.errors import InputError
+from treasury.core.files.package_files import package_text
+from treasury.core.text import clean
 from treasury.desk.responses import RESPONSES
-from treasury.errors import InputError
 from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
-from treasury.ground.package_files import package_text
 from treasury.lake import INSTANT, INTEGER, LAKE_COLUMNS, TEXT, TEXTS, Column, Snapshot, Table
 from treasury.lake.table_declaration import TYPE_WORDS
 from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.statements.explorer.wallet_tables import WALLET_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
-from treasury.text import clean
 
 OWN: Final = "ours"
 """The source and section of what treasury works out or notes by itself."""

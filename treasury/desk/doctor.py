@@ -19,31 +19,31 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.payment_orders import HOLDER_STEP, payer_problem, payers_of
-from treasury.calendar import target_holidays
 from treasury.close.stored_answers import altered_answers
+from treasury.core.calendar import target_holidays
+from treasury.core.errors import JournalError, SettingsError, TreasuryError
+from treasury.core.files.access import excess_access
+from treasury.core.files.package_files import step_sql
+from treasury.core.identifiers import plain_account
+from treasury.core.settings import FILE_NAME, Settings, find_secret, is_loopback
+from treasury.core.settings.confirmed_addresses import COMMAND, differences
+from treasury.core.settings.notice_terms import InboxTerms
+from treasury.core.settings.secret_routes import secret_settings
+from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.text import ascii_escaped, clean
+from treasury.core.wording import instant_words
 from treasury.desk.health_finding import HealthFinding, State
 from treasury.desk.home_health import brought_from_home, home_findings, unpulled_decisions
 from treasury.desk.inbox import inbox_folder
 from treasury.desk.repair_losses import missing_statements, narrow_marks, observation_gaps
-from treasury.errors import JournalError, SettingsError, TreasuryError
-from treasury.ground.access import excess_access
-from treasury.ground.notice_terms import InboxTerms
-from treasury.ground.package_files import step_sql
-from treasury.ground.wording import instant_words
-from treasury.identifiers import plain_account
 from treasury.journal import Journal
 from treasury.journal.period_history import closed_periods
 from treasury.journal.signing import require_key
 from treasury.journal.workspace_copies import original_of
 from treasury.lake import Lake, damages, repair, tables_of
 from treasury.rates.rate_table import TABLES as RATE_TABLES
-from treasury.settings import FILE_NAME, Settings, find_secret, is_loopback
-from treasury.settings.confirmed_addresses import COMMAND, differences
-from treasury.settings.secret_routes import secret_settings
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import ascii_escaped, clean
 
 RATES: Final = frozenset(table.name for table in RATE_TABLES)
 BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)

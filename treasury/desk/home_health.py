@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from treasury.core.errors import JournalError, StorageError
 from treasury.desk.health_finding import HealthFinding
-from treasury.errors import JournalError, StorageError
 from treasury.journal import Journal
 from treasury.lake import Lake
 from treasury.lake.home.home_status import home_status

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treasury.errors import StorageError, TreasuryError
+from treasury.core.errors import StorageError, TreasuryError
 from treasury.journal.signing import Signing, SigningKey, is_signature
 
 _CONTEXT = b"treasury lake head 1\n"

@@ -21,13 +21,13 @@ from typing import Final
 import filelock
 import msgspec
 
-from treasury.errors import InputError, SettingsError, StorageError
-from treasury.ground import durable
-from treasury.ground.notice_terms import InboxTerms
-from treasury.ground.regular_files import kind_of_file
-from treasury.ground.state_folder import user_path
+from treasury.core.errors import InputError, SettingsError, StorageError
+from treasury.core.files import durable
+from treasury.core.files.regular_files import kind_of_file
+from treasury.core.files.state_folder import user_path
+from treasury.core.settings.notice_terms import InboxTerms
+from treasury.core.text import clean
 from treasury.statements import AddReport
-from treasury.text import clean
 
 _DONE: Final = "done"
 _REFUSED: Final = "refused"

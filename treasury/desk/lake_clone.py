@@ -12,16 +12,10 @@ import msgspec
 import tomli_w
 
 from treasury.actions.policies.policy import POLICY_FILE, load_policy
-from treasury.desk.home_signatures import HomeSignatures
-from treasury.errors import InputError, NothingStored, StorageError
-from treasury.ground import durable
-from treasury.ground.state_folder import user_path
-from treasury.journal import Signing
-from treasury.lake.home.heads import HomeNote
-from treasury.lake.home.lake_home import LakeHome
-from treasury.lake.home.object_place import check_address
-from treasury.lake.home.pulling import Pulled
-from treasury.settings import (
+from treasury.core.errors import InputError, NothingStored, StorageError
+from treasury.core.files import durable
+from treasury.core.files.state_folder import user_path
+from treasury.core.settings import (
     FILE_NAME,
     Settings,
     load_settings,
@@ -29,8 +23,14 @@ from treasury.settings import (
     require_plain_path,
     settings_for_colleagues,
 )
-from treasury.settings.confirmed_addresses import confirm, confirmed_values
-from treasury.settings.secret_routes import SecretSetting, secret_settings
+from treasury.core.settings.confirmed_addresses import confirm, confirmed_values
+from treasury.core.settings.secret_routes import SecretSetting, secret_settings
+from treasury.desk.home_signatures import HomeSignatures
+from treasury.journal import Signing
+from treasury.lake.home.heads import HomeNote
+from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.home.object_place import check_address
+from treasury.lake.home.pulling import Pulled
 
 if TYPE_CHECKING:
     from treasury.lake import Lake

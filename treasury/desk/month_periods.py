@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
 from treasury.close.late_items import late_items
 from treasury.close.period_pins import (
     basis_of,
@@ -23,8 +22,10 @@ from treasury.close.period_pins import (
     roll_forward_of,
 )
 from treasury.close.roll_forward import ROLL_FORWARD, RollForward
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError
+from treasury.core.tables.schemas import grouped_schema
 from treasury.desk.desk_context import DeskContext
-from treasury.errors import InputError
 from treasury.items import OpenItems
 from treasury.journal import Actor
 from treasury.journal.decision_log import Decided, require_present
@@ -40,7 +41,6 @@ from treasury.journal.period_history import (
 from treasury.reconcile import Reconciliation, Rows
 from treasury.reconcile.monthly import Basis, require_synced
 from treasury.reconcile.standing_knowledge import run_knowledge
-from treasury.tables.schemas import grouped_schema
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth

@@ -14,10 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from treasury.calendar import Month
 from treasury.close.coins.agreed_measurement import Measurement
 from treasury.close.exposure.exposure_limits import ExposureLimits
 from treasury.close.period_pins import basis_on
+from treasury.core.calendar import Month
+from treasury.core.decoding import convert
+from treasury.core.errors import InputError, NothingStored
 from treasury.decisions.comparison import Comparison, compare_bases
 from treasury.decisions.file_debits import decisions_in_force
 from treasury.decisions.remarks import Marking, foreseen_remark
@@ -25,8 +27,6 @@ from treasury.decisions.rule_changes import Changing
 from treasury.decisions.verdicts import Deciding, foreseen
 from treasury.desk.desk_context import DeskContext
 from treasury.desk.month_periods import Periods
-from treasury.errors import InputError, NothingStored
-from treasury.ground.decoding import convert
 from treasury.items import Carrying, DecisionSheets, Effects, Limits, effects_between
 from treasury.journal import Draft, Journal
 from treasury.journal.decision_history import Decision, Remark
@@ -37,8 +37,8 @@ from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
 
 if TYPE_CHECKING:
+    from treasury.core.settings import Settings
     from treasury.notices import DueItem, NoticeDesk
-    from treasury.settings import Settings
     from treasury.statements import Withdrawal
 
 
@@ -180,7 +180,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
 
     def items_due(self, settings: Settings) -> tuple[DueItem, ...]:
         """What is open in the month that it is, and in the one before while that is not closed."""
-        from treasury.ground.notice_terms import NoticeTerms
+        from treasury.core.settings.notice_terms import NoticeTerms
         from treasury.notices import due_items
 
         periods, month = self.periods, self.month

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
 from treasury.lake import Lake, Snapshot, mark_of, split_mark
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 

@@ -21,12 +21,12 @@ from typing import Final, Literal
 
 import msgspec
 
-from treasury import errors
 from treasury.close.result_words import count
-from treasury.ground import durable
-from treasury.ground.decoding import decode_json
-from treasury.ground.machine.processes import is_running
-from treasury.ground.regular_files import read_regular
+from treasury.core import errors
+from treasury.core.decoding import decode_json
+from treasury.core.files import durable
+from treasury.core.files.regular_files import read_regular
+from treasury.core.machine.processes import is_running
 
 FILE_NAME: Final = "watch.json"
 SYNC: Final = "sync"

@@ -17,8 +17,8 @@ from typing import Any, Final, Literal
 import msgspec
 import pyarrow as pa
 
+from treasury.core.files.package_files import step_sql
 from treasury.extract.fetched_rows import FetchedRows
-from treasury.ground.package_files import step_sql
 from treasury.lake import INTEGER, TEXT, Column, Snapshot, Table
 from treasury.lake.writer import Writer, stored_rows
 

@@ -23,7 +23,7 @@ from typing import Final, Literal
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import CommitOvertaken
+from treasury.core.errors import CommitOvertaken
 from treasury.extract.sync_staging import storing
 from treasury.lake import HASH, Changes, Snapshot, Table, Writer
 from treasury.lake.incoming_rows import hashed

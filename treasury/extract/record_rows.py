@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.api.codec import Record
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
+from treasury.core.text import camel_case
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
-from treasury.text import camel_case
 
 if TYPE_CHECKING:
     from treasury.api import Client

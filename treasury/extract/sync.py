@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from treasury.api.models import Wallet
-from treasury.errors import InputError, ServiceError
+from treasury.core.decoding import decode_json
+from treasury.core.errors import InputError, ServiceError
 from treasury.extract import drift, finance_tables
 from treasury.extract.completeness import unseen_sentences
 from treasury.extract.fetched_rows import FetchedRows
@@ -27,7 +28,6 @@ from treasury.extract.sync_run import REFUSED, Progress, Scope, Silent, SyncRepo
 from treasury.extract.sync_staging import Staged
 from treasury.extract.synced_tables import FORMS, SERVICE_TABLES
 from treasury.extract.transfer_lists import sync_transfers
-from treasury.ground.decoding import decode_json
 from treasury.lake import Lake, tables_of
 from treasury.lake.lock import command_line, workspace_lock
 

@@ -15,8 +15,8 @@ from typing import IO
 
 import pyarrow as pa
 
-from treasury.errors import StorageError
-from treasury.ground.regular_files import append_regular
+from treasury.core.errors import StorageError
+from treasury.core.files.regular_files import append_regular
 
 LENGTH = 4
 

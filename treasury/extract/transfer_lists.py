@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from treasury.api.codec import Record
 from treasury.api.models import Transfer
-from treasury.errors import NotFound, ServiceError
+from treasury.core.errors import NotFound, ServiceError
 from treasury.extract.finance_tables import (
     ACCOUNT_TO_ACCOUNT,
     TRANSFERS,

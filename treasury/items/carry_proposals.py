@@ -15,13 +15,13 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.decoding import convert
+from treasury.core.decoding import convert
+from treasury.core.money import format_amount, parse_amount
 from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
 from treasury.journal.period_history import closed_periods
 from treasury.journal.person_names import same_person
 from treasury.lake import schema_of
-from treasury.money import format_amount, parse_amount
 
 PROPOSED: Final = "item.proposed"
 ACCEPTED: Final = "item.accepted"

@@ -18,8 +18,10 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.policies.policy import Policy
-from treasury.calendar import Month
-from treasury.errors import ActionRefused, InputError
+from treasury.core.calendar import Month
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.tables.row_view import Rows
+from treasury.core.text import clean
 from treasury.items.carry_proposals import (
     ACCEPTANCES,
     ACCEPTED,
@@ -36,8 +38,6 @@ from treasury.journal.decision_log import Decided, decide, read_decided, require
 from treasury.journal.period_history import closed_periods
 from treasury.journal.person_names import same_person
 from treasury.lake import TEXT
-from treasury.tables.row_view import Rows
-from treasury.text import clean
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
 """A row for each proposal; `standing` says whether it is accepted, waits, lapsed or is settled."""

@@ -13,14 +13,14 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.money import format_amount
+from treasury.core.tables.tabular import Tabular
 from treasury.decisions.comparison import moves_between
 from treasury.items.open_item import OpenItem
 from treasury.items.open_items import OpenItems
 from treasury.lake import schema_of
-from treasury.money import format_amount
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.tabular import Tabular
 
 _NOT_OPEN: Final = "not open"
 

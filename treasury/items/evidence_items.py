@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from treasury.calendar import Month
-from treasury.identifiers import plain_account
+from treasury.core.calendar import Month
+from treasury.core.identifiers import plain_account
+from treasury.core.money import format_amount
+from treasury.core.text import clean
 from treasury.items.item_facts import Facts, make_item, table_rows
 from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
-from treasury.money import format_amount
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
-from treasury.text import clean
 
 _AGREES: Final = "agrees"
 NOT_PROVABLE: Final = "NOT PROVABLE"

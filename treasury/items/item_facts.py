@@ -12,14 +12,14 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.tables.counted_tables import CountedTables
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
 from treasury.lake.commits import Commit
 from treasury.reconcile.clocks import CALENDAR, TARGET, Rail, rail_of
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.counted_tables import CountedTables
 
 STALE_AFTER: Final = timedelta(days=3)
 """Services that were not read for so long after the cut-off are named, and block nothing."""

@@ -11,8 +11,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_rows
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import package_rows
 
 Turn = Literal["us", "colleague", "provider", "bank", "time"]
 CheckStep = Literal["statements", "sync", "balances", "transit", "ledger", "lines", "decisions"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from treasury.core.text import clean
 from treasury.items.item_facts import Facts, make_item, money_of
 from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
-from treasury.text import clean
 
 _KINDS: Final = {
     "suggested": ("needs_decision", "NEEDS DECISION"),

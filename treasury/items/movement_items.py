@@ -8,11 +8,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
+from treasury.core.text import clean
 from treasury.items.item_facts import Facts, make_item
 from treasury.items.open_item import OpenItem
 from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of
-from treasury.text import clean
 
 _CONVERSIONS: Final = {
     "rate_outside_band": ("rate_outside_band", "RATE OUTSIDE BAND"),

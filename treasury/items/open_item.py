@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.decoding import convert
+from treasury.core.decoding import convert
+from treasury.core.money import format_amount
 from treasury.items.item_kinds import KINDS, Blocks, ItemKind, Turn
 from treasury.lake import schema_of
-from treasury.money import format_amount
 
 
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,11 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month
-from treasury.errors import InputError
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount, total
+from treasury.core.tables.tabular import Tabular, value_text
+from treasury.core.text import clean
 from treasury.items import evidence_items
 from treasury.items.carry_proposals import Acceptance, carried
 from treasury.items.decision_items import action_items, late_items, moved_items
@@ -26,9 +29,6 @@ from treasury.items.movement_items import conversion_items, own_transfer_items, 
 from treasury.items.open_item import OpenItem, items_of, items_table
 from treasury.items.request_items import request_items
 from treasury.items.unlisted_items import unlisted_items, unseen_items
-from treasury.money import format_amount, total
-from treasury.tables.tabular import Tabular, value_text
-from treasury.text import clean
 
 _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
     evidence_items.journal_items, evidence_items.statement_items, evidence_items.source_items,

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
+from treasury.core.text import clean
 from treasury.items.item_facts import Facts, begun_on, make_item, money_of
 from treasury.items.line_items import LINE_STATES
 from treasury.items.open_item import OpenItem
 from treasury.reconcile.clocks import rail_of
 from treasury.reconcile.monthly import requests_at_cut_off
-from treasury.text import clean
 
 _Row = Mapping[str, Any]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from treasury.core.files.package_files import step_sql
+from treasury.core.text import clean
 from treasury.extract.completeness import named_nowhere, reference_gaps
-from treasury.ground.package_files import step_sql
 from treasury.items.item_facts import Facts, make_item, money_of
 from treasury.items.open_item import OpenItem
-from treasury.text import clean
 
 _UNLISTED: Final = step_sql("treasury.items.steps", "unlisted_records")
 _FINDINGS: Final = step_sql("treasury.items.steps", "standing_findings")

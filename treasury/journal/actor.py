@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from treasury.errors import JournalError
+from treasury.core.errors import JournalError
 
 _ActorSource = Literal["hub", "environment", "system"]
 Assurance = Literal["verified", "claimed", "unstated"]

@@ -16,9 +16,9 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
 
-from treasury.errors import InputError, JournalError
+from treasury.core.errors import InputError, JournalError
+from treasury.core.text import clean
 from treasury.journal.actor import Actor
-from treasury.text import clean
 
 FIRST = "0" * 64
 """The hash before the first entry."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from treasury.ground.loading import Later
+from treasury.core.machine.loading import Later
 from treasury.journal.chain import FIRST, Head, unbroken
 from treasury.journal.signing import SignatureRules, require_signed
 

@@ -18,10 +18,10 @@ from typing import Any, Final, Literal
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.collecting import uncollected
+from treasury.core.machine.collecting import uncollected
+from treasury.core.tables.schemas import grouped_schema
 from treasury.journal.chain import Entry, reads_entries
 from treasury.journal.journal_store import Journal
-from treasury.tables.schemas import grouped_schema
 
 DECISIONS: Final = grouped_schema(
     (pa.string(), "entry_id", "expectation_id", "verdict", "reason", "decided_by"),

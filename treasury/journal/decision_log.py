@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.journal.chain import Entry, Head
 from treasury.journal.decision_history import MATCH
 from treasury.journal.journal_store import Draft, Journal

@@ -20,10 +20,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from treasury.errors import JournalError
-from treasury.ground.loading import Later
-from treasury.ground.machine.boot_clock import boot_seconds
-from treasury.settings import Secret, is_loopback
+from treasury.core.errors import JournalError
+from treasury.core.machine.boot_clock import boot_seconds
+from treasury.core.machine.loading import Later
+from treasury.core.settings import Secret, is_loopback
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -18,8 +18,8 @@ from typing import Final
 
 from filelock import FileLock
 
-from treasury.errors import InputError, JournalError
-from treasury.ground import durable
+from treasury.core.errors import InputError, JournalError
+from treasury.core.files import durable
 from treasury.journal.chain import Head, read_head
 
 ADOPTED: Final = "journal.adopted"

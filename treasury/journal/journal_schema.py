@@ -11,8 +11,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from treasury.errors import JournalError
-from treasury.ground.package_files import step_sql
+from treasury.core.errors import JournalError
+from treasury.core.files.package_files import step_sql
 
 _metadata = sa.MetaData()
 _schema = sa.Table("journal_schema", _metadata, sa.Column("version", sa.Integer, primary_key=True))

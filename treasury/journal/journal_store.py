@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from treasury.errors import ActionRefused, JournalError, SettingsError, TreasuryError
-from treasury.ground import durable
-from treasury.ground.collecting import uncollected
-from treasury.ground.decoding import convert
-from treasury.ground.loading import Later
+from treasury.core.decoding import convert
+from treasury.core.errors import ActionRefused, JournalError, SettingsError, TreasuryError
+from treasury.core.files import durable
+from treasury.core.machine.collecting import uncollected
+from treasury.core.machine.loading import Later
+from treasury.core.settings import Secret
 from treasury.journal import engines, signing
 from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import (
@@ -41,7 +42,6 @@ from treasury.journal.chain import (
 from treasury.journal.chain_guard import ChainGuard, holds
 from treasury.journal.journal_end import ADOPTED, NotedEnd, gone_back
 from treasury.journal.signing import SignatureRules, Signing, SigningKey
-from treasury.settings import Secret
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -11,11 +11,11 @@ import re
 from pathlib import Path
 from typing import Final
 
-from treasury.errors import InputError, StorageError
-from treasury.ground import durable
-from treasury.ground.regular_files import read_regular
+from treasury.core.errors import InputError, StorageError
+from treasury.core.files import durable
+from treasury.core.files.regular_files import read_regular
+from treasury.core.text import clean
 from treasury.journal.chain import Entry, Head, read_head
-from treasury.text import clean
 
 _SUFFIX: Final = ".head"
 _LINE: Final = re.compile(r"\s*(?:#.*|[0-9]+:.*)?")

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.calendar import Month
-from treasury.errors import ActionRefused, JournalError
-from treasury.ground.decoding import convert
+from treasury.core.calendar import Month
+from treasury.core.decoding import convert
+from treasury.core.errors import ActionRefused, JournalError
 from treasury.journal.chain import Entry, Head, reads_entries
 
 PREPARE: Final = "period.prepare"

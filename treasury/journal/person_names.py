@@ -15,7 +15,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from treasury.ground.package_files import package_toml
+from treasury.core.files.package_files import package_toml
 
 
 def _letters(case: str) -> dict[int, str]:
@@ -23,7 +23,7 @@ def _letters(case: str) -> dict[int, str]:
     return {ord(shape): letter for letter, shapes in _TABLES[case].items() for shape in shapes}
 
 
-_TABLES: Final = package_toml("treasury.ground", "look_alikes.toml")
+_TABLES: Final = package_toml("treasury.core", "look_alikes.toml")
 _SMALL: Final = _letters("small")
 _CAPITAL: Final = _letters("capital")
 _NAMES: Final = 1_000

@@ -19,13 +19,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
-from treasury.ground import durable
-from treasury.ground.state_folder import user_path
+from treasury.core.errors import ActionRefused, InputError, JournalError, SettingsError
+from treasury.core.files import durable
+from treasury.core.files.state_folder import user_path
+from treasury.core.settings import Secret, find_secret
 from treasury.journal.actor import Actor
 from treasury.journal.chain import signed_hash
 from treasury.journal.person_names import same_name
-from treasury.settings import Secret, find_secret
 
 _PUBLIC: Final = "ed25519:"
 _PRIVATE: Final = "ed25519-private:"

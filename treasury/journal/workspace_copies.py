@@ -28,11 +28,11 @@ from typing import Final
 import msgspec
 from filelock import FileLock
 
-from treasury.errors import ActionRefused, JournalError
-from treasury.ground import durable
-from treasury.ground.decoding import decode_json
-from treasury.ground.regular_files import read_regular, regular_bytes
-from treasury.ground.state_folder import STATE_VARIABLE, state_folder
+from treasury.core.decoding import decode_json
+from treasury.core.errors import ActionRefused, JournalError
+from treasury.core.files import durable
+from treasury.core.files.regular_files import read_regular, regular_bytes
+from treasury.core.files.state_folder import STATE_VARIABLE, state_folder
 
 FILE_NAME: Final = "workspace.id"
 _LETTERS: Final = frozenset("0123456789abcdef")

@@ -18,8 +18,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treasury.errors import WorkspaceDamaged
-from treasury.ground.decoding import convert
+from treasury.core.decoding import convert
+from treasury.core.errors import WorkspaceDamaged
 from treasury.lake import delta
 from treasury.lake.disk import REPAIR, denied, refuse_pipes, writing
 from treasury.lake.sealed import read_sealed, write_sealed

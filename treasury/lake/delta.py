@@ -22,14 +22,14 @@ from deltalake import DeltaTable, Schema, WriterProperties, write_deltalake
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-from treasury.errors import StorageError
-from treasury.ground.decoding import decode_json
-from treasury.ground.machine.native_stderr import without_panics
-from treasury.ground.regular_files import regular_bytes
+from treasury.core.decoding import decode_json
+from treasury.core.errors import StorageError
+from treasury.core.files.regular_files import regular_bytes
+from treasury.core.machine.native_stderr import without_panics
+from treasury.core.text import clean
 from treasury.lake import disk
 from treasury.lake.parquet import Written
 from treasury.lake.table_declaration import OPEN
-from treasury.text import clean
 
 TRASH = ".discarded-"
 LOG = "_delta_log"

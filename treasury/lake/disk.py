@@ -16,8 +16,8 @@ from pathlib import Path
 
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from treasury.errors import StorageError, WorkspaceDamaged
-from treasury.ground.regular_files import kind_of_file
+from treasury.core.errors import StorageError, WorkspaceDamaged
+from treasury.core.files.regular_files import kind_of_file
 
 REPAIR = "run `treasury doctor`, then `treasury doctor --repair`, or restore a copy"
 

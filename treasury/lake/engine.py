@@ -27,13 +27,13 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import QueryError, StorageError, WorkspaceDamaged
-from treasury.ground.decoding import decode_json
-from treasury.ground.machine.processes import is_running
+from treasury.core.decoding import decode_json
+from treasury.core.errors import QueryError, StorageError, WorkspaceDamaged
+from treasury.core.machine.processes import is_running
+from treasury.core.text import clean
 from treasury.lake.delta import StoredFile
 from treasury.lake.disk import REPAIR, problem_of, refuse_pipes
 from treasury.lake.table_declaration import INSTANT, OPEN, SQL_TYPES, VALID_FROM, VALID_TO
-from treasury.text import clean
 
 Params = Mapping[str, Any] | Sequence[Any] | None
 

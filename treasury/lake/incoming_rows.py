@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
-from treasury.errors import TableError
+from treasury.core.errors import TableError
 from treasury.lake.table_declaration import AMOUNT, HASH, INSTANT, INTEGER, RAW, TEXT, TEXTS, Table
 
 RULE: Final = "4:"

@@ -17,12 +17,12 @@ from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from treasury.errors import (
+from treasury.core.errors import (
     ActionRefused,
     InputError,
     WorkspaceDamaged,
 )
-from treasury.ground import durable
+from treasury.core.files import durable
 from treasury.lake import delta, disk, engine
 from treasury.lake.commits import (
     COMMITS,

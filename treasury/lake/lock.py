@@ -18,10 +18,10 @@ from typing import Final
 import filelock
 import msgspec
 
-from treasury.errors import StorageError, WorkspaceLocked
-from treasury.ground import durable
-from treasury.ground.decoding import decode_json
-from treasury.ground.regular_files import open_regular
+from treasury.core.decoding import decode_json
+from treasury.core.errors import StorageError, WorkspaceLocked
+from treasury.core.files import durable
+from treasury.core.files.regular_files import open_regular
 
 _FILE_NAME = "treasury.lock"
 _LONGEST: Final = 1 << 16

@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import WorkspaceDamaged
-from treasury.ground import durable
+from treasury.core.errors import WorkspaceDamaged
+from treasury.core.files import durable
 from treasury.lake import delta, disk
 from treasury.lake.commits import Commit
 from treasury.lake.sealed import read_sealed, write_sealed

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
-from treasury.ground import durable
-from treasury.ground.decoding import decode_json
-from treasury.ground.regular_files import regular_bytes
+from treasury.core.decoding import decode_json
+from treasury.core.files import durable
+from treasury.core.files.regular_files import regular_bytes
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import InputError, QueryError
+from treasury.core.errors import InputError, QueryError
 from treasury.lake import delta, engine
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA

@@ -16,7 +16,7 @@ from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.package_files import package_rows
+from treasury.core.files.package_files import package_rows
 
 AMOUNT: Final = pa.decimal128(38, 18)
 INSTANT: Final = pa.timestamp("us", tz="UTC")

@@ -20,7 +20,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import StorageError, TableError
+from treasury.core.errors import StorageError, TableError
 from treasury.lake import delta, engine
 from treasury.lake.incoming_rows import RULE, conform, hashed, with_hash
 from treasury.lake.parquet import Files

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.core.money import format_amount
+from treasury.core.text import clean
 from treasury.items import TURNS
-from treasury.money import format_amount
 from treasury.notices.due_items import DueItem
-from treasury.text import clean
 
 _MOST_LINES: Final = 200
 """Items that a message lists; of more it says how many they are."""

@@ -17,9 +17,9 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from typing import Final
 
-from treasury.errors import NoticeError
-from treasury.ground.notice_terms import MailServer, NoticedPerson
-from treasury.ground.secret_places import Secret, call_unseen, secret_at
+from treasury.core.errors import NoticeError
+from treasury.core.files.secret_places import Secret, call_unseen, secret_at
+from treasury.core.settings.notice_terms import MailServer, NoticedPerson
 from treasury.notices.digest import Digest
 
 SECONDS: Final = 60.0

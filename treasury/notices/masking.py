@@ -10,7 +10,7 @@ import re
 from itertools import groupby
 from typing import Final
 
-from treasury.text import clean
+from treasury.core.text import clean
 
 _HIDDEN: Final = "…"
 _LONGEST: Final = 80

@@ -19,9 +19,13 @@ from typing import Final, Literal
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import ActionRefused, InputError, NoticeError, TreasuryError
-from treasury.ground.machine.processes import is_running
-from treasury.ground.notice_terms import NoticeTerms
+from treasury.core.errors import ActionRefused, InputError, NoticeError, TreasuryError
+from treasury.core.machine.processes import is_running
+from treasury.core.settings import Settings
+from treasury.core.settings.notice_terms import NoticeTerms
+from treasury.core.tables.row_view import Rows
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Head, Journal
 from treasury.journal.notice_history import DOUBTFUL, NOTICE, Notice, notices_of, told_marks
 from treasury.notices.digest import Digest
@@ -29,10 +33,6 @@ from treasury.notices.due_items import DueItem
 from treasury.notices.mail_channel import opened_mail
 from treasury.notices.sending_hours import quiet_until
 from treasury.notices.webhook_channel import opened_webhook
-from treasury.settings import Settings
-from treasury.tables.row_view import Rows
-from treasury.tables.schemas import grouped_schema
-from treasury.text import clean
 
 _SENDING: Final = f"{NOTICE}sending"
 _GIVEN_UP: Final = timedelta(minutes=10)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from treasury.calendar import is_target_day
-from treasury.ground.notice_terms import NoticeTerms, parse_hours
+from treasury.core.calendar import is_target_day
+from treasury.core.settings.notice_terms import NoticeTerms, parse_hours
 
 _MINUTE: Final = timedelta(minutes=1)
 _LONGEST: Final = timedelta(days=14)

@@ -17,11 +17,11 @@ import msgspec
 
 from treasury.api.exchange.network import Exchange, Network, exchanging
 from treasury.api.exchange.response_body import Redactor
-from treasury.errors import NoticeError, SettingsError
-from treasury.ground.notice_terms import Webhook
-from treasury.ground.secret_places import Secret, call_unseen, is_place, secret_at
+from treasury.core.errors import NoticeError, SettingsError
+from treasury.core.files.secret_places import Secret, call_unseen, is_place, secret_at
+from treasury.core.settings.addresses import in_the_clear
+from treasury.core.settings.notice_terms import Webhook
 from treasury.notices.digest import Digest
-from treasury.settings.addresses import in_the_clear
 
 SECONDS: Final = 30.0
 _MOST_BYTES: Final = 64 * 1024

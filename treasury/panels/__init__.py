@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treasury.ground.loading import given_names
+from treasury.core.machine.loading import given_names
 
 if TYPE_CHECKING:
     from treasury.panels.all_panels import Panels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
 from treasury.panels.approvals_panel import ApprovalsPanel
 from treasury.panels.exceptions_panel import ExceptionsPanel
 from treasury.panels.frames.query_pages import SIZE

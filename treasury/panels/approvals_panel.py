@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from treasury.errors import InputError, TreasuryError
+from treasury.core.errors import InputError, TreasuryError
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, InputField, ListRow, Message, Text

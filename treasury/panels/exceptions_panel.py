@@ -16,13 +16,14 @@ from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from treasury.calendar import Month
-from treasury.errors import InputError, NothingStored
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError, NothingStored
+from treasury.core.money import format_amount
+from treasury.core.text import clean
 from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
 from treasury.items.item_kinds import OWNERS
 from treasury.journal.period_history import closed_periods
 from treasury.lake import INTEGER, Snapshot
-from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
 from treasury.panels.frames.list_panel import Listing, view_buttons
@@ -31,7 +32,6 @@ from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.sheet_steps import PendingSheet, ask_sheet, settle_sheet
-from treasury.text import clean
 
 _ORDERS: Final = {"place": "place", "amount": "currency, amount DESC NULLS LAST, place"}
 _EVERYBODY: Final = "all"

@@ -23,16 +23,17 @@ from treasury.actions.payment_orders import (
     payers_of,
 )
 from treasury.actions.sepa_letters import sepa_letters
-from treasury.calendar import is_target_day, next_target_day
+from treasury.core.calendar import is_target_day, next_target_day
+from treasury.core.errors import ActionRefused, InputError, NothingStored, TreasuryError
+from treasury.core.files.package_files import step_sql
+from treasury.core.identifiers import plain_account
+from treasury.core.money import format_amount
+from treasury.core.text import clean, visible
 from treasury.decisions.remarks import LIABILITY
-from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
-from treasury.ground.package_files import step_sql
-from treasury.identifiers import plain_account
 from treasury.journal.decision_history import AcceptedPayee
 from treasury.lake import Snapshot
-from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
@@ -57,7 +58,6 @@ from treasury.panels.steps.action_steps import PendingRequests, decide, sending_
 from treasury.panels.steps.filed_payments import note_file
 from treasury.panels.steps.proposed_actions import batch_message
 from treasury.reconcile.funding import FUNDING, IN_FILE, REJECTED, WITH_THE_BANK
-from treasury.text import clean, visible
 
 _SUBMIT: Final = "ramp_request.submit_hash"
 _COLUMNS: Final = (

@@ -16,14 +16,14 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.errors import InputError, TreasuryError
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import format_amount
+from treasury.core.wording import OUTCOMES
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON, standing_table
 from treasury.decisions.verdicts import typed_expectations
-from treasury.errors import InputError, TreasuryError
-from treasury.ground.package_files import step_sql
-from treasury.ground.wording import OUTCOMES
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
-from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
 from treasury.panels.frames.list_panel import Listing, view_buttons

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from treasury.actions import Actions
 from treasury.api import Client
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.settings import Settings
 from treasury.decisions.remarks import Marking
 from treasury.decisions.verdicts import Deciding
 from treasury.extract import Progress, SyncReport
@@ -17,7 +18,6 @@ from treasury.journal import Journal
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
 from treasury.reconcile import Reconciliation, Rows
-from treasury.settings import Settings
 from treasury.trace.payment_trace import Trace
 
 

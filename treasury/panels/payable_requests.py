@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.ground.package_files import package_rows, step_sql
-from treasury.identifiers import plain_account
+from treasury.core.files.package_files import package_rows, step_sql
+from treasury.core.identifiers import plain_account
+from treasury.core.text import clean
 from treasury.lake import TEXT, Snapshot
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
-from treasury.text import clean
 
 PAYABLE: Final = frozenset({"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"})
 """States in which our side is to pay; CHECK BANK is none of them."""

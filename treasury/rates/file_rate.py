@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.money import EXPONENTS
+from treasury.core.errors import InputError
+from treasury.core.money import EXPONENTS
 
 T = TypeVar("T")
 

@@ -16,11 +16,11 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.errors import InputError
-from treasury.money import parse_amount, plain_digits
+from treasury.core.errors import InputError
+from treasury.core.money import parse_amount, plain_digits
+from treasury.core.tables.csv_input import LARGEST, CsvColumn, csv_lines, text
+from treasury.core.tables.csv_input import day as read_day
 from treasury.rates.file_rate import FileRate, read_at
-from treasury.tables.csv_input import LARGEST, CsvColumn, csv_lines, text
-from treasury.tables.csv_input import day as read_day
 
 _MOST: Final = 2_000_000
 """Rates that a Parquet file may have."""

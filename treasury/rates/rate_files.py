@@ -19,14 +19,14 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError
-from treasury.ground.zip_methods import unbounded_method
-from treasury.money import parse_amount
+from treasury.core.errors import InputError
+from treasury.core.files.zip_methods import unbounded_method
+from treasury.core.money import parse_amount
+from treasury.core.tables.csv_input import LARGEST, csv_rows, day, small_file
+from treasury.core.text import visible
 from treasury.rates.file_rate import FileRate, read_at
 from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
-from treasury.tables.csv_input import LARGEST, csv_rows, day, small_file
-from treasury.text import visible
 
 NOT_PUBLISHED: Final = frozenset({"", "N/A"})
 """What stands in the file for a currency that was not published that day."""

@@ -11,13 +11,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.money import plain_digits
+from treasury.core.tables.tabular import Tabular
+from treasury.core.text import visible
 from treasury.lake import TEXT, Lake
-from treasury.money import plain_digits
 from treasury.rates.rate_files import inverse_id, read_rates
 from treasury.rates.rate_table import REFERENCE_RATES
-from treasury.tables.tabular import Tabular
-from treasury.text import visible
 
 
 class AddedRates(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -20,12 +20,12 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.calendar import is_target_day
+from treasury.core.calendar import is_target_day
+from treasury.core.money import CURRENCIES, EXPONENTS, exponent, rounded
+from treasury.core.text import clean
 from treasury.lake import Snapshot
-from treasury.money import CURRENCIES, EXPONENTS, exponent, rounded
 from treasury.rates.brought_history import BroughtHistory, brought_history
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
-from treasury.text import clean
 
 _INSTANT_REACH: Final = timedelta(hours=1)
 """A rate with an instant is that of a moment up to so much later."""

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.calendar import add_target_days, target_days_between
+from treasury.core.calendar import add_target_days, target_days_between
 from treasury.reconcile.rules import Rules
 
 Stage = Literal["expected", "late", "missing"]

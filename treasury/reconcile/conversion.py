@@ -22,9 +22,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.calendar import is_target_day
+from treasury.core.calendar import is_target_day
+from treasury.core.money import format_amount, implied_rate, product, total
 from treasury.lake import schema_of
-from treasury.money import format_amount, implied_rate, product, total
 from treasury.reconcile.clocks import end_of, placed_by, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 

@@ -17,12 +17,12 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from treasury.core.money import format_amount
+from treasury.core.text import clean
 from treasury.lake import schema_of
-from treasury.money import format_amount
 from treasury.reconcile.clocks import Rail, days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 from treasury.statements.pain.order_answers import OrderAnswer
-from treasury.text import clean
 
 _Row = Mapping[str, Any]
 

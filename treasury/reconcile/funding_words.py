@@ -19,9 +19,9 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import total
 from treasury.lake import TEXT, engine
-from treasury.money import total
 from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules

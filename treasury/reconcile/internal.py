@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
 from treasury.lake import schema_of
 from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of
 from treasury.reconcile.funding import short_account

@@ -16,7 +16,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import TableError
+from treasury.core.errors import TableError
+from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.tables.tabular import Tabular
+from treasury.core.text import safe_html
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.lake import engine as lake
 from treasury.reconcile.engine import pipeline
@@ -27,9 +30,6 @@ from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, r
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.unnamed import fact_tables
-from treasury.tables.schemas import grouped_schema, table_of
-from treasury.tables.tabular import Tabular
-from treasury.text import safe_html
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from treasury.errors import TableError
+from treasury.core.errors import TableError
 from treasury.lake.table_declaration import AMOUNT, DATE, INSTANT, TEXT
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from treasury.tables.row_view import Rows
+    from treasury.core.tables.row_view import Rows
 
     TableLike: TypeAlias = (
         pa.Table | pa.RecordBatch | Rows | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
@@ -39,7 +39,7 @@ class Field(msgspec.Struct, frozen=True):
     required: bool = False
     values: tuple[str, ...] = ()
     is_account: bool = False
-    """Compared as `treasury.identifiers.plain_account` writes it."""
+    """Compared as `treasury.core.identifiers.plain_account` writes it."""
     is_reference: bool = False
     """Whether a code may stand in it: a table without any such column is refused."""
     may_be_list: bool = False

@@ -19,8 +19,12 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month
-from treasury.errors import NothingStored
+from treasury.core.calendar import Month
+from treasury.core.errors import NothingStored
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.text import safe_html
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
 from treasury.reconcile import question_tables
 from treasury.reconcile.conversion import CONVERSIONS
@@ -48,10 +52,6 @@ from treasury.reconcile.settle import unsettled_run
 from treasury.reconcile.settle.settled_months import ClosedMonths
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.treasury_view import READ_FOR_VIEW, view_of
-from treasury.tables.counted_tables import CountedTables
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import safe_html
 
 if TYPE_CHECKING:
     from treasury.reconcile.matching_inputs import TableLike

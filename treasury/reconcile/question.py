@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.settings import BankAccount
 from treasury.reconcile.rules import Rules
-from treasury.settings import BankAccount
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,16 +10,16 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month, is_target_day, next_target_day
-from treasury.identifiers import plain_account
+from treasury.core.calendar import Month, is_target_day, next_target_day
+from treasury.core.identifiers import plain_account
+from treasury.core.settings import BankAccount
+from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.lake import BOOL, INSTANT, INTEGER, TEXT
 from treasury.reconcile.matching import rule_tables
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
-from treasury.settings import BankAccount
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 from treasury.statements.store.coverage import month_coverage
-from treasury.tables.schemas import grouped_schema, table_of
 
 
 def question_terms(question: Question) -> dict[str, pa.Table]:

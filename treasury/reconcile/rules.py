@@ -17,12 +17,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import SettingsError
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_toml
-from treasury.ground.regular_files import read_settings
-from treasury.ground.toml_text import parse_toml
-from treasury.money import CURRENCIES
+from treasury.core.decoding import convert
+from treasury.core.errors import SettingsError
+from treasury.core.files.package_files import package_toml
+from treasury.core.files.regular_files import read_settings
+from treasury.core.money import CURRENCIES
+from treasury.core.toml_text import parse_toml
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]

@@ -14,11 +14,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import InputError
-from treasury.ground.package_files import step_sql
+from treasury.core.errors import InputError
+from treasury.core.files.package_files import step_sql
+from treasury.core.text import clean
 from treasury.reconcile.monthly import Basis, Matched, Reconciliation, matched, worked_out
 from treasury.reconcile.rules import Rules
-from treasury.text import clean
 
 _SHORTEST = 6
 """An id may be written by its first so many characters, where no other begins alike."""

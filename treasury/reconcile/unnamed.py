@@ -15,11 +15,11 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_rows
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import package_rows
+from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.lake import TEXT, TEXTS
 from treasury.reconcile.rules import Rules
-from treasury.tables.schemas import grouped_schema, table_of
 
 
 class RankedFact(msgspec.Struct, frozen=True):

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
-from treasury.ground.package_files import package_toml
-from treasury.money import plain_digits
-from treasury.tables.csv_output import write_csv_table
-from treasury.tables.tabular import amount_texts, clean_column, in_one
-from treasury.text import clean
+from treasury.core.files.package_files import package_toml
+from treasury.core.money import plain_digits
+from treasury.core.tables.csv_output import write_csv_table
+from treasury.core.tables.tabular import amount_texts, clean_column, in_one
+from treasury.core.text import clean
 
 _DAY: Final = timedelta(days=1)
 _BEANCOUNT: Final[dict[str, str]] = package_toml("treasury.report", "templates/beancount.toml")

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from treasury.close.coins.coin_accounts import CoinAccounts
 from treasury.close.result_words import amounts_words, day
+from treasury.core.text import clean
 from treasury.reconcile.funding import short_account
 from treasury.report.grids import (
     NOTES,
@@ -20,7 +21,6 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
-from treasury.text import clean
 
 _WORDS: Final = {
     "cost": "lower of cost and value",

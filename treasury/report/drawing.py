@@ -23,10 +23,10 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from treasury.calendar import Month, is_target_day
 from treasury.close.result_words import amount_words, day
-from treasury.errors import InputError
-from treasury.tables.tabular import wide
+from treasury.core.calendar import Month, is_target_day
+from treasury.core.errors import InputError
+from treasury.core.tables.tabular import wide
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -31,15 +31,15 @@ from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
 from treasury.close.result_words import outcome_word, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import package_rows
+from treasury.core.tables.tabular import units_of
+from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
+from treasury.core.tables.workbook_process import written_beside
+from treasury.core.text import clean
+from treasury.core.wording import DIRECTIONS, LINE_CLASSES
 from treasury.decisions.remark_rows import REQUEST_REMARKS
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_rows
-from treasury.ground.wording import DIRECTIONS, LINE_CLASSES
 from treasury.items import OPEN_ITEMS, acceptance_table
-from treasury.tables.tabular import units_of
-from treasury.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
-from treasury.tables.workbook_process import written_beside
-from treasury.text import clean
 
 _TABLES: Final = (
     ("Checklist", "checklist", CHECKLIST),

@@ -21,15 +21,15 @@ from treasury.close.result_words import (
     outcome_word,
     reason_words,
 )
-from treasury.ground.wording import DIRECTIONS
-from treasury.identifiers import plain_account
+from treasury.core.identifiers import plain_account
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.text import clean
+from treasury.core.wording import DIRECTIONS
 from treasury.items.item_facts import needing_a_person
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid
-from treasury.tables.schemas import grouped_schema
-from treasury.text import clean
 
 _EXCEPTIONS: Final = {
     "suggested": "Needs decision: what each line may belong to",

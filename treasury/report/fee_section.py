@@ -17,7 +17,9 @@ from treasury.close.fees.fee_checks import CHECK
 from treasury.close.fees.fee_table import Fees, FeeTotal
 from treasury.close.fees.gas_costs import GasCosts
 from treasury.close.result_words import amount_words, count, day
-from treasury.ground.wording import DIRECTIONS
+from treasury.core.tables.tabular import value_text
+from treasury.core.text import clean
+from treasury.core.wording import DIRECTIONS
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import (
@@ -30,8 +32,6 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
-from treasury.tables.tabular import value_text
-from treasury.text import clean
 
 _RATE_ABSENT: Final = "no reference rate"
 _GAS_VALUE: Final = ("gas_value", "value_currency", _RATE_ABSENT)

@@ -16,9 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from treasury.calendar import Month
 from treasury.close.result_words import amount_words, amounts_words, count, day
-from treasury.money import total
+from treasury.core.calendar import Month
+from treasury.core.money import total
 from treasury.report.drawing import (
     INK,
     amount_text,

@@ -12,8 +12,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.result_words import amount_words
-from treasury.ground.package_files import package_toml
-from treasury.text import clean
+from treasury.core.files.package_files import package_toml
+from treasury.core.text import clean
 
 MOST_ROWS_SHOWN: Final = 200
 """Rows of one table on the page; the Excel file has them all, and the page says so."""

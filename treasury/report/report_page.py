@@ -19,12 +19,12 @@ from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import bank_lines_words, count, environment_words, moment
+from treasury.core.text import clean
 from treasury.report.drawing import INK
 from treasury.report.grids import MOST_ROWS_SHOWN
 from treasury.report.pictures import Drawn, month_figures
 from treasury.report.screen import exception_words, open_words
 from treasury.report.sections import sections, tally
-from treasury.text import clean
 
 _TEMPLATE: Final = "report.html"
 _ID: Final = re.compile(r'(\bid="|href="#|url\(#)')

@@ -33,15 +33,15 @@ from treasury.close.result_words import (
     moment,
     title_words,
 )
-from treasury.ground.wording import OUTCOMES
+from treasury.core.money import total
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.text import clean
+from treasury.core.wording import OUTCOMES
 from treasury.items import TURNS, ItemGroup, OpenItems
 from treasury.items.evidence_items import NOT_PROVABLE, unprovable_accounts
 from treasury.lake import AMOUNT, INTEGER, TEXT, Snapshot
-from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.reconcile.question import Question
-from treasury.tables.schemas import grouped_schema
-from treasury.text import clean
 
 _FUNDING_COLUMNS: Final = (
     "state", "due", "overdue", "direction", "reference", "send", "to", "approved", "seen",

@@ -23,11 +23,13 @@ from treasury.close.result_words import (
     day,
     moment,
 )
-from treasury.ground.wording import LINE_CLASSES, OUTCOMES
+from treasury.core.money import total
+from treasury.core.tables.tabular import value_text
+from treasury.core.text import clean
+from treasury.core.wording import LINE_CLASSES, OUTCOMES
 from treasury.items import OpenItem
 from treasury.items.evidence_items import NOT_PROVABLE
 from treasury.items.item_kinds import OWNERS
-from treasury.money import total
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.coin_section import coins_section
@@ -47,8 +49,6 @@ from treasury.report.grids import (
 )
 from treasury.report.screen import open_words, overdue_words
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
-from treasury.tables.tabular import value_text
-from treasury.text import clean
 
 _BRIDGED: Final = {
     "on_ramp": "on-ramp",

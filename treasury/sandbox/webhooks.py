@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
+from treasury.core.errors import InputError
 
 SIGNATURE: Final = "Sandbox-Signature"
 TOLERANCE: Final = 300.0

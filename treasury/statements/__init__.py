@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treasury.ground.loading import given_names
+from treasury.core.machine.loading import given_names
 from treasury.statements.explorer.wallet_tables import WALLET_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS

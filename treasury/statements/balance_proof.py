@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.money import format_amount
+from treasury.core.money import format_amount
 
 EXACT: Final = Context(prec=80)  # Python's own 28 digits are fewer than an amount may have
 _MOST_FAILURES: Final = 20

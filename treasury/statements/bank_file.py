@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.tables.counted_tables import CountedTables
 from treasury.lake import BOOL
 from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt.camt_file import CamtFile
@@ -26,7 +27,6 @@ from treasury.statements.mt.mt_text import plain_head
 from treasury.statements.pain.pain002 import StatusReportFile, looks_like_status_report
 from treasury.statements.statement_draft import BankFile
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
-from treasury.tables.counted_tables import CountedTables
 
 
 class FileTerms(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final, Protocol
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 
 HEAD: Final = 1 << 16
 """Bytes that may be looked at before reading begins."""

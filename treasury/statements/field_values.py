@@ -13,9 +13,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from treasury.errors import InputError
-from treasury.identifiers import is_iban
-from treasury.money import parse_amount
+from treasury.core.errors import InputError
+from treasury.core.identifiers import is_iban
+from treasury.core.money import parse_amount
 
 Currencies = Mapping[str, Collection[str]]
 """Account -> the currencies that it is declared in."""

@@ -23,11 +23,11 @@ from typing import IO, Final, NoReturn, cast
 
 import msgspec
 
-from treasury.errors import StatementError
-from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
-from treasury.ground.zip_methods import unbounded_method
+from treasury.core.errors import StatementError
+from treasury.core.files.regular_files import NotRegular, kind_of_file, open_regular
+from treasury.core.files.zip_methods import unbounded_method
+from treasury.core.text import visible
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
-from treasury.text import visible
 
 STDIN: Final = "-"
 

@@ -21,9 +21,10 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import StatementError
-from treasury.ground.decoding import decode_json
-from treasury.ground.machine.processes import started
+from treasury.core.decoding import decode_json
+from treasury.core.errors import StatementError
+from treasury.core.machine.processes import started
+from treasury.core.text import utf8_text
 from treasury.statements.bank_file import (
     FileTerms,
     StatementFile,
@@ -34,7 +35,6 @@ from treasury.statements.bank_file import (
 from treasury.statements.byte_stream import UnknownFormat
 from treasury.statements.entry_rows import Problem
 from treasury.statements.file_sources import Document, plain_file
-from treasury.text import utf8_text
 
 _LARGE: Final = 8 << 20
 """Bytes from which a file is worth a process of its own, which takes half a second to start."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.lake import Table
 from treasury.statements.bank_file import (
     FileTerms,

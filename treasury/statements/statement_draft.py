@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import StatementError
-from treasury.money import format_amount, total
+from treasury.core.errors import StatementError
+from treasury.core.money import format_amount, total
 from treasury.statements.balance_proof import (
     StatementBalance,
     Tally,

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from treasury.ground.wording import instant_words
-from treasury.money import convert, format_amount, net_crypto
+from treasury.core.money import convert, format_amount, net_crypto
+from treasury.core.wording import instant_words
 from treasury.reconcile.conversion import Conversion
 from treasury.trace.payment_trace import Hop, HopState
 

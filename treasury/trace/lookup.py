@@ -14,12 +14,12 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError, NothingStored
+from treasury.core.errors import InputError, NothingStored
+from treasury.core.money import parse_amount
+from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.text import clean
 from treasury.lake import AMOUNT, DATE, TEXT
-from treasury.money import parse_amount
 from treasury.reconcile.engine.pipeline import load, steps_of
-from treasury.tables.schemas import grouped_schema, table_of
-from treasury.text import clean
 from treasury.trace.trace_records import sql_of
 
 CHOICES: Final = grouped_schema(

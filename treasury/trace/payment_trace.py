@@ -15,12 +15,12 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.wording import instant_words
+from treasury.core.money import format_amount
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.text import clean, safe_html
+from treasury.core.wording import instant_words
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
-from treasury.money import format_amount
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import clean, safe_html
 
 HopState = Literal[
     "seen", "as recorded", "missing", "not provable", "needs decision", "contradicted", "ended"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any, Final
 
-from treasury.money import total
+from treasury.core.money import total
 from treasury.reconcile.differences import TELLERS, Today, difference_rows
 from treasury.reconcile.funding import REMARK_WORDS, funding_rows
 from treasury.trace.hops import (

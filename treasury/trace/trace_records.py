@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import msgspec
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
 from treasury.reconcile.question import Question
 from treasury.trace.payment_trace import Hop
 

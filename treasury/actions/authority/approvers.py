@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from treasury.actions.action_states import Action
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.policies.policy import Policy
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
 from treasury.journal.actor import Actor
 from treasury.journal.person_names import same_person
 

@@ -18,7 +18,7 @@ from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import AssetAmount, Kind
 from treasury.actions.policies.policy import POLICY_FILE, Policy
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
 from treasury.journal import Actor
 from treasury.journal.person_names import same_person
 

@@ -18,12 +18,12 @@ from typing import Final
 import msgspec
 
 from treasury.actions.policies.policy import POLICY_FILE, Policy
-from treasury.errors import JournalError
-from treasury.ground.machine.boot_clock import boot_seconds
+from treasury.core.errors import JournalError
+from treasury.core.machine.boot_clock import boot_seconds
+from treasury.core.settings import Secret
+from treasury.core.settings.secret_routes import HUB_API, HUB_TOKEN
+from treasury.core.text import clean
 from treasury.journal import Actor, current_actor
-from treasury.settings import Secret
-from treasury.settings.secret_routes import HUB_API, HUB_TOKEN
-from treasury.text import clean
 
 _HOLDS_SECONDS: Final = 300
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from treasury.actions.policies.policy import POLICY_FILE, load_policy, parse_policy
-from treasury.errors import InputError, StorageError
-from treasury.ground import durable
+from treasury.core.errors import InputError, StorageError
+from treasury.core.files import durable
 from treasury.journal.person_names import same_name
 from treasury.journal.signing import public_key
 

@@ -16,7 +16,6 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury import errors
 from treasury.actions.action_context import Context
 from treasury.actions.action_states import Action
 from treasury.actions.execution.pinned_call import post, sent_of
@@ -26,10 +25,17 @@ from treasury.actions.kinds.kind import Sent
 from treasury.api import Client, Record
 from treasury.api.answer_identity import other_record, wrong_record
 from treasury.api.models import RampRequest
-from treasury.errors import ActionRefused, JournalError, OutcomeUnknown, ServiceError, TreasuryError
+from treasury.core import errors
+from treasury.core.errors import (
+    ActionRefused,
+    JournalError,
+    OutcomeUnknown,
+    ServiceError,
+    TreasuryError,
+)
+from treasury.core.text import clean
 from treasury.journal import Draft
 from treasury.journal.chain import canonical
-from treasury.text import clean
 
 _NEVER_LEFT: Final = (
     errors.ServiceUnreachable,

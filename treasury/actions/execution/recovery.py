@@ -17,7 +17,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from treasury import errors
 from treasury.actions.action_context import Context
 from treasury.actions.action_history import MAKES
 from treasury.actions.action_states import UNSETTLED, Action
@@ -30,7 +29,8 @@ from treasury.actions.twins import LIKE, new_among, twins_since
 from treasury.api import Client, Record
 from treasury.api.created_records import SKEW
 from treasury.api.models import RampRequest
-from treasury.errors import (
+from treasury.core import errors
+from treasury.core.errors import (
     ActionRefused,
     InputError,
     JournalError,

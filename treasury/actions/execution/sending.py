@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, Final, NoReturn
 
-from treasury import errors
 from treasury.actions import drafting
 from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Moved, changed
@@ -31,7 +30,8 @@ from treasury.api import Client
 from treasury.api.bodies import Body
 from treasury.api.codec import encode
 from treasury.api.created_records import SKEW
-from treasury.errors import ActionRefused, TreasuryError
+from treasury.core import errors
+from treasury.core.errors import ActionRefused, TreasuryError
 from treasury.journal import Draft
 
 _ROUNDS: Final = 3

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from treasury.actions.action_context import Context
 from treasury.actions.action_states import Action
-from treasury.errors import ActionRefused, JournalError
+from treasury.core.errors import ActionRefused, JournalError
 from treasury.journal import Head
 
 

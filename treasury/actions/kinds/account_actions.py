@@ -32,8 +32,8 @@ from treasury.actions.kinds.kind import (
 )
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import bodies, models
-from treasury.errors import InputError
-from treasury.text import clean
+from treasury.core.errors import InputError
+from treasury.core.text import clean
 
 _PAID_IN: Final = ("EUR",)
 _COINS: Final = ("USDC", "EURC", "USDT")

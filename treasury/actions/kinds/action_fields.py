@@ -16,10 +16,10 @@ from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_t
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.identifiers import plain_account
-from treasury.money import parse_amount
-from treasury.text import visible
+from treasury.core.errors import InputError
+from treasury.core.identifiers import plain_account
+from treasury.core.money import parse_amount
+from treasury.core.text import visible
 
 T = TypeVar("T", bound=msgspec.Struct)
 LONGEST: Final = 500

@@ -14,9 +14,9 @@ from treasury.actions.kinds.kind import Findings, Kind
 from treasury.actions.kinds.onboarding_actions import ONBOARDING_KINDS
 from treasury.actions.kinds.ramp_actions import RAMP_KINDS
 from treasury.actions.kinds.transfer_actions import TRANSFER_KINDS
-from treasury.errors import InputError
-from treasury.ground.wording import instant_words
-from treasury.text import clean
+from treasury.core.errors import InputError
+from treasury.core.text import clean
+from treasury.core.wording import instant_words
 
 KINDS: Final = {
     kind.name: kind

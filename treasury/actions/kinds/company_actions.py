@@ -26,10 +26,10 @@ from treasury.actions.kinds.kind import (
     read_back,
 )
 from treasury.api import bodies, models
-from treasury.errors import InputError
-from treasury.identifiers import plain_account
+from treasury.core.errors import InputError
+from treasury.core.identifiers import plain_account
+from treasury.core.text import clean
 from treasury.journal.person_names import same_person
-from treasury.text import clean
 
 _EMAIL: Final = re.compile(r"[!-?A-~]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 _ROLES: Final = {

@@ -21,9 +21,9 @@ from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.api.created_records import SKEW, created_since, only_one
 from treasury.api.operations import IDENTITY, SERVICE_OF, Service
-from treasury.errors import InputError, OutcomeUnknown
-from treasury.money import exponent, format_amount, is_exact_in
-from treasury.text import clean
+from treasury.core.errors import InputError, OutcomeUnknown
+from treasury.core.money import exponent, format_amount, is_exact_in
+from treasury.core.text import clean
 
 if TYPE_CHECKING:
     from treasury.api import Client

@@ -30,8 +30,8 @@ from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import Client, Record, bodies, models
 from treasury.api.bodies import PostalAddress
 from treasury.api.models import Party
-from treasury.errors import InputError, NotFound
-from treasury.text import clean
+from treasury.core.errors import InputError, NotFound
+from treasury.core.text import clean
 
 _CHAINS: Final = ("BASE", "AVALANCHE")
 _HOLDER: Final = "ACCOUNT_HOLDER"

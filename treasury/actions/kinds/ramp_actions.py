@@ -32,9 +32,9 @@ from treasury.actions.seen_request import RampSeen, facts_of
 from treasury.api import bodies
 from treasury.api.created_records import SKEW
 from treasury.api.models import CompanyBankAccount, CompanyWallet, RampRequest
-from treasury.errors import InputError
-from treasury.money import exponent, format_amount, is_exact_in
-from treasury.text import clean
+from treasury.core.errors import InputError
+from treasury.core.money import exponent, format_amount, is_exact_in
+from treasury.core.text import clean
 
 _DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
 

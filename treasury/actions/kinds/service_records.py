@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 import msgspec
 
 from treasury.api import models
-from treasury.errors import ActionRefused, Forbidden, InputError, NotFound, NotOffered
-from treasury.ground.decoding import decode_json
-from treasury.ground.machine.boot_clock import boot_seconds
+from treasury.core.decoding import decode_json
+from treasury.core.errors import ActionRefused, Forbidden, InputError, NotFound, NotOffered
+from treasury.core.machine.boot_clock import boot_seconds
+from treasury.core.money import total
 from treasury.lake import Snapshot
-from treasury.money import total
 
 if TYPE_CHECKING:
     from treasury.api import Client, ListPage, Record

@@ -29,9 +29,9 @@ from treasury.actions.kinds.kind import (
     lately_like,
 )
 from treasury.api import Client, Record, bodies, models
-from treasury.errors import InputError
-from treasury.money import EXPONENTS, format_amount, total
-from treasury.text import clean
+from treasury.core.errors import InputError
+from treasury.core.money import EXPONENTS, format_amount, total
+from treasury.core.text import clean
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,9 +16,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.ground.toml_text import at_key
-from treasury.money import is_exact_in, parse_amount
+from treasury.core.errors import InputError
+from treasury.core.money import is_exact_in, parse_amount
+from treasury.core.toml_text import at_key
 
 _REPORTING: Final = "EUR"
 """The currency that coins are carried in."""

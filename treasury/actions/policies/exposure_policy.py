@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.ground.toml_text import at_key
-from treasury.money import EXPONENTS, typed_amount
-from treasury.text import clean
+from treasury.core.errors import InputError
+from treasury.core.money import EXPONENTS, typed_amount
+from treasury.core.text import clean
+from treasury.core.toml_text import at_key
 
 
 class ExposurePolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -33,16 +33,16 @@ from msgspec import Meta
 from treasury.actions.action_facts import Fact
 from treasury.actions.policies.coin_policy import CoinPolicy, check_coins, with_coin_amounts
 from treasury.actions.policies.exposure_policy import ExposurePolicy, with_exposure_amounts
-from treasury.errors import ActionRefused, InputError, SettingsError
-from treasury.ground.decoding import convert
-from treasury.ground.regular_files import read_settings
-from treasury.ground.toml_text import at_key, parse_toml, problem_place
+from treasury.core.decoding import convert
+from treasury.core.errors import ActionRefused, InputError, SettingsError
+from treasury.core.files.regular_files import read_settings
+from treasury.core.money import format_amount, parse_amount, total
+from treasury.core.settings import require_https
+from treasury.core.text import clean
+from treasury.core.toml_text import at_key, parse_toml, problem_place
 from treasury.journal import Actor, SignatureRules
 from treasury.journal.person_names import same_name
 from treasury.journal.signing import public_key
-from treasury.money import format_amount, parse_amount, total
-from treasury.settings import require_https
-from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.actions.kinds.kind import AssetAmount, Kind

@@ -14,8 +14,8 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.money import EXPONENTS, is_exact_in, parse_amount
+from treasury.core.errors import InputError
+from treasury.core.money import EXPONENTS, is_exact_in, parse_amount
 
 __all__ = ["Amount", "Body", "Keyed", "Repeats", "new_key"]
 

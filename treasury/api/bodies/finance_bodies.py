@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from treasury.api.bodies.body_base import Amount, Body, Keyed, Repeats, new_key
-from treasury.identifiers import is_bic, is_iban
-from treasury.settings import BankReceiverFields, is_loopback
+from treasury.core.identifiers import is_bic, is_iban
+from treasury.core.settings import BankReceiverFields, is_loopback
 
 __all__ = [
     "AccountChanges", "BankReceiver", "ExternalAddress", "NewAccount",

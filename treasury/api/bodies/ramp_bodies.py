@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from treasury.api.bodies.body_base import Amount, Body, Repeats
-from treasury.identifiers import is_bic, is_iban
+from treasury.core.identifiers import is_bic, is_iban
 
 __all__ = [
     "BankAccountChanges", "CompanyWalletChanges", "FeeQuestion", "Invitation", "NewBankAccount",

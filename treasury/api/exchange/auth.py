@@ -17,11 +17,11 @@ from urllib.parse import urlencode
 import httpx
 import msgspec
 
-from treasury import errors
 from treasury.api.codec import UNREADABLE
 from treasury.api.exchange.transport import Call, Transport
-from treasury.ground.decoding import decode_json
-from treasury.settings import Credential, Secret
+from treasury.core import errors
+from treasury.core.decoding import decode_json
+from treasury.core.settings import Credential, Secret
 
 _OPERATION = "POST {token_url}"
 

@@ -22,8 +22,8 @@ import httpcore
 import httpx
 import msgspec
 
-from treasury.errors import SettingsError
-from treasury.settings import is_loopback
+from treasury.core.errors import SettingsError
+from treasury.core.settings import is_loopback
 
 _KEPT_OPEN = 5.0
 """Seconds for which an idle connection waits for the next call."""

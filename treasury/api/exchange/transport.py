@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from treasury import errors
 from treasury.api.exchange.limiter import Limiter
 from treasury.api.exchange.network import (
     Exchange,
@@ -36,9 +35,10 @@ from treasury.api.exchange.network import (
 )
 from treasury.api.exchange.response_body import BoundedTransport, Redactor
 from treasury.api.service_errors import error_for, is_refusal, one_line, read_refusal, where
-from treasury.ground.machine.boot_clock import boot_seconds
-from treasury.ground.secret_places import call_unseen
-from treasury.settings import FILE_NAME, is_loopback, require_https
+from treasury.core import errors
+from treasury.core.files.secret_places import call_unseen
+from treasury.core.machine.boot_clock import boot_seconds
+from treasury.core.settings import FILE_NAME, is_loopback, require_https
 
 Kind = Literal["read", "keyed", "versioned", "write"]
 _Failure = httpx.Response | httpx.RequestError

@@ -15,8 +15,8 @@ from typing import Annotated, ClassVar, Final, get_args
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.money import PRECISION, SCALE, parse_amount
+from treasury.core.errors import InputError
+from treasury.core.money import PRECISION, SCALE, parse_amount
 
 LONGEST_ID: Final = 255
 """Characters: a UUID has 36, a transaction hash 66."""

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from treasury.cli.command_view import CommandView, pass_view, print_options
 from treasury.cli.output import format_option, print_rows
-from treasury.errors import InputError
-from treasury.ground.wording import instant_words
-from treasury.text import clean
+from treasury.core.errors import InputError
+from treasury.core.text import clean
+from treasury.core.wording import instant_words
 
 if TYPE_CHECKING:
     from treasury.actions import Action, Actions, Batch

@@ -7,16 +7,16 @@ import pyarrow as pa
 
 from treasury.cli.address_question import terminal_question
 from treasury.cli.command_view import CommandView, pass_view, print_options
-from treasury.errors import InputError
-from treasury.settings.confirmed_addresses import (
+from treasury.core.errors import InputError
+from treasury.core.settings.confirmed_addresses import (
     COMMAND,
     confirm,
     confirm_first_use,
     confirmed_values,
     differences,
 )
-from treasury.settings.secret_routes import secret_settings
-from treasury.text import ascii_escaped
+from treasury.core.settings.secret_routes import secret_settings
+from treasury.core.text import ascii_escaped
 
 
 @click.group()

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from treasury.cli.command_view import CommandView, month_argument, print_options
 from treasury.cli.layout import echo_folded
-from treasury.text import clean
+from treasury.core.text import clean
 
 if TYPE_CHECKING:
     from treasury.report import ClosePack

@@ -19,8 +19,8 @@ from treasury.cli.command_view import (
     view_options,
 )
 from treasury.cli.output import dry_run_option, say_verdict
+from treasury.core.text import clean
 from treasury.decisions.verdicts import typed_expectations
-from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.items import Effects, SheetPlan

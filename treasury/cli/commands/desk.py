@@ -17,10 +17,10 @@ from treasury.cli.command_view import (
 )
 from treasury.cli.layout import echo_folded, terminal_width
 from treasury.cli.output import as_of_option
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.text import clean
 from treasury.items import KINDS, TURNS, OpenItems
 from treasury.items.item_kinds import OWNERS, Turn
-from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.report import Fees

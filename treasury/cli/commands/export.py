@@ -11,7 +11,7 @@ import click
 from treasury.cli.command_view import CommandView, month_argument, pass_view
 from treasury.cli.output import as_of_option
 from treasury.close.ledger.provided_ledger import MAPPING
-from treasury.errors import InputError, StorageError
+from treasury.core.errors import InputError, StorageError
 
 _JOURNAL, _BEANCOUNT = "journal.csv", "month.beancount"
 

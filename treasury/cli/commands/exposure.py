@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treasury.cli.command_view import CommandView, by_two_people, month_argument, view_options
-from treasury.text import clean
+from treasury.core.text import clean
 
 if TYPE_CHECKING:
     from treasury.close.exposure.exposure_limits import ExposureLimits

@@ -15,8 +15,8 @@ import msgspec
 
 from treasury.cli.command_view import CommandView, pass_view
 from treasury.cli.settings_file import NewSettings
-from treasury.errors import InputError, StatementError, TreasuryError
-from treasury.settings import (
+from treasury.core.errors import InputError, StatementError, TreasuryError
+from treasury.core.settings import (
     FILE_NAME,
     BankAccount,
     Credential,
@@ -27,9 +27,9 @@ from treasury.settings import (
     Source,
     require_https,
 )
-from treasury.settings.confirmed_addresses import confirm
-from treasury.settings.secret_routes import secret_settings
-from treasury.text import clean
+from treasury.core.settings.confirmed_addresses import confirm
+from treasury.core.settings.secret_routes import secret_settings
+from treasury.core.text import clean
 from treasury.workspace import Workspace
 
 _NAMES: Final = ("maker", "checker")

@@ -17,7 +17,7 @@ from treasury.cli.command_view import (
     view_options,
 )
 from treasury.cli.output import dry_run_option, say_verdict
-from treasury.text import clean
+from treasury.core.text import clean
 
 if TYPE_CHECKING:
     from treasury.items import Limits, OpenItems

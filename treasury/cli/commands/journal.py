@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from treasury.cli.command_view import CommandView, pass_view, print_options
 from treasury.cli.commands.actions import ask, desk_of, yes_option
-from treasury.errors import InputError
-from treasury.ground.regular_files import read_regular
-from treasury.text import clean
+from treasury.core.errors import InputError
+from treasury.core.files.regular_files import read_regular
+from treasury.core.text import clean
 
 if TYPE_CHECKING:
     from treasury.journal import SignatureRules
@@ -229,6 +229,6 @@ def enrol(view: CommandView, name: str, public: str) -> None:
 
 
 def _place(view: CommandView) -> str:
-    from treasury.settings import JournalPlace
+    from treasury.core.settings import JournalPlace
 
     return (view.workspace.settings.journal or JournalPlace()).key

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from treasury.cli.address_question import terminal_question
 from treasury.cli.command_view import CommandView, pass_view, print_options, view_options
 from treasury.cli.output import format_option, print_rows
-from treasury.errors import InputError, SettingsError
-from treasury.settings import FILE_NAME, Settings
-from treasury.settings.confirmed_addresses import AddressDifference
-from treasury.settings.secret_routes import SecretSetting
+from treasury.core.errors import InputError, SettingsError
+from treasury.core.settings import FILE_NAME, Settings
+from treasury.core.settings.confirmed_addresses import AddressDifference
+from treasury.core.settings.secret_routes import SecretSetting
 from treasury.workspace import Workspace
 
 if TYPE_CHECKING:

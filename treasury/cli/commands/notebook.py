@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from treasury.cli.command_view import CommandView, pass_view
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.report.pack.close_notebook import notebook_names, stored_notebook
 
 _FIRST: Final = "operations"

@@ -17,12 +17,15 @@ from typing import Any
 
 import click
 
-from treasury.calendar import Month, parse_instant
 from treasury.cli.command_view import CommandView, pass_view
 from treasury.cli.practised_payments import begin_payments, play_payments
 from treasury.cli.progress import TerminalProgress
 from treasury.cli.settings_file import from_template
-from treasury.errors import InputError, TreasuryError
+from treasury.core.calendar import Month, parse_instant
+from treasury.core.errors import InputError, TreasuryError
+from treasury.core.settings import FILE_NAME, load_settings, require_plain_path
+from treasury.core.settings.confirmed_addresses import confirm
+from treasury.core.settings.secret_routes import secret_settings
 from treasury.sandbox import (
     PROFILES,
     SCENARIOS,
@@ -32,9 +35,6 @@ from treasury.sandbox import (
     Volume,
     serve_forever,
 )
-from treasury.settings import FILE_NAME, load_settings, require_plain_path
-from treasury.settings.confirmed_addresses import confirm
-from treasury.settings.secret_routes import secret_settings
 from treasury.workspace import RULES_FILE, Workspace
 
 _SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret

@@ -14,9 +14,9 @@ import click
 
 from treasury.cli.command_view import CommandView, pass_view, print_options, view_options
 from treasury.cli.progress import TerminalProgress
-from treasury.errors import NoticeError
-from treasury.ground.wording import instant_words
-from treasury.text import clean
+from treasury.core.errors import NoticeError
+from treasury.core.text import clean
+from treasury.core.wording import instant_words
 
 if TYPE_CHECKING:
     from treasury.desk.watch import PartState

@@ -16,6 +16,10 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.policies.policy import POLICY_FILE, Policy
+from treasury.core.errors import InputError
+from treasury.core.money import CURRENCIES, EXPONENTS, parse_amount, plain_digits
+from treasury.core.tables.row_view import Rows
+from treasury.core.tables.schemas import grouped_schema
 from treasury.decisions.agreed_terms import (
     AgreedTerms,
     TermsKind,
@@ -23,13 +27,9 @@ from treasury.decisions.agreed_terms import (
     agreed_terms,
     standing_rows,
 )
-from treasury.errors import InputError
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.chain import reads_entries
 from treasury.lake import AMOUNT, BOOL, DATE, TEXT
-from treasury.money import CURRENCIES, EXPONENTS, parse_amount, plain_digits
-from treasury.tables.row_view import Rows
-from treasury.tables.schemas import grouped_schema
 
 MEASURED: Final = grouped_schema(
     (TEXT, "coin", "measurement", "cost_formula", "reversal", "pool", "proposed_by"),

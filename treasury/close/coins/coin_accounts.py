@@ -18,7 +18,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
 from treasury.close.coins import coin_events
 from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.coins.coin_value import REPORTING, Valued, rates_of, value_of
@@ -31,15 +30,16 @@ from treasury.close.coins.coin_walk import (
     cents_amount,
 )
 from treasury.close.result_words import count, day, noted_html
+from treasury.core.calendar import Month
+from treasury.core.money import format_amount, total
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular
+from treasury.core.text import clean
 from treasury.lake import AMOUNT, DATE, TEXT
-from treasury.money import format_amount, total
 from treasury.rates import ReferenceRates
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.counted_tables import CountedTables
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular
-from treasury.text import clean
 
 COINS: Final = grouped_schema(
     (TEXT, "coin", "pool", "name", "measurement", "cost_formula", "reversal"),

@@ -16,12 +16,12 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.tables.schemas import grouped_schema
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
-from treasury.tables.schemas import grouped_schema
 
 PACKAGE: Final = "treasury.close.coins.steps"
 _TARGETS: Final = ("coin_events", "coin_crossings")

@@ -15,7 +15,7 @@ from math import gcd
 
 import msgspec
 
-from treasury.money import half_up
+from treasury.core.money import half_up
 
 
 class Lot(msgspec.Struct, frozen=True):

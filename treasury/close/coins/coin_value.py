@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.money import half_up, quantize
+from treasury.core.money import half_up, quantize
 from treasury.rates import ReferenceRates
 from treasury.reconcile.monthly import Reconciliation
 

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from treasury.close.balances import PROVED, is_observation, level_of
 from treasury.close.exposure.exposure_walk import HeldAmount, doubted, lasting
 from treasury.close.result_words import moment
-from treasury.money import difference, total
+from treasury.core.money import difference, total
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.rules import Rules

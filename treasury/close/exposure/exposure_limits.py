@@ -11,10 +11,10 @@ from typing import Any, Final
 import pyarrow as pa
 
 from treasury.actions.policies.policy import Policy
+from treasury.core.money import parse_amount, plain_digits
+from treasury.core.tables.schemas import grouped_schema
 from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 from treasury.lake import AMOUNT, BOOL, TEXT
-from treasury.money import parse_amount, plain_digits
-from treasury.tables.schemas import grouped_schema
 
 WHOLE: Final = "all"
 """The scope of all that stands there, in the reporting currency."""

@@ -23,7 +23,7 @@ import msgspec
 from msgspec.structs import replace
 
 from treasury.close.result_words import moment as moment_words
-from treasury.money import added, difference
+from treasury.core.money import added, difference
 
 _RateOf = Callable[[str, date], Fraction | None]
 """What one unit of a currency is worth on a day, in the reporting currency; None without a rate."""

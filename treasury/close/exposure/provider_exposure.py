@@ -18,7 +18,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
 from treasury.close.coins.coin_value import rates_of
 from treasury.close.exposure import exposure_walk
 from treasury.close.exposure.custody_spans import CUSTODY, credit_spans, custody_spans
@@ -26,16 +25,17 @@ from treasury.close.exposure.evidence_gaps import gap_spans
 from treasury.close.exposure.exposure_limits import REPORTING, WHOLE
 from treasury.close.exposure.request_spans import request_spans
 from treasury.close.result_words import amount_words, count, moment, noted_html
+from treasury.core.calendar import Month
+from treasury.core.money import difference, exponent, rounded, total, totals
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
-from treasury.money import difference, exponent, rounded, total, totals
 from treasury.rates import ReferenceRates
 from treasury.reconcile.clocks import end_of, rail_of
 from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stored
 from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
 from treasury.reconcile.treasury_view import conversions_of
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular
 
 PACKAGE: Final = "treasury.close.exposure.steps"
 _OWN_STEPS: Final = (

@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from treasury.close.exposure.exposure_walk import AT, HeldAmount, doubted, lasting, without
-from treasury.money import added
+from treasury.core.money import added
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 

@@ -27,18 +27,18 @@ import pyarrow.compute as pc
 from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import amount_words, count
-from treasury.ground.wording import DIRECTIONS
+from treasury.core.money import SCALE, exponent, half_up, rounded
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.csv_output import rows_of
+from treasury.core.tables.decimal_columns import decimal_column, whole_numbers
+from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.tables.tabular import distinct_rows
+from treasury.core.wording import DIRECTIONS
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
-from treasury.money import SCALE, exponent, half_up, rounded
 from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.rates.rate_table import BANK, OWN
 from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.counted_tables import CountedTables
-from treasury.tables.csv_output import rows_of
-from treasury.tables.decimal_columns import decimal_column, whole_numbers
-from treasury.tables.schemas import grouped_schema, table_of
-from treasury.tables.tabular import distinct_rows
 
 REQUEST: Final = "request"
 VIRTUAL_ACCOUNT: Final = "virtual account"

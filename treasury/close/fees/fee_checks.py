@@ -15,11 +15,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury import money
+from treasury.core import money
+from treasury.core.tables.csv_output import rows_of
+from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.tables.tabular import distinct_rows
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.tables.csv_output import rows_of
-from treasury.tables.schemas import grouped_schema, table_of
-from treasury.tables.tabular import distinct_rows
 
 RATE: Final = pa.decimal128(38, 2)
 """Basis points, two decimals."""

@@ -17,7 +17,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month, Months
 from treasury.close.coins.coin_value import rates_of
 from treasury.close.fees.conversion_costs import (
     COST,
@@ -29,15 +28,16 @@ from treasury.close.fees.conversion_costs import (
 from treasury.close.fees.fee_checks import CHECK, RATE, fee_rate, fees_computed, rates_of_others
 from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, months_asked, paid_gas
 from treasury.close.result_words import amount_words, count
-from treasury.errors import InputError
-from treasury.ground.wording import DIRECTIONS
+from treasury.core.calendar import Month, Months
+from treasury.core.errors import InputError
+from treasury.core.money import difference
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular, wide
+from treasury.core.text import safe_html
+from treasury.core.wording import DIRECTIONS
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
-from treasury.money import difference
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular, wide
-from treasury.text import safe_html
 
 ZERO: Final = Decimal(0)
 

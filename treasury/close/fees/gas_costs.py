@@ -18,16 +18,16 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Months
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import amount_words, count
+from treasury.core.calendar import Months
+from treasury.core.money import exponent, rounded, total, totals
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, Snapshot
-from treasury.money import exponent, rounded, total, totals
 from treasury.rates import ReferenceRates
 from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
-from treasury.tables.counted_tables import CountedTables
-from treasury.tables.schemas import grouped_schema, table_of
 
 PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))

@@ -24,14 +24,14 @@ from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.close.ledger.coin_entries import CoinBooks, CoinPrice
 from treasury.close.ledger.transit import begun_before, paid_for
 from treasury.close.result_words import count, noted_html
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import totals
+from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.tables.tabular import Tabular, clean_column
+from treasury.core.text import clean
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS
-from treasury.money import totals
 from treasury.reconcile.engine.pipeline import in_order, run, steps_of
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
-from treasury.tables.schemas import grouped_schema, table_of
-from treasury.tables.tabular import Tabular, clean_column
-from treasury.text import clean
 
 ROLES: Final = {
     "bank": "an account of ours whose statements we have",

@@ -19,8 +19,8 @@ import msgspec
 from treasury.close.coins.coin_accounts import CoinAccounts
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.ledger.book_entries import BookEntry, BookLeg
-from treasury.money import total, totals
-from treasury.text import clean
+from treasury.core.money import total, totals
+from treasury.core.text import clean
 
 _WORDS: Final = {
     "acquired": "{coin} acquired: {reference}",

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from treasury.close.ledger.accounting import ROLES
-from treasury.errors import InputError
-from treasury.ground.regular_files import read_regular
-from treasury.ground.toml_text import parse_toml
+from treasury.core.errors import InputError
+from treasury.core.files.regular_files import read_regular
+from treasury.core.toml_text import parse_toml
 
 COIN_ROLES: Final = frozenset(
     {"coins", "coin gains", "coin losses", "coin impairment", "coin reserve", "coin revaluation"}

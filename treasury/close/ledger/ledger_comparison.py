@@ -28,16 +28,16 @@ from treasury.close.ledger.coin_entries import CoinBooks
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.close.ledger.transit import owed_payouts
 from treasury.close.result_words import amount_words, amounts_words, count, noted_html
-from treasury.errors import InputError
-from treasury.ground.package_files import step_sql
-from treasury.identifiers import plain_account
+from treasury.core.errors import InputError
+from treasury.core.files.package_files import step_sql
+from treasury.core.identifiers import plain_account
+from treasury.core.money import difference, total, totals
+from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular
+from treasury.core.text import clean
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.money import difference, total, totals
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
-from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular
-from treasury.text import clean
 
 COLUMNS: Final = (
     CsvColumn("account", text),

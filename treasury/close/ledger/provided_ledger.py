@@ -18,15 +18,15 @@ import pyarrow as pa
 from treasury.close.ledger.coin_entries import CoinBooks
 from treasury.close.ledger.ledger_accounts import load_mapping, read_mapping
 from treasury.close.ledger.ledger_comparison import COLUMNS, LedgerComparison, compare_ledger
-from treasury.errors import InputError
-from treasury.ground.decoding import convert
-from treasury.ground.regular_files import read_regular, regular_bytes
+from treasury.core.decoding import convert
+from treasury.core.errors import InputError
+from treasury.core.files.regular_files import read_regular, regular_bytes
+from treasury.core.tables.csv_input import read_csv
 from treasury.journal import Actor
 from treasury.journal.chain import Entry, Head
 from treasury.journal.journal_store import Draft
 from treasury.journal.period_history import Close
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.csv_input import read_csv
 
 _KIND: Final = "period.ledger"
 LARGEST: Final = 1024 * 1024

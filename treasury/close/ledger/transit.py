@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.close.month_proof import in_transit
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import difference
+from treasury.core.text import clean
 from treasury.lake import AMOUNT, TEXT
-from treasury.money import difference
 from treasury.reconcile.monthly import Reconciliation
-from treasury.text import clean
 
 _PAYOUTS: Final = step_sql("treasury.close.steps", "owed_requests")
 _PAID: Final = step_sql("treasury.close.steps", "paid_by_day")

@@ -17,15 +17,15 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.calendar import Month
 from treasury.close.ledger.accounting import transit_postings
 from treasury.close.month_proof import in_transit
-from treasury.ground.package_files import step_sql
+from treasury.core.calendar import Month
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import difference, total
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular, wide
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
-from treasury.tables.schemas import grouped_schema
-from treasury.tables.tabular import Tabular, wide
 
 BRIDGE: Final = grouped_schema(
     (TEXT, "kind", "reference", "currency"),

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from treasury.calendar import parse_day
-from treasury.errors import InputError
-from treasury.identifiers import plain_account
-from treasury.money import typed_amount
-from treasury.settings import FILE_NAME, BankAccount
-from treasury.text import clean
+from treasury.core.calendar import parse_day
+from treasury.core.errors import InputError
+from treasury.core.identifiers import plain_account
+from treasury.core.money import typed_amount
+from treasury.core.settings import FILE_NAME, BankAccount
+from treasury.core.text import clean
 
 if TYPE_CHECKING:
+    from treasury.core.settings import Settings
     from treasury.journal import Actor, Journal
     from treasury.lake import Lake, Snapshot
     from treasury.reconcile import Rows
-    from treasury.settings import Settings
     from treasury.statements import AddReport, Problem, Withdrawal
 
 WITHDRAWN: Final = "statement.withdrawn"

@@ -16,9 +16,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.calendar import parse_instant
-from treasury.errors import InputError
-from treasury.money import typed_amount
+from treasury.core.calendar import parse_instant
+from treasury.core.errors import InputError
+from treasury.core.money import typed_amount
 
 if TYPE_CHECKING:
     from treasury.journal import Actor

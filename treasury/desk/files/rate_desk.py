@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.tables.schemas import grouped_schema
 from treasury.lake import DATE, INTEGER, TEXT
-from treasury.tables.schemas import grouped_schema
 
 if TYPE_CHECKING:
     from treasury.lake import Lake, Snapshot

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from treasury.api.codec import Record
 from treasury.api.models import RampRequest
-from treasury.errors import NotFound, ServiceError
+from treasury.core.decoding import decode_json
+from treasury.core.errors import NotFound, ServiceError
 from treasury.extract.ramp_tables import (
     RAMP_FINAL,
     RAMP_KNOWN,
@@ -28,7 +29,6 @@ from treasury.extract.ramp_tables import (
 from treasury.extract.record_rows import first_of_each, rows
 from treasury.extract.sync_run import REFUSED, SyncRun
 from treasury.extract.sync_staging import Staged
-from treasury.ground.decoding import decode_json
 
 _TASK: Final = RAMP_REQUESTS.table.name
 _BATCH: Final = 20_000

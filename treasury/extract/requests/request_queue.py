@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.tables.schemas import grouped_schema
+from treasury.core.tables.schemas import grouped_schema
 
 OPEN, _RECENT, BACKLOG = range(3)
 """Open; of this month, or not as we hold it; settled in an earlier month and not read yet."""

@@ -14,13 +14,13 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month
-from treasury.ground.package_files import package_text
+from treasury.core.calendar import Month
+from treasury.core.files.package_files import package_text
+from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook
 from treasury.items.item_kinds import TURNS
 from treasury.items.open_item import OPEN_ITEMS
 from treasury.items.sheet.sheet_rows import DecisionRow
 from treasury.lake import TEXT
-from treasury.tables.workbook import Sheet, SheetColumn, Workbook
 
 ROWS: Final = "Open items"
 _LISTS: Final = "Choices"

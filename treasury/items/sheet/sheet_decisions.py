@@ -18,11 +18,15 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month
+from treasury.core.calendar import Month
+from treasury.core.errors import ActionRefused, InputError, TreasuryError
+from treasury.core.money import format_amount, total
+from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.workbook import write_whole
+from treasury.core.text import clean
 from treasury.decisions.remarks import Marking
 from treasury.decisions.verdict_checks import Wish
 from treasury.decisions.verdicts import Deciding
-from treasury.errors import ActionRefused, InputError, TreasuryError
 from treasury.items.carrying import Carrying, ListItems
 from treasury.items.decision_effects import Effects
 from treasury.items.open_items import OpenItems
@@ -34,11 +38,7 @@ from treasury.journal.decision_history import SHEET, Decision
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import closed_periods
 from treasury.lake import AMOUNT, INTEGER, TEXT, schema_of
-from treasury.money import format_amount, total
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.tabular import Tabular
-from treasury.tables.workbook import write_whole
-from treasury.text import clean
 
 _Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
 _ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]

@@ -16,18 +16,18 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.items.open_item import OpenItem
-from treasury.items.sheet.sheet_book import TITLES
-from treasury.tables.workbook import DIGITS
-from treasury.tables.workbook_input import (
+from treasury.core.errors import InputError
+from treasury.core.tables.workbook import DIGITS
+from treasury.core.tables.workbook_input import (
     WorkbookCell,
     WorkbookContent,
     WorkbookSheet,
     cell_name,
     read_workbook,
 )
-from treasury.text import clean
+from treasury.core.text import clean
+from treasury.items.open_item import OpenItem
+from treasury.items.sheet.sheet_book import TITLES
 
 _WRITE_AGAIN: Final = "write a new one: treasury exceptions --sheet FILE"
 _RANGE: Final = re.compile(r"([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)")

@@ -15,19 +15,19 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.money import format_amount
+from treasury.core.tables.tabular import value_text
+from treasury.core.text import clean
 from treasury.decisions.batch_debits import orders_paid
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.decisions.verdict_facts import expectation_facts, line_facts
-from treasury.errors import ActionRefused, InputError
 from treasury.items.open_item import OpenItem
 from treasury.items.open_items import OpenItems
 from treasury.journal.decision_history import NOT_UPLOADED, files_made
 from treasury.journal.decision_log import Decided
-from treasury.money import format_amount
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.statements.pain.file_ids import FileIds
-from treasury.tables.tabular import value_text
-from treasury.text import clean
 
 _MOST_CANDIDATES: Final = 10
 """Candidates of a line that a row lists, the best of them first."""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 from treasury.lake.home.heads import HomeHead
 
 

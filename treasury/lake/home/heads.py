@@ -23,8 +23,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import WorkspaceDamaged
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
+from treasury.core.errors import WorkspaceDamaged
 from treasury.lake import delta
 from treasury.lake.commits import LastCommit
 from treasury.lake.delta import LOG

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import HomeUnreachable
+from treasury.core.errors import HomeUnreachable
 from treasury.lake.home.heads import HomeHead, read_head
 from treasury.lake.home.lake_home import LakeHome
 

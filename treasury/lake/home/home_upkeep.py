@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.ground.regular_files import regular_bytes
+from treasury.core.files.regular_files import regular_bytes
 from treasury.lake.delta import LOG
 from treasury.lake.home import heads
 from treasury.lake.home.lake_home import DESKS, PROBES, LakeHome

@@ -17,8 +17,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from treasury import errors
-from treasury.ground.regular_files import regular_bytes
+from treasury.core import errors
+from treasury.core.files.regular_files import regular_bytes
 from treasury.lake import disk
 from treasury.lake.commits import LastCommit
 from treasury.lake.home import heads

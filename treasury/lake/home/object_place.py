@@ -18,11 +18,11 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from treasury.errors import HomeReadOnly, HomeUnreachable, SettingsError, StorageError
-from treasury.ground import durable
-from treasury.ground.loading import Later
-from treasury.ground.regular_files import open_regular
-from treasury.ground.state_folder import user_path
+from treasury.core.errors import HomeReadOnly, HomeUnreachable, SettingsError, StorageError
+from treasury.core.files import durable
+from treasury.core.files.regular_files import open_regular
+from treasury.core.files.state_folder import user_path
+from treasury.core.machine.loading import Later
 
 if TYPE_CHECKING:
     import obstore

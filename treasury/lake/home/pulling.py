@@ -18,8 +18,8 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import WorkspaceDamaged
-from treasury.ground import durable
+from treasury.core.errors import WorkspaceDamaged
+from treasury.core.files import durable
 from treasury.lake import delta, disk
 from treasury.lake.commits import LastCommit, put_last
 from treasury.lake.home import heads

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from treasury.errors import CommitOvertaken, HomeUnreachable, StorageError, WorkspaceDamaged
-from treasury.ground.regular_files import regular_bytes
+from treasury.core.errors import CommitOvertaken, HomeUnreachable, StorageError, WorkspaceDamaged
+from treasury.core.files.regular_files import regular_bytes
 from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LastCommit, put_last
 from treasury.lake.home import heads, pulling

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import WorkspaceDamaged
+from treasury.core.errors import WorkspaceDamaged
 from treasury.lake import delta, disk
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.pins import Pin

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from treasury.errors import WorkspaceDamaged
+from treasury.core.errors import WorkspaceDamaged
 from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LAST
 from treasury.lake.disk import REPAIR, problem_of

@@ -16,10 +16,10 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import WorkspaceDamaged
-from treasury.ground import durable
-from treasury.ground.decoding import decode_json
-from treasury.ground.regular_files import append_regular, open_regular, regular_bytes
+from treasury.core.decoding import decode_json
+from treasury.core.errors import WorkspaceDamaged
+from treasury.core.files import durable
+from treasury.core.files.regular_files import append_regular, open_regular, regular_bytes
 from treasury.lake import disk
 
 FILE_NAME: Final = "digests.jsonl"

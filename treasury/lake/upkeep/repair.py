@@ -18,8 +18,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treasury.errors import WorkspaceDamaged
-from treasury.ground import durable
+from treasury.core.errors import WorkspaceDamaged
+from treasury.core.files import durable
 from treasury.lake import commits, delta, disk, engine
 from treasury.lake.commits import COMMITS, Commit, LastCommit, split_mark
 from treasury.lake.lake import REPAIRED, Lake

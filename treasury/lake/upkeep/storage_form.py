@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import StorageError
-from treasury.ground import durable
+from treasury.core.errors import StorageError
+from treasury.core.files import durable
 from treasury.lake import disk
 from treasury.lake.sealed import read_sealed, write_sealed
 

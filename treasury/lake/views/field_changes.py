@@ -13,8 +13,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError
-from treasury.ground.package_files import step_sql
+from treasury.core.errors import InputError
+from treasury.core.files.package_files import step_sql
 from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import AMOUNT, INSTANT, RAW, TEXT, TEXTS, VANISHED, Table

@@ -14,8 +14,8 @@ from typing import Final
 
 import duckdb
 
-from treasury.errors import StorageError
-from treasury.ground import durable
+from treasury.core.errors import StorageError
+from treasury.core.files import durable
 from treasury.lake import disk, engine
 
 FILE_NAME: Final = "treasury.duckdb"

@@ -14,12 +14,12 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError
-from treasury.ground.package_files import step_sql
+from treasury.core.errors import InputError
+from treasury.core.files.package_files import step_sql
+from treasury.core.tables.schemas import grouped_schema
 from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT
-from treasury.tables.schemas import grouped_schema
 
 DURATION: Final = grouped_schema(
     (TEXT, "id", "status"),

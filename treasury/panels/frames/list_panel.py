@@ -17,7 +17,8 @@ import duckdb
 import msgspec
 from msgspec.structs import replace
 
-from treasury.errors import InputError, TreasuryError
+from treasury.core.errors import InputError, TreasuryError
+from treasury.core.tables.csv_output import csv_text, rows_of
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
@@ -38,7 +39,6 @@ from treasury.panels.frames.query_pages import SIZE, QueryPage, QuerySource, rea
 from treasury.panels.frames.syncing import SyncProgress, synced
 from treasury.panels.panel_desk import PanelDesk
 from treasury.reconcile import Rows
-from treasury.tables.csv_output import csv_text, rows_of
 
 _UNCHANGED: Final = "What was stored stays as it was."
 

@@ -22,8 +22,8 @@ from typing import Any, ClassVar, Final
 import anywidget
 import msgspec
 
-from treasury.errors import ActionRefused, InputError, TreasuryError
-from treasury.ground.decoding import convert
+from treasury.core.decoding import convert
+from treasury.core.errors import ActionRefused, InputError, TreasuryError
 from treasury.panels.frames.background_work import Cancelled, Work
 from treasury.panels.frames.blocks import Button, Frame, Message, Text
 from treasury.panels.frames.panel_text import desk_clock, literal

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.ground.wording import instant_words
-from treasury.text import visible
+from treasury.core.text import visible
+from treasury.core.wording import instant_words
 
 _CLOCK: Final[ContextVar[tzinfo]] = ContextVar("clock", default=UTC)
 """The time zone of the desk whose panel is at work."""

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from treasury.calendar import Month
-from treasury.errors import InputError, NothingStored
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError, NothingStored
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Detail, Letter, StepBlock, Text

@@ -16,7 +16,7 @@ import msgspec
 
 from treasury.actions import KINDS, Action, Confirmation, Outcome, RampSeen, Ran, moved
 from treasury.api.models import RampRequest
-from treasury.errors import (
+from treasury.core.errors import (
     ActionRefused,
     InputError,
     JournalError,
@@ -24,7 +24,7 @@ from treasury.errors import (
     ServiceError,
     TreasuryError,
 )
-from treasury.money import format_amount, total
+from treasury.core.money import format_amount, total
 from treasury.panels.frames.background_work import Cancelled, Work
 from treasury.panels.frames.blocks import StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.list_panel import PendingDecision

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
 
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
+from treasury.core.text import clean
 from treasury.journal import Draft, Head, Journal
 from treasury.journal.decision_history import FILE_MADE, standing_files, standing_remarks
 from treasury.journal.decision_log import read_decided
-from treasury.text import clean
 
 
 def note_file(

@@ -15,9 +15,10 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions import OPEN, UNSETTLED, Action, Batch
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount
+from treasury.core.tables.schemas import grouped_schema
 from treasury.lake import AMOUNT, INSTANT, TEXT
-from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Heading,
@@ -34,7 +35,6 @@ from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.action_steps import BatchResult, execute
-from treasury.tables.schemas import grouped_schema
 
 ACTIONS: Final = grouped_schema(
     (TEXT, "id", "kind", "state", "text"),

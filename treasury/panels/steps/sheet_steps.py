@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
+from treasury.core.money import format_amount
+from treasury.core.text import clean
 from treasury.items import SheetPlan
-from treasury.money import format_amount
 from treasury.panels.frames.blocks import Message, StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status
 from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.verdict_steps import effect_details
-from treasury.text import clean
 
 
 class PendingSheet(PendingDecision, frozen=True, kw_only=True):

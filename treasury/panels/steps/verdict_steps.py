@@ -15,18 +15,18 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.errors import ActionRefused
+from treasury.core.errors import ActionRefused
+from treasury.core.money import format_amount, total
+from treasury.core.text import clean
 from treasury.items import Effects
 from treasury.journal import Actor
 from treasury.journal.decision_history import Decision
-from treasury.money import format_amount, total
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Detail, Message, StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
-from treasury.text import clean
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.reconcile.engine.pipeline import Step
 
 if TYPE_CHECKING:

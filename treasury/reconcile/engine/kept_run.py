@@ -17,7 +17,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
 from treasury.lake import Snapshot
 from treasury.lake.commits import COMMITS
 from treasury.lake.engine import quoted

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from treasury.ground.package_files import package_toml
+from treasury.core.files.package_files import package_toml
 
 _INVISIBLE: Final = "\u2060"
 _SEVERAL: Final = "\u20dd"
@@ -45,7 +45,7 @@ def latin_shapes() -> dict[str, str]:
 
     A small letter that the table lacks has the shape of its capital.
     """
-    table = package_toml("treasury.ground", "look_alikes.toml")
+    table = package_toml("treasury.core", "look_alikes.toml")
     shapes: dict[str, str] = {}
     for case in ("small", "capital"):
         for letter, alike in table[case].items():

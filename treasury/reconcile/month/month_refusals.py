@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from treasury.calendar import Month
-from treasury.errors import InputError, NothingStored, StatementError
-from treasury.ground.package_files import step_sql
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError, NothingStored, StatementError
+from treasury.core.files.package_files import step_sql
+from treasury.core.text import clean
 from treasury.reconcile.question import Question
-from treasury.text import clean
 
 _FirstRow: TypeAlias = Callable[[str], Sequence[Any] | None]
 """What gives the first row of a query over the tables of a run, or None."""

@@ -19,8 +19,8 @@ from uuid import uuid4
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month
-from treasury.ground import durable
+from treasury.core.calendar import Month
+from treasury.core.files import durable
 from treasury.lake import disk, engine
 from treasury.reconcile.settle.settled_tables import SETTLED, UNSETTLED
 

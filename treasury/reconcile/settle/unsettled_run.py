@@ -19,7 +19,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
 from treasury.lake import AMOUNT, TEXT, engine
 from treasury.lake.lake import REPAIRED
 from treasury.reconcile.engine.kept_run import Run

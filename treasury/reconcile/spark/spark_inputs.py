@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from treasury.errors import TableError
+from treasury.core.errors import TableError
 from treasury.lake.table_declaration import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.matching_inputs import (
     NULLABLE,

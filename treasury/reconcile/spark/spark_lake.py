@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 from treasury.lake import Snapshot
 from treasury.lake.delta import StoredFile, StoredTable, with_paths
 from treasury.lake.table_declaration import HISTORY, OPEN, VALID_FROM, VALID_TO

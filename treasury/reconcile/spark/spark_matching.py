@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError, TableError
+from treasury.core.errors import InputError, TableError
 from treasury.reconcile.engine.pipeline import compose, needed
 from treasury.reconcile.matching import (
     OUTCOMES,

@@ -14,8 +14,9 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.ground import durable
-from treasury.ground.package_files import step_sql
+from treasury.core.files import durable
+from treasury.core.files.package_files import step_sql
+from treasury.core.settings import Secret
 from treasury.lake import engine as lake_engine
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import drop, load, needed
@@ -38,7 +39,6 @@ from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.spark.spark_lake import LakeOnCluster, read_lake
 from treasury.reconcile.spark.spark_matching import KEPT, kept_matches
 from treasury.reconcile.spark.spark_run import SparkRun, session_of, side_by_side, spark_settings
-from treasury.settings import Secret
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 
 _STEPS: Final = needed(STEPS, *READ_FOR_ANSWER, *RESULTS)

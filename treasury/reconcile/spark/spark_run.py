@@ -21,11 +21,11 @@ from typing import Any, Final, TypeVar
 import duckdb
 import pyarrow as pa
 
-from treasury.errors import InputError, StorageError
+from treasury.core.errors import InputError, StorageError
+from treasury.core.settings import SPARK_ADDRESSES, Secret, is_spark_address
 from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.engine.pipeline import Step
 from treasury.reconcile.engine.rowless import is_rowless
-from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -14,11 +14,11 @@ from typing import Final
 
 from treasury.close.exposure.provider_exposure import ProviderExposure
 from treasury.close.result_words import environment_words, moment
-from treasury.errors import InputError, StorageError
-from treasury.ground.durable import write_whole
+from treasury.core.errors import InputError, StorageError
+from treasury.core.files.durable import write_whole
+from treasury.core.text import clean
 from treasury.report.grids import Cell, Grid, amount_cell, make_cell, make_grid
 from treasury.report.report_page import page_environment
-from treasury.text import clean
 
 _TEMPLATE: Final = "confirmation.html"
 _BLANK: Final = Cell()

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from treasury.close.exposure.provider_exposure import ProviderExposure
 from treasury.close.result_words import amount_words, amounts_words, count, day, moment
+from treasury.core.text import clean
 from treasury.report.grids import Section, amount_cell, filled, make_cell, make_grid
-from treasury.text import clean
 
 FIGURE: Final = "exposure"
 _TONES: Final = {"above": "bad", "not provable": "warn", "within": "ok"}

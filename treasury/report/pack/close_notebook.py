@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from treasury.calendar import Month
-from treasury.errors import InputError, StorageError
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError, StorageError
 
 NOTEBOOK: Final = "monthly_reconciliation.ipynb"
 LONGEST: Final = 600

@@ -18,12 +18,12 @@ from treasury.close.evidence import Code, Evidence, code_of, table_hash
 from treasury.close.period_pins import journaled_roll_forward, outcomes_hash
 from treasury.close.roll_forward import ROLL_FORWARD
 from treasury.close.stored_answers import read_answers
-from treasury.errors import TreasuryError
+from treasury.core.errors import TreasuryError
+from treasury.core.tables.tabular import rows_hash
+from treasury.core.text import clean
 from treasury.journal.period_history import Close
 from treasury.lake import Lake
 from treasury.report.pack.sealed_pack import Finding
-from treasury.tables.tabular import rows_hash
-from treasury.text import clean
 
 _ITEMS: Final = "requests_rolled_forward"
 _PACK_NAMES: Final = {

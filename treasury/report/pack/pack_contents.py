@@ -31,9 +31,9 @@ from treasury.close.evidence import (
 )
 from treasury.close.ledger.accounting import accounting
 from treasury.close.pinned_inputs import write_inputs, write_table
-from treasury.errors import InputError
-from treasury.ground.decoding import decode_json
-from treasury.ground.regular_files import open_regular
+from treasury.core.decoding import decode_json
+from treasury.core.errors import InputError
+from treasury.core.files.regular_files import open_regular
 from treasury.lake.commits import Commit
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.drawing import figure_png

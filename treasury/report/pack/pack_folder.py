@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from treasury.close.checklist import Checklist, checklist
 from treasury.close.closing import Closing
-from treasury.errors import InputError, StorageError
-from treasury.ground import durable
-from treasury.tables.tabular import Tabular
+from treasury.core.errors import InputError, StorageError
+from treasury.core.files import durable
+from treasury.core.tables.tabular import Tabular
 
 _FORMER: Final = frozenset({"report.html", "close.xlsx"})
 """What a pack was before it had evidence."""

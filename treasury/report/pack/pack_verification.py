@@ -20,7 +20,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treasury.calendar import Month
 from treasury.close.closing import Closing, Rolled, closed_month, closing_from, closing_of
 from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.coins.coin_accounts import COIN_LOTS, CoinHistory
@@ -34,17 +33,20 @@ from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, s
 from treasury.close.result_words import count
 from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.close.sign_off import prepared_month
+from treasury.core.calendar import Month
+from treasury.core.decoding import convert
+from treasury.core.errors import InputError, TreasuryError
+from treasury.core.money import total
+from treasury.core.tables.tabular import Tabular
+from treasury.core.text import clean, utf8_text
 from treasury.decisions.corrections import CORRECTIONS
 from treasury.decisions.standing_verdicts import STANDING
-from treasury.errors import InputError, TreasuryError
-from treasury.ground.decoding import convert
 from treasury.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS, read_acceptances
 from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
 from treasury.journal.period_history import closed_periods
 from treasury.lake import TEXT, Lake
-from treasury.money import total
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
@@ -67,8 +69,6 @@ from treasury.report.pack.pack_contents import (
 )
 from treasury.report.pack.sealed_pack import Finding, read_sealed
 from treasury.report.pack.verification_process import Recomputed, recompute
-from treasury.tables.tabular import Tabular
-from treasury.text import clean, utf8_text
 
 FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
 ZERO: Final = Decimal(0)

@@ -18,11 +18,11 @@ from typing import Final
 import msgspec
 
 from treasury.close.evidence import FORMAT, Evidence, encode
-from treasury.errors import InputError
-from treasury.ground.decoding import decode_json
-from treasury.ground.regular_files import kind_of_file, open_regular
+from treasury.core.decoding import decode_json
+from treasury.core.errors import InputError
+from treasury.core.files.regular_files import kind_of_file, open_regular
+from treasury.core.text import clean
 from treasury.report.pack.pack_contents import EVIDENCE, LARGEST_EVIDENCE
-from treasury.text import clean
 
 _LARGEST_FILE: Final = 8 << 30
 """Bytes of a file in a pack that are read."""

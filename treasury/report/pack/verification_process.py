@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from treasury.ground.decoding import decode_json
-from treasury.ground.machine.processes import started
+from treasury.core.decoding import decode_json
+from treasury.core.machine.processes import started
+from treasury.core.text import clean
 from treasury.report.pack.sealed_pack import Finding
-from treasury.text import clean
 
 MOST_ROWS: Final = 50_000_000
 """Rows of a table in a pack that are read."""

@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from treasury.calendar import next_target_day
-from treasury.money import net_crypto
+from treasury.core.calendar import next_target_day
+from treasury.core.money import net_crypto
 from treasury.sandbox.finance import sessions
 from treasury.sandbox.finance.finance_records import account_of, is_verified, move, wallets_of
 from treasury.sandbox.http.exchange import stored

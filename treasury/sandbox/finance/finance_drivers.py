@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from treasury.errors import InputError
-from treasury.money import is_exact_in, parse_amount
+from treasury.core.errors import InputError
+from treasury.core.money import is_exact_in, parse_amount
 from treasury.sandbox.finance import arrivals, finance_records, payments, sessions, transfer_life
 from treasury.sandbox.finance.finance_records import account_of, accounts_of, party_of, put_party
 from treasury.sandbox.finance.published_payments import schedule_payments

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, TypeAlias, cast
 import msgspec
 from msgspec.structs import replace
 
+from treasury.core.text import camel_case
 from treasury.sandbox.finance.finance_records import accounts_of, party_of, put_party
 from treasury.sandbox.http.body_fields import Country, JsonBody, Key, Long, Name
 from treasury.sandbox.http.exchange import Call, Refusal, invalid
@@ -14,7 +15,6 @@ from treasury.sandbox.http.idempotency import create_route, write_route
 from treasury.sandbox.http.lists import Listing, detail_of, list_route, read_route
 from treasury.sandbox.state.shapes import Address, Party, bare
 from treasury.sandbox.story.world import World
-from treasury.text import camel_case
 
 _FIELDS: Final = {
     "INDIVIDUAL": ("first_name", "last_name", "address"),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from treasury.money import quantize
+from treasury.core.money import quantize
 from treasury.sandbox.finance import finance_records as records
 from treasury.sandbox.finance.transfer_life import plan
 from treasury.sandbox.http import body_fields as fields

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec.structs import replace
 
-from treasury.money import net_crypto
+from treasury.core.money import net_crypto
 from treasury.sandbox.finance import finance_records
 from treasury.sandbox.finance.finance_records import account_named, account_of, move, spendable
 from treasury.sandbox.http.body_fields import JsonBody, Key, Long, Number, Text, amount_of_number

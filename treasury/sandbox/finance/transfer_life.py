@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
-from treasury.calendar import next_target_day
+from treasury.core.calendar import next_target_day
 from treasury.sandbox.finance.finance_records import move, wallets_of
 from treasury.sandbox.http.exchange import missing
 from treasury.sandbox.state.clock import at

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.money import is_exact_in, parse_amount
+from treasury.core.errors import InputError
+from treasury.core.money import is_exact_in, parse_amount
 from treasury.sandbox.http.exchange import invalid
 
 UUID4: Final = (

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
 from treasury.sandbox.state.shapes import User, decode, encode
 from treasury.sandbox.story.world import World
 

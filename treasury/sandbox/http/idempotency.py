@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
 from treasury.sandbox.http import exchange
 from treasury.sandbox.http.body_fields import UUID4
 from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, Route, Write, result

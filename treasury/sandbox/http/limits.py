@@ -17,7 +17,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox.http.exchange import Refusal
 
 _COUNTED: Final = ("/finance/", "/ramp/")

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from treasury.calendar import next_target_day
+from treasury.core.calendar import next_target_day
 from treasury.sandbox.http.body_fields import Country, KeyedBody, Long, Text, fields_of
 from treasury.sandbox.http.exchange import Call, Write, invalid, stale, stored
 from treasury.sandbox.http.idempotency import create_route, write_route

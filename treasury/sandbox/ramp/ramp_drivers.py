@@ -20,9 +20,9 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from treasury.calendar import is_target_day, next_target_day
-from treasury.errors import InputError
-from treasury.ground.decoding import decode_json
+from treasury.core.calendar import is_target_day, next_target_day
+from treasury.core.decoding import decode_json
+from treasury.core.errors import InputError
 from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.ramp import company_records
 from treasury.sandbox.ramp.company_records import Verification, company_bank_account, verify

@@ -6,8 +6,8 @@ from decimal import Decimal
 from importlib import resources
 from typing import Any, Final, Literal
 
-from treasury.ground.decoding import decode_json
-from treasury.money import fee_of
+from treasury.core.decoding import decode_json
+from treasury.core.money import fee_of
 from treasury.sandbox.http.body_fields import KeyedBody, Number
 from treasury.sandbox.http.exchange import Call, Handler, Reply, Route, result
 from treasury.sandbox.http.lists import all_of, read_route

@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec.structs import replace
 
-from treasury.money import exponent, is_exact_in
+from treasury.core.money import exponent, is_exact_in
 from treasury.sandbox.http import exchange
 from treasury.sandbox.http.body_fields import KeyedBody, Number
 from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, Write, invalid, result

@@ -22,8 +22,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as WebRoute
 
-from treasury.errors import InputError
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
+from treasury.core.errors import InputError
 from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.http.limits import RateLimit
 from treasury.sandbox.serve.explorer import ExplorerFile

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treasury.errors import InputError
-from treasury.ground.decoding import convert
+from treasury.core.decoding import convert
+from treasury.core.errors import InputError
 from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.serve.spoil import SPOILS, Spoil, answer_of
 

@@ -13,7 +13,7 @@ from typing import Final, Literal
 import msgspec
 from lxml import etree
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox.serve.iso_message import Tree, iso_message
 
 PaymentAnswer = Literal["mixed", "accept", "reject", "close_match", "no_match", "silence"]

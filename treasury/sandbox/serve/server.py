@@ -21,7 +21,7 @@ import msgspec
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
 from treasury.sandbox.http.limits import LimitGate, RateLimit
 from treasury.sandbox.ramp.ramp_drivers import RampDrivers

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
 
 Spoil = Literal["truncated", "no_result", "repeated_page", "shifted_page", "skipping_page"]
 _Body = dict[str, msgspec.Raw]

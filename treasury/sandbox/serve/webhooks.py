@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox.state.callbacks import Callbacks, is_loopback
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import RampRequest

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox.state.store import MEMORY, Store
 
 FILE_NAME: Final = "sandbox.sqlite"

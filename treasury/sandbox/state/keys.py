@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
 from treasury.sandbox.state.store import Store
 
 _MAKE: Final = step_sql(__package__, "keys")

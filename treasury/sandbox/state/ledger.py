@@ -15,8 +15,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.ground.package_files import step_sql
-from treasury.money import exponent
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import exponent
 from treasury.sandbox.state.store import Store
 
 WORLD: Final = "world"

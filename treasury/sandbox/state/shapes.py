@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from treasury.ground.decoding import decode_json
+from treasury.core.decoding import decode_json
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 

@@ -13,9 +13,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from treasury.calendar import Month, is_target_day, next_target_day
-from treasury.errors import InputError
-from treasury.money import is_exact_in, quantize
+from treasury.core.calendar import Month, is_target_day, next_target_day
+from treasury.core.errors import InputError
+from treasury.core.money import is_exact_in, quantize
 from treasury.sandbox.state.clock import FIRST_DAY
 from treasury.sandbox.state.shapes import decode, encode
 from treasury.sandbox.state.store import Record, Store

@@ -11,7 +11,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from treasury.calendar import Month, is_target_day, next_target_day
+from treasury.core.calendar import Month, is_target_day, next_target_day
 from treasury.sandbox.story.cast import COMPANY, PAYOUT_IBAN, Cast, Payer
 from treasury.sandbox.story.lines import Book, Line
 from treasury.sandbox.story.mangle import Text

@@ -15,8 +15,8 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 from msgspec.structs import replace
 
-from treasury.ground.decoding import decode_json
-from treasury.ground.package_files import package_text
+from treasury.core.decoding import decode_json
+from treasury.core.files.package_files import package_text
 from treasury.sandbox.state import shapes
 from treasury.sandbox.state.ids import Ids, Streams
 

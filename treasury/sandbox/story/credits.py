@@ -18,10 +18,10 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from treasury.calendar import Month, add_target_days, is_target_day, next_target_day
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_toml
-from treasury.money import net_crypto
+from treasury.core.calendar import Month, add_target_days, is_target_day, next_target_day
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import package_toml
+from treasury.core.money import net_crypto
 from treasury.sandbox.story.cast import Cast, Payer
 from treasury.sandbox.story.lines import Book, Expectation, Line
 from treasury.sandbox.story.mangle import MANGLINGS, UNBROKEN, Text

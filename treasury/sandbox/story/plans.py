@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from treasury.calendar import Month, is_target_day
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_toml
+from treasury.core.calendar import Month, is_target_day
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import package_toml
 from treasury.sandbox.story.mangle import UNBROKEN
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.calendar import is_target_day
+from treasury.core.calendar import is_target_day
 
 NETWORK_FEES: Final = {
     "BASE": Decimal("0.01"), "AVALANCHE": Decimal("0.02"), "POLYGON": Decimal("0.01"),

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from treasury.money import convert, fee_of, net_crypto
+from treasury.core.money import convert, fee_of, net_crypto
 from treasury.sandbox.state import shapes
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import Event, RampRequest, User, encode, number, zulu

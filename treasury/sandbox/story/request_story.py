@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from treasury.calendar import add_target_days, next_target_day
+from treasury.core.calendar import add_target_days, next_target_day
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import RampRequest

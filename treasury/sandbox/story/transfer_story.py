@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.calendar import is_target_day
+from treasury.core.calendar import is_target_day
 from treasury.sandbox.state import shapes
 from treasury.sandbox.state.clock import FIRST_DAY, LAST_DAY, at
 from treasury.sandbox.state.ids import Ids

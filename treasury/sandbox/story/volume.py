@@ -18,7 +18,7 @@ from uuid import UUID
 
 import msgspec
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import AccountTransfer, RampItem, Transfer, encode, number, zulu
 from treasury.sandbox.state.store import Maker, Record, sortable

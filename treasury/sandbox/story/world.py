@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.sandbox.state.callbacks import Callbacks
 from treasury.sandbox.state.clock import START, CompanyClock
 from treasury.sandbox.state.folder import is_new, open_store

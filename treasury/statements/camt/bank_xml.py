@@ -19,7 +19,7 @@ from xml.parsers import expat
 
 import msgspec
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
 
 _CHUNK: Final = 1 << 16

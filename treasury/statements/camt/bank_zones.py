@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from treasury.identifiers import is_bic, is_iban
+from treasury.core.identifiers import is_bic, is_iban
 
 _CAPITALS: Final = {
     "CY": "Asia/Nicosia",

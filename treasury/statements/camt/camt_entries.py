@@ -18,8 +18,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.money import total
+from treasury.core.errors import InputError
+from treasury.core.money import total
 from treasury.statements.balance_proof import EXACT
 from treasury.statements.camt.element_shapes import ElementValues
 from treasury.statements.entry_rows import EntryRow

@@ -14,7 +14,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError, StatementError
+from treasury.core.errors import InputError, StatementError
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 from treasury.statements.camt import camt_paths
 from treasury.statements.camt.bank_xml import Cut

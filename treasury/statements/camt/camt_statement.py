@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.money import format_amount
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount
 from treasury.statements import field_values
 from treasury.statements.balance_proof import EXACT, StatementBalance, closing_balance
 from treasury.statements.camt import camt_paths

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError, StatementError
-from treasury.money import format_amount
+from treasury.core.errors import InputError, StatementError
+from treasury.core.money import format_amount
 from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 from treasury.statements.csv.csv_course import Course, courses_hold, followed_count

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.statements.csv.csv_course import courses_hold
 from treasury.statements.csv.csv_layout import Layout, is_header, samples
 from treasury.statements.csv.csv_rows import CsvRows

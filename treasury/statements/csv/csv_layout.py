@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements.csv.csv_text import CsvRow, rows_of
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.csv_words import SIGNS

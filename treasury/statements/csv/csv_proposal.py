@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.identifiers import is_iban
+from treasury.core.identifiers import is_iban
 from treasury.statements.csv import csv_layout
 from treasury.statements.csv.csv_layout import Layout
 from treasury.statements.csv.csv_questions import Columns, CsvTable, settled

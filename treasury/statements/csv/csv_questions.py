@@ -14,8 +14,8 @@ from decimal import Decimal
 from itertools import product
 from typing import Any, Final, Literal
 
-from treasury.errors import InputError
-from treasury.money import total
+from treasury.core.errors import InputError
+from treasury.core.money import total
 from treasury.statements.csv.csv_course import courses_hold
 from treasury.statements.csv.csv_layout import Answer, CsvQuestion, Layout
 from treasury.statements.csv.csv_rows import MOVED, CsvMovement, CsvRows

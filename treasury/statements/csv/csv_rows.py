@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from treasury.errors import InputError, StatementError
+from treasury.core.errors import InputError, StatementError
 from treasury.statements.csv import csv_words
 from treasury.statements.csv.csv_layout import Layout, is_header
 from treasury.statements.csv.csv_text import CsvRow

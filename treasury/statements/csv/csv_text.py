@@ -17,7 +17,7 @@ from typing import IO, Final, Self
 
 import msgspec
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.text_encoding import Letters, utf_16
 

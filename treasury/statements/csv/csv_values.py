@@ -13,8 +13,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, Literal
 
-from treasury.errors import InputError
-from treasury.money import parse_amount, total
+from treasury.core.errors import InputError
+from treasury.core.money import parse_amount, total
 from treasury.statements.csv.csv_words import CURRENCY_MARK
 from treasury.statements.csv.profiles import plain
 

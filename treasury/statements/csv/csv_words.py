@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from treasury.ground.package_files import package_toml
+from treasury.core.files.package_files import package_toml
 
 _WORDS: Final = package_toml(__package__, "bank_words.toml")
 _ROW: Final = _WORDS["row"]

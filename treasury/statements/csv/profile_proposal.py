@@ -10,7 +10,9 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.text import clean
 from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.csv_layout import SAMPLE, CsvQuestion, samples
@@ -20,8 +22,6 @@ from treasury.statements.csv.profiles import Profile
 from treasury.statements.entry_rows import Problem, statement_table
 from treasury.statements.file_sources import documents
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
-from treasury.tables.counted_tables import CountedTables
-from treasury.text import clean
 
 _EXAMPLE_ROWS: Final = 3
 _LONGEST: Final = 40

@@ -16,11 +16,11 @@ from typing import Final, Literal
 
 import msgspec
 
-from treasury.errors import StatementError
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_toml
-from treasury.ground.regular_files import read_regular
-from treasury.ground.toml_text import parse_toml
+from treasury.core.decoding import convert
+from treasury.core.errors import StatementError
+from treasury.core.files.package_files import package_toml
+from treasury.core.files.regular_files import read_regular
+from treasury.core.toml_text import parse_toml
 
 FOLDER: Final = "profiles"
 """The folder of a workspace that holds the profiles of its own."""

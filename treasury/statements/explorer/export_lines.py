@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.calendar import parse_instant
-from treasury.errors import InputError
+from treasury.core.calendar import parse_instant
+from treasury.core.errors import InputError
+from treasury.core.tables.csv_input import CsvColumn, amount, csv_lines, text
 from treasury.statements.explorer.wallet_place import WalletPlace, current_coin
-from treasury.tables.csv_input import CsvColumn, amount, csv_lines, text
 
 _SUCCESS: Final = frozenset({"", "1", "ok", "success", "succeeded", "true"})
 _FAILURE: Final = ("0", "error", "fail", "false", "revert")

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError
-from treasury.money import plain_digits
+from treasury.core.errors import InputError
+from treasury.core.money import plain_digits
 
 _MOST: Final = 2_000_000
 """Rows that a Parquet file may have."""

@@ -15,11 +15,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.tables.csv_input import CsvColumn, csv_lines, text
 from treasury.statements.explorer import export_lines
 from treasury.statements.explorer.export_lines import ExportLine
 from treasury.statements.explorer.wallet_place import WalletPlace
-from treasury.tables.csv_input import CsvColumn, csv_lines, text
 
 _FEE: Final = re.compile(r"txnfee\((.*)\)")
 _MONEY: Final = "USD"

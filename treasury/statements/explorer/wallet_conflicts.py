@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount, plain_digits
 from treasury.lake.writer import Writer
-from treasury.money import format_amount, plain_digits
 from treasury.statements.explorer.wallet_export import WalletExport
 from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.statements.explorer.wallet_tables import (

@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.tables.csv_input import csv_rows, small_file
+from treasury.core.text import visible
 from treasury.statements.explorer.export_lines import ExportLine, plain_lines
 from treasury.statements.explorer.parquet_cells import parquet_cells
 from treasury.statements.explorer.transaction_list import fee_coins, transaction_lines
 from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.statements.explorer.wallet_tables import evidence_key
-from treasury.tables.csv_input import csv_rows, small_file
-from treasury.text import visible
 
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import EntryRow

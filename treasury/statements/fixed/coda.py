@@ -15,9 +15,9 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.identifiers import is_iban
-from treasury.money import format_amount, total
+from treasury.core.errors import InputError
+from treasury.core.identifiers import is_iban
+from treasury.core.money import format_amount, total
 from treasury.statements.balance_proof import EXACT, StatementBalance
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import EntryRow

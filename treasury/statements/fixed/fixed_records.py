@@ -16,7 +16,7 @@ from typing import Final, Literal
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError, StatementError
+from treasury.core.errors import InputError, StatementError
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import EntryRow, entry_batches
 from treasury.statements.mt.mt_text import MtText

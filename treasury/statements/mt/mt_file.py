@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError
-from treasury.identifiers import is_iban
+from treasury.core.errors import InputError
+from treasury.core.identifiers import is_iban
 from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import BATCH, column_batch

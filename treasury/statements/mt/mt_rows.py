@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from treasury.errors import InputError
-from treasury.identifiers import is_iban
-from treasury.money import parse_amount
+from treasury.core.errors import InputError
+from treasury.core.identifiers import is_iban
+from treasury.core.money import parse_amount
 from treasury.statements.mt.mt_details import WORKING, Columns, details_of, references
 from treasury.statements.mt.mt_tags import MtMovements
 from treasury.statements.mt.mt_values import Lines, lines_of, with_currency

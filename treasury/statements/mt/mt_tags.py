@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.mt.mt_text import MtText, plain_head
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import IO, Final
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.text_encoding import Letters, utf_16
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import InputError
-from treasury.money import parse_amount
+from treasury.core.errors import InputError
+from treasury.core.money import parse_amount
 from treasury.statements.balance_proof import StatementBalance
 
 _BALANCE: Final = re.compile(r"\s*(R?[CD])\s*(\d{6})\s*([A-Z]{3})?\s*([0-9.,' ]+?)\s*$", re.ASCII)

@@ -19,8 +19,8 @@ from typing import Any, Final, Literal
 import msgspec
 import pyarrow as pa
 
-from treasury.identifiers import plain_account
-from treasury.money import format_amount
+from treasury.core.identifiers import plain_account
+from treasury.core.money import format_amount
 from treasury.statements.field_values import reference as named_reference
 from treasury.statements.pain import status_codes
 from treasury.statements.pain.status_codes import PAYEE_RESULTS, STATUSES, status_words

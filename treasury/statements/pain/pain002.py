@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError, StatementError
+from treasury.core.errors import InputError, StatementError
 from treasury.statements.arrow_columns import column
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.camt.bank_xml import Cut, Piece

@@ -9,8 +9,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_toml
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import package_toml
 
 _Stage = Literal["received", "signature", "accepted", "settled", "rejected", "parts", "payee"]
 

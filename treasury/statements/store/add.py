@@ -14,8 +14,10 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import StatementError
-from treasury.ground.decoding import convert
+from treasury.core.decoding import convert
+from treasury.core.errors import StatementError
+from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.text import safe_html
 from treasury.lake import Lake, mark_of, schema_of
 from treasury.lake.writer import Writer
 from treasury.statements.balance_proof import is_provable
@@ -36,8 +38,6 @@ from treasury.statements.store.written_rows import (
     versions_of,
     write_rows,
 )
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import safe_html
 
 
 class AddedStatement(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Final
 
-from treasury.errors import StatementError
+from treasury.core.errors import StatementError
 from treasury.statements.store.statement_facts import StatementFacts
 
 _WHOLE: Final = frozenset({"MT940", "camt.053", "CODA", "CFONB 120"})

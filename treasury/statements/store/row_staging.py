@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import StorageError
+from treasury.core.errors import StorageError
 from treasury.lake import BOOL, DATE, INTEGER, TEXT
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.ground.decoding import convert
-from treasury.money import format_amount
+from treasury.core.decoding import convert
+from treasury.core.money import format_amount
 
 FACT_COLUMNS: Final = (
     "statement_id", "file_name", "format", "account", "currency", "from_date", "to_date",

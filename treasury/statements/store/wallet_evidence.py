@@ -18,10 +18,11 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount
+from treasury.core.tables.tabular import Tabular
 from treasury.lake import Lake, Table
 from treasury.lake.writer import Writer
-from treasury.money import format_amount
 from treasury.statements.explorer import wallet_conflicts, wallet_export
 from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.statements.explorer.wallet_tables import (
@@ -30,7 +31,6 @@ from treasury.statements.explorer.wallet_tables import (
     WALLET_MOVEMENTS,
     evidence_key,
 )
-from treasury.tables.tabular import Tabular
 
 
 class WalletEvidence(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -13,15 +13,15 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.errors import InputError
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import step_sql
+from treasury.core.decoding import convert
+from treasury.core.errors import InputError
+from treasury.core.files.package_files import step_sql
+from treasury.core.tables.tabular import Tabular
+from treasury.core.text import clean
 from treasury.lake import TEXT, Lake, Snapshot, mark_of
 from treasury.statements.field_values import Currencies
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.store.statement_heads import restate
-from treasury.tables.tabular import Tabular
-from treasury.text import clean
 
 _SHORTEST: Final = 6
 """An id may be written by its first so many characters."""

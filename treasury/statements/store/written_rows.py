@@ -17,8 +17,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import StorageError
-from treasury.ground.package_files import step_sql
+from treasury.core.errors import StorageError
+from treasury.core.files.package_files import step_sql
 from treasury.lake import BOOL, INTEGER, TEXT, Changes, Snapshot, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES

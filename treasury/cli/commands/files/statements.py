@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from treasury.cli.command_view import Command, CommandView, pass_view, print_options
 from treasury.cli.output import as_of_option, format_option
-from treasury.errors import InputError
-from treasury.money import format_amount
-from treasury.settings import FILE_NAME
-from treasury.text import clean
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount
+from treasury.core.settings import FILE_NAME
+from treasury.core.text import clean
 from treasury.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from treasury.cli.command_view import CommandView, pass_view, view_options
-from treasury.errors import InputError
+from treasury.core.errors import InputError
 
 _chain_option = click.option("--chain", required=True, help="Its chain, as the service names it.")
 _address_option = click.option("--address", required=True, help="The wallet.")

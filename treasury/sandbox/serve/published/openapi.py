@@ -16,8 +16,8 @@ from typing import Any, Final, get_args, get_origin
 
 import msgspec
 
-from treasury.ground.decoding import decode_json
-from treasury.ground.package_files import package_text
+from treasury.core.decoding import decode_json
+from treasury.core.files.package_files import package_text
 from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.http.exchange import EVERYONE, Route
 from treasury.sandbox.ramp import ramp_routes

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.ground.decoding import decode_json
-from treasury.ground.package_files import package_text
+from treasury.core.decoding import decode_json
+from treasury.core.files.package_files import package_text
 
 
 class _Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as WebRoute
 
-from treasury.ground.package_files import package_text
+from treasury.core.files.package_files import package_text
 from treasury.sandbox.serve.published.openapi import FINANCE, RAMP, document
 
 _FILE: Final = "/openapi.json"

@@ -19,10 +19,10 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.decoding import convert
-from treasury.ground.package_files import step_sql
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import format_amount, total
 from treasury.lake import DATE, INTEGER, TEXT
-from treasury.money import format_amount, total
 from treasury.statements.arrow_columns import column
 from treasury.statements.store.row_staging import Staging
 

@@ -20,9 +20,9 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import total
 from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, Snapshot
-from treasury.money import total
 from treasury.statements.arrow_columns import column
 from treasury.statements.csv.profiles import plain
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground.package_files import step_sql
+from treasury.core.files.package_files import step_sql
 from treasury.lake import TEXT, Snapshot
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
 from treasury.statements.store.row_staging import BARE, PART, WORDLESS, Staging

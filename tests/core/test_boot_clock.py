@@ -1,0 +1,50 @@
+"""The clock that runs during suspend, and which readings can be compared."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from treasury.core.machine import boot_clock
+from treasury.core.machine.boot_clock import BootTime, boot_seconds, boot_time
+
+OTHER_PROCESS = "from treasury.core.machine.boot_clock import boot_time; print(boot_time().boot)"
+
+
+def test_two_readings_of_one_boot_are_so_far_apart_as_the_clock_says() -> None:
+    first, second = boot_time(), boot_time()
+    assert first.boot == second.boot
+    assert first.milliseconds <= second.milliseconds
+    assert BootTime("b", 1_000).until(BootTime("b", 3_500)) == timedelta(seconds=2.5)
+
+
+def test_readings_of_two_boots_are_not_compared() -> None:
+    assert BootTime("one", 1_000).until(BootTime("two", 3_500)) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the file is Linux's")
+def test_on_linux_it_is_the_time_since_the_boot_which_every_process_names_alike() -> None:
+    uptime = float(Path("/proc/uptime").read_text("ascii").split()[0])
+    assert abs(boot_seconds() - uptime) < 5
+    other = subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESS], capture_output=True, text=True, check=True
+    )
+    assert other.stdout.strip() == boot_time().boot
+
+
+def test_where_the_system_names_no_boot_the_process_stands_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(boot_clock, "_NAMES", {})
+    monkeypatch.setattr(boot_clock, "_CLOCK", None)
+    boot_clock._boot.cache_clear()
+    try:
+        name = boot_time().boot
+        assert name.startswith("process ")
+        assert boot_time().boot == name
+    finally:
+        boot_clock._boot.cache_clear()

@@ -1,0 +1,39 @@
+"""The package as a person imports it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import treasury
+from treasury.core import errors
+
+HEAVY = ("duckdb", "pyarrow", "pandas", "deltalake", "httpx", "sqlalchemy", "matplotlib", "lxml",
+         "ipywidgets", "rich", "jinja2", "xlsxwriter")  # fmt: skip
+
+
+def test_the_exported_names_are_all_there_and_sorted() -> None:
+    assert treasury.__all__ == sorted(treasury.__all__)
+    assert all(getattr(treasury, name) is not None for name in treasury.__all__)
+    assert dir(treasury) == treasury.__all__
+
+
+def test_importing_treasury_loads_no_heavy_library() -> None:
+    code = f"import sys, treasury; print([n for n in {HEAVY!r} if n in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert told.stdout.strip() == "[]"
+
+
+def test_the_tree_of_errors_is_the_one_that_its_module_draws() -> None:
+    drawn = errors.__doc__ or ""
+    classes = [thing for thing in vars(errors).values() if isinstance(thing, type)]
+    assert len(classes) > 20
+    for cls in classes:
+        assert issubclass(cls, errors.TreasuryError)
+        assert cls.__name__ in drawn
+
+
+def test_an_error_says_what_happened_and_what_to_do() -> None:
+    error = errors.InputError("x is wrong", do="write y")
+    assert str(error) == "x is wrong - write y"
+    assert str(errors.OutcomeUnknown("sent?", look_up="read it")) == "sent? - read it"

@@ -1,0 +1,109 @@
+"""How answers show themselves where nobody formats them: in a notebook, in pandas, in a list."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+import treasury
+from treasury.actions import Action
+from treasury.actions.action_list import ActionList
+from treasury.close.stored_answers import Answers
+from treasury.core.errors import InputError
+from treasury.core.tables.tabular import exact_pandas
+from treasury.core.text import Screen
+from treasury.rates.rate_files import read_rates
+from treasury.workspace import Workspace, find_workspace
+
+
+def test_a_screen_is_shown_line_by_line_and_is_a_text() -> None:
+    screen = Screen("one\ntwo")
+    assert repr(screen) == "one\ntwo"
+    assert screen.splitlines() == ["one", "two"]
+
+
+def test_pandas_shows_the_digits_that_say_something_and_loses_none() -> None:
+    given = ["14000", "0.1", "-1.5", "26865.995017", "0.000000000000000001", None]
+    kept = [None if one is None else Decimal(one) for one in given]
+    table = pa.table({"amount": pa.array(kept, pa.decimal128(38, 18))})
+    shown = list(exact_pandas(table)["amount"])
+    assert shown == kept
+    assert [str(one) for one in shown[:4]] == ["14000.00", "0.10", "-1.50", "26865.995017"]
+    assert str(shown[4]) == "1E-18"
+
+
+def test_no_action_is_said_to_be_none_and_several_are_a_line_each(month_end: Workspace) -> None:
+    assert repr(ActionList()) == "no action"
+    found = month_end.actions.list()
+    assert isinstance(found, tuple)
+    assert repr(found) == "no action"
+
+
+def test_actions_are_a_table_in_a_notebook() -> None:
+    class Proposer:
+        name = "ines"
+
+    class One:
+        id, state, text, proposed_by, people = "A-1", "proposed", "Pay <b>", Proposer, ("ines",)
+
+    one: Action = One()  # type: ignore[assignment]
+    assert repr(ActionList([one])) == "A-1  proposed  Pay <b>"
+    assert "Pay &lt;b&gt;" in ActionList([one])._repr_html_()
+
+
+def test_a_new_workspace_is_the_projects_and_not_the_notebooks_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TREASURY_WORKSPACE", raising=False)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "notebooks").mkdir()
+    assert find_workspace(tmp_path / "notebooks") == tmp_path / "data" / "workspace"
+
+
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+ZONE = ZoneInfo("Europe/Brussels")
+HOSTILE = "ACME \x1b[2J\u202e"
+
+
+def test_an_answer_is_shown_without_the_text_of_its_tables(month_end: Workspace) -> None:
+    remarks = pa.table({"remark": [HOSTILE]})
+    basis = msgspec.structs.replace(month_end.reconcile("2026-10").basis, remarks=remarks)
+    assert "remarks=<1 rows>" in repr(basis)
+    for shown in (repr(basis), str(basis), repr(Answers("1", {"lines": remarks}))):
+        assert "ACME" not in shown
+        assert shown.isprintable()
+
+
+def test_no_struct_shows_its_tables_as_arrow_does() -> None:
+    found = set()
+    for module in pkgutil.walk_packages(treasury.__path__, "treasury."):
+        if "sandbox" in module.name or "__main__" in module.name:
+            continue
+        for kind in vars(importlib.import_module(module.name)).values():
+            if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+                continue
+            if "pa.Table" in " ".join(map(str, vars(kind).get("__annotations__", {}).values())):
+                found.add(kind)
+    assert len(found) > 20
+    raw = [kind for kind in found if kind.__repr__ is msgspec.Struct.__repr__]
+    assert [kind.__name__ for kind in raw if not kind.__name__.startswith("_")] == []
+
+
+def test_an_error_and_a_rate_show_no_control_character_of_what_they_quote(tmp_path: Path) -> None:
+    error = InputError(f"{HOSTILE} is no file", do=f"look at {HOSTILE}\nand again")
+    assert [line.isprintable() for line in str(error).splitlines()] == [True, True]
+    path = tmp_path / f"{HOSTILE}.csv"
+    path.write_text("day,base,quote,rate\n2026-10-30,USDC,EUR,0.9\n")
+    with pytest.raises(InputError) as caught:
+        read_rates(path.with_suffix(".none"), NOW, ZONE)
+    assert str(caught.value).isprintable()
+    (source,) = read_rates(path, NOW, ZONE).table()["source"].to_pylist()
+    assert source.isprintable()

@@ -1,0 +1,186 @@
+"""Days and months as a treasury counts them: TARGET days, calendar months, instants in UTC.
+
+An instant is an aware datetime in UTC. A day or a month is a calendar period in the reporting time
+zone. A bank's date is a date and has no hour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache, lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+from dateutil.easter import easter
+
+from treasury.core.errors import InputError
+
+_MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
+_DAY = timedelta(days=1)
+_DAYS_KEPT = 10_000
+"""Answers kept: a hundred thousand open items are of a few hundred days."""
+
+
+@cache
+def target_holidays(year: int) -> frozenset[date]:
+    """Days other than weekends on which TARGET is closed (ECB: long-term calendar since 2002)."""
+    sunday = easter(year)
+    fixed = (date(year, *day) for day in ((1, 1), (5, 1), (12, 25), (12, 26)))
+    return frozenset((sunday - 2 * _DAY, sunday + _DAY, *fixed))
+
+
+def is_target_day(day: date) -> bool:
+    """Whether TARGET settles on that day."""
+    return day.weekday() < 5 and day not in target_holidays(day.year)
+
+
+def next_target_day(day: date) -> date:
+    """The first TARGET day after `day`."""
+    return add_target_days(day, 1)
+
+
+@lru_cache(_DAYS_KEPT)
+def add_target_days(day: date, count: int) -> date:
+    """The `count`-th TARGET day after `day` (`count` of at least 1)."""
+    while count > 0:
+        day += _DAY
+        if is_target_day(day):
+            count -= 1
+    return day
+
+
+@lru_cache(_DAYS_KEPT)
+def target_days_between(start: date, end: date) -> int:
+    """TARGET days after `start` up to and including `end`; 0 where `end` is not later."""
+    days = (start + n * _DAY for n in range(1, (end - start).days + 1))
+    return sum(map(is_target_day, days))
+
+
+_FIRST_YEAR: Final = 1900
+_LAST_YEAR: Final = 9998
+"""The years whose months have one before and one after them."""
+
+
+def parse_instant(text: str) -> datetime:
+    """An ISO 8601 date-time as an instant in UTC; one without a zone is taken as UTC."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"{text[:40]!r} is not a date and time", do="write it as 2026-11-01T09:00Z"
+        ) from None
+    if not _FIRST_YEAR <= parsed.year <= _LAST_YEAR:
+        raise InputError(
+            f"{text[:40]!r} is outside the years {_FIRST_YEAR} to {_LAST_YEAR}",
+            do="give an instant of a year that there are records of",
+        )
+    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+
+
+def parse_day(text: str) -> date:
+    """`2026-10-31` as a date; InputError for anything else."""
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(f"{text[:40]!r} is not a day", do="write it as 2026-10-31") from None
+
+
+class Month(msgspec.Struct, frozen=True, order=True):
+    """A calendar month; its instants depend on the reporting time zone."""
+
+    year: int
+    month: int
+
+    @classmethod
+    def parse(cls, text: str) -> Month:
+        """`2026-10` as a Month; InputError for anything else."""
+        matched = _MONTH.fullmatch(text.strip())
+        if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < _FIRST_YEAR:
+            raise InputError(f"{text[:40]!r} is not a month", do="write it as 2026-10")
+        return cls(int(matched[1]), int(matched[2]))
+
+    @classmethod
+    def of(cls, day: date) -> Month:
+        """The month that `day` is in."""
+        return cls(day.year, day.month)
+
+    def __str__(self) -> str:
+        return f"{self.year:04}-{self.month:02}"
+
+    @property
+    def title(self) -> str:
+        """`October 2026`, in English whatever the locale."""
+        return f"{_NAMES[self.month - 1]} {self.year}"
+
+    @property
+    def first(self) -> date:
+        """Its first day."""
+        return date(self.year, self.month, 1)
+
+    @property
+    def last(self) -> date:
+        """Its last day."""
+        return self.next.first - _DAY
+
+    @property
+    def next(self) -> Month:
+        """The month after it."""
+        return Month(self.year + self.month // 12, self.month % 12 + 1)
+
+    @property
+    def previous(self) -> Month:
+        """The month before it."""
+        return Month.of(self.first - _DAY)
+
+    def days(self) -> Iterator[date]:
+        """Every day of it, in order."""
+        return (self.first + n * _DAY for n in range((self.last - self.first).days + 1))
+
+    def start(self, zone: ZoneInfo) -> datetime:
+        """The instant, in UTC, at which it begins in `zone`."""
+        return datetime.combine(self.first, time(), zone).astimezone(UTC)
+
+    def end(self, zone: ZoneInfo) -> datetime:
+        """The instant, in UTC, at which the next one begins in `zone` (exclusive)."""
+        return self.next.start(zone)
+
+
+class Months(msgspec.Struct, frozen=True):
+    """One month or several in a row, `first` and `last` included."""
+
+    first: Month
+    last: Month
+
+    @classmethod
+    def parse(cls, text: str) -> Months:
+        """`2026-10` or `2026-07..2026-10`; InputError for anything else."""
+        first, dots, last = text.partition("..")
+        months = cls(Month.parse(first), Month.parse(last if dots else first))
+        if months.last < months.first:
+            raise InputError(f"{text[:40]!r} ends before it begins", do="write the earlier first")
+        return months
+
+    def __iter__(self) -> Iterator[Month]:
+        month = self.first
+        while month <= self.last:
+            yield month
+            month = month.next
+
+    def __str__(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
+
+    @property
+    def title(self) -> str:
+        """`October 2026`, `July 2026 to October 2026`."""
+        if self.first == self.last:
+            return self.first.title
+        return f"{self.first.title} to {self.last.title}"
+
+
+_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July",
+    "August", "September", "October", "November", "December",
+)  # fmt: skip

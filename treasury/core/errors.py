@@ -1,0 +1,239 @@
+"""Every error that treasury raises, in one tree; each says what happened and what to do next.
+
+    TreasuryError
+     ├─ InputError                 what was given cannot be used
+     │   ├─ SettingsError          treasury.toml, an environment variable, a credential
+     │   ├─ StatementError         a bank file, or one record in it
+     │   ├─ TableError             a table handed to a function: missing column, wrong type
+     │   └─ QueryError             SQL that the lake cannot run
+     ├─ StorageError               the workspace on disk
+     │   ├─ WorkspaceLocked        another process is writing
+     │   ├─ NothingStored          there is no committed data to answer from yet
+     │   ├─ WorkspaceDamaged       a stored file is missing or does not read
+     │   ├─ HomeUnreachable        the lake's home does not answer, or refuses the credential
+     │   ├─ HomeReadOnly           the lake's home may be read and not written
+     │   └─ CommitOvertaken        another desk's commit came to the lake's home first
+     ├─ JournalError               people's decisions cannot be read or written
+     ├─ ActionRefused              an action that may not, or need not, be carried out
+     ├─ NoticeError                a mail server or webhook did not take a notice
+     └─ ServiceError               a payment service, or the way to it
+         ├─ ServiceUnreachable     no connection, or none in time
+         ├─ BadCredentials         the token address refused the credential
+         ├─ Unauthorized           401, of a read also with a renewed token
+         ├─ Forbidden              403
+         ├─ NotFound               404 for one record
+         ├─ NotOffered             404 or 405 on a route this generation of the service lacks
+         ├─ InvalidRequest         400, 415, 422: the service does not accept what was sent
+         ├─ NotReady               something it needs is not verified or not active
+         ├─ InsufficientFunds      402, 422
+         ├─ VersionConflict        409: the record changed since it was read
+         ├─ KeySpent               the idempotency key was used before
+         ├─ RateLimited            429, after the retries
+         ├─ ServiceFault           5xx, after the retries
+         ├─ UnexpectedResponse     a body that does not have the shape of the contract
+         └─ OutcomeUnknown         a write that may or may not have taken effect
+
+The text of an error is safe to show: it never carries a secret or a token, nor a control character
+of the outside text that it quotes.
+"""
+
+from __future__ import annotations
+
+import typing
+
+from treasury.core.text import visible
+
+
+class TreasuryError(Exception):
+    """What happened and, after a dash, what to do next; `what` and `do` hold the halves."""
+
+    exit_code: typing.ClassVar[int] = 1
+
+    def __init__(self, problem: str, *, do: str | None = None) -> None:
+        super().__init__(problem)
+        self.what = problem
+        self.do = do
+
+    def __str__(self) -> str:
+        text = self.what if self.do is None else f"{self.what} - {self.do}"
+        return "\n".join(map(visible, text.split("\n")))
+
+
+class InputError(TreasuryError):
+    """What was given (an argument, a file, a setting) cannot be used."""
+
+    exit_code = 2
+
+
+class SettingsError(InputError):
+    """treasury.toml, an environment variable or a credential is missing or wrong."""
+
+
+class StatementError(InputError):
+    """A bank file, or one record in it, cannot be read; nothing of it was stored."""
+
+
+class TableError(InputError):
+    """A table handed to a function lacks a column or has one of the wrong type."""
+
+
+class QueryError(InputError):
+    """SQL that cannot be run over the lake."""
+
+
+class StorageError(TreasuryError):
+    """The workspace on disk cannot be read or written."""
+
+    exit_code = 3
+
+
+class WorkspaceLocked(StorageError):
+    """Another process is writing to the workspace."""
+
+
+class NothingStored(StorageError):
+    """The question needs data that no committed sync or statement has brought yet."""
+
+
+class WorkspaceDamaged(StorageError):
+    """A stored file is missing or does not read."""
+
+
+class HomeUnreachable(StorageError):
+    """The home of the lake does not answer, or refuses the credential; the desk goes on."""
+
+
+class HomeReadOnly(StorageError):
+    """The home of the lake may be read and not written."""
+
+
+class CommitOvertaken(StorageError):
+    """Another desk's commit came to the home of the lake first; nothing of either is lost."""
+
+
+class JournalError(TreasuryError):
+    """The journal of people's decisions cannot be read or written."""
+
+    exit_code = 3
+
+
+class ActionRefused(TreasuryError):
+    """The action may not, or need not, be carried out; nothing was sent."""
+
+    exit_code = 4
+
+
+class NoticeError(TreasuryError):
+    """A mail server or a webhook did not take a notice; `may_have_arrived` where nobody knows."""
+
+    exit_code = 5
+
+    def __init__(
+        self, problem: str, *, do: str | None = None, may_have_arrived: bool = False
+    ) -> None:
+        super().__init__(problem, do=do)
+        self.may_have_arrived = may_have_arrived
+
+
+class ServiceError(TreasuryError):
+    """A payment service answered with an error, or could not be asked.
+
+    `operation` is the method and route ("POST /ramp-requests/{id}/approve"), `ids` what fills the
+    route, `status` the HTTP status, `code` the service's own code (upper case, underscores),
+    `trace` its trace id and `key` the idempotency key that was sent, each empty or None where
+    unknown. `may_have_executed` is True where a write may have taken effect.
+    """
+
+    exit_code = 5
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        do: str | None = None,
+        operation: str | None = None,
+        status: int | None = None,
+        code: str | None = None,
+        trace: str | None = None,
+        ids: tuple[str, ...] = (),
+        key: str | None = None,
+        may_have_executed: bool = False,
+    ) -> None:
+        super().__init__(problem, do=do)
+        self.operation = operation
+        self.status = status
+        self.code = code
+        self.trace = trace
+        self.ids = ids
+        self.key = key
+        self.may_have_executed = may_have_executed
+
+
+class ServiceUnreachable(ServiceError):
+    """No connection to the service, or no answer in time."""
+
+
+class BadCredentials(ServiceError):
+    """The token address refused the client id or secret."""
+
+
+class Unauthorized(ServiceError):
+    """401: the token is missing, expired or refused."""
+
+
+class Forbidden(ServiceError):
+    """403: the credential's role does not allow the operation."""
+
+
+class NotFound(ServiceError):
+    """404: the service does not know the record."""
+
+
+class NotOffered(ServiceError):
+    """404 or 405 on a route that this generation of the service does not have.
+
+    `by_service` is True where the service itself says so, in its own error shape: a page of
+    something in between, as at a wrong address, proves nothing about the service.
+    """
+
+    by_service = False
+
+
+class InvalidRequest(ServiceError):
+    """400, 415 or 422: the service does not accept what was sent; nothing was executed."""
+
+
+class NotReady(ServiceError):
+    """A party, account, wallet or bank account is not verified or not active."""
+
+
+class InsufficientFunds(ServiceError):
+    """The balance is too low for the amount."""
+
+
+class VersionConflict(ServiceError):
+    """409: the record changed since it was read."""
+
+
+class KeySpent(ServiceError):
+    """The idempotency key was used before, with this or another body."""
+
+
+class RateLimited(ServiceError):
+    """429, also after waiting as the service asked."""
+
+
+class ServiceFault(ServiceError):
+    """5xx, also after the retries that are safe."""
+
+
+class UnexpectedResponse(ServiceError):
+    """A response without the shape that the contract promises."""
+
+
+class OutcomeUnknown(ServiceError):
+    """A write may or may not have taken effect; `look_up` says where to find out."""
+
+    def __init__(self, problem: str, *, look_up: str, **details: typing.Any) -> None:
+        super().__init__(problem, do=look_up, may_have_executed=True, **details)
+        self.look_up = look_up

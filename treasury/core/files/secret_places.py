@@ -1,0 +1,180 @@
+"""Secrets, and the places that settings name for them: `env:NAME`, `file:PATH`, `keyring:…`.
+
+A secret is fetched when it is used and never rendered. Everybody with write access to the
+settings can change a place, so a place has to hold one line that is no private key: neither a key
+file nor a file of several credentials is ever sent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from treasury.core.errors import SettingsError
+from treasury.core.files.regular_files import read_regular
+from treasury.core.files.state_folder import user_path
+from treasury.core.private_keys import holds_private_key
+
+T = TypeVar("T")
+
+_PLACE: Final = re.compile(
+    r"env:[A-Za-z_][A-Za-z0-9_.-]{0,99}|file:[^\x00-\x1f]{1,1000}|keyring:[^\x00-\x1f]{1,300}"
+)
+PLACES: Final = "env:NAME, file:PATH or keyring:SERVICE/USER"
+"""The forms of a place, for error messages."""
+OWN_PREFIX: Final = "TREASURY_"
+"""Environment variables with this prefix are meant for this program."""
+_LONGEST: Final = 16 * 1024
+"""Characters of a secret: a long token has four thousand."""
+
+
+class Secret:
+    """A string that never renders; `reveal()` gives it to the one place that needs it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        if not isinstance(value, str):
+            raise TypeError("Expected `str`")
+        self._value = value
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is not written anywhere")
+
+    def reveal(self) -> str:
+        """The secret itself."""
+        return self._value
+
+    @property
+    def flaw(self) -> str:
+        """Why this may not be sent: it is a private key, or no single line; empty if it may."""
+        if holds_private_key(self._value[:_LONGEST]):
+            return "holds a private key, which is never sent"
+        if len(self._value) > _LONGEST or not self._value.isprintable():
+            return "does not hold one line of text, as a secret is"
+        return ""
+
+
+class Unrendered:
+    """Base of settings that never render their values: one may be a secret, typed by mistake."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return []
+
+
+def is_place(described: str) -> bool:
+    """Whether a setting names the place of a secret, and does not hold one."""
+    return _PLACE.fullmatch(described) is not None
+
+
+def secret_at(described: str, holder: str, key: str) -> Secret:
+    """Return the secret at the place that a setting names; SettingsError if there is none."""
+    try:
+        secret, missing = find_secret(described, key)
+    except SettingsError as error:
+        secret, missing = None, error.what
+    if secret is None:
+        raise SettingsError(
+            f"no secret for {holder}: {missing}", do="set it there, then run the command again"
+        )
+    return secret
+
+
+def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secret | None, str]:
+    """Return the secret at the place that a setting names, or None and why there is none.
+
+    Raises SettingsError if the place cannot be read or, with `is_sent`, holds what is never sent.
+    """
+    kind, _, place = described.partition(":")
+    if not is_place(described):
+        return None, f"{key} names no place ({PLACES})"
+    match kind:
+        case "env":
+            value = os.environ.get(place)
+            # A secret that was typed here by mistake is no name in capitals.
+            name = place if place.isupper() else f"that {key} names"
+            missing = f"environment variable {name} is not set"
+        case "file":
+            path = user_path(place)
+            missing = f"secret file {path} does not exist"
+            value = _file_text(path)
+        case _:
+            missing = f"the keyring has no entry {place}"
+            try:
+                # Only where it is used: it loads the desktop's secret service.
+                import keyring
+            except ImportError:
+                why = "keyring is not installed (`pip install treasury-toolkit[keyring]`)"
+                raise _no_keyring(why) from None
+            service, _, user = place.partition("/")
+            try:
+                value = keyring.get_password(service, user)
+            except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
+                why = f"the keyring does not answer ({type(error).__name__})"
+                if type(error).__name__ == "NoKeyringError":
+                    why = "this machine has no keyring; env:NAME and file:PATH need none"
+                raise _no_keyring(why) from None
+    secret = Secret((value or "").strip())
+    del value  # a traceback may show the variables of this function
+    if is_sent and secret.flaw:
+        raise SettingsError(f"{described} {secret.flaw}", do="name the place of the secret alone")
+    return (secret if secret.reveal() else None), missing
+
+
+def doubt_of(described: str) -> str:
+    """Return why a person has to name this place before it is used; empty for a usual one."""
+    kind, _, place = described.partition(":")
+    if kind == "env" and not place.startswith(OWN_PREFIX):
+        return f"its name does not begin with {OWN_PREFIX}"
+    if kind != "file" or os.name != "posix":
+        return ""
+    path = user_path(place).absolute()
+    try:
+        for part in (path, *path.parents):
+            # Whoever made the link decides which of our files is sent.
+            if part.is_symlink() and part.lstat().st_uid not in {0, os.geteuid()}:
+                return "another user made a link on its path"
+        is_open = path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
+    except OSError:  # reading the file raises the error
+        return ""
+    return "other users can read the file" if is_open else ""
+
+
+def call_unseen(call: Callable[[], T]) -> T:
+    """Call, and raise any error without the frames below: their variables may hold a secret."""
+    try:
+        return call()
+    except BaseException as error:  # noqa: BLE001 - an interrupt shows variables as well
+        failure = error
+    failure.__cause__ = failure.__context__ = None
+    raise failure.with_traceback(None)
+
+
+def _file_text(path: Path) -> str | None:
+    """The text of a file; None if it does not exist."""
+    try:
+        return read_regular(path)
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        problem = "is not text"
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+    # Raised here, as the error before may hold what was read.
+    raise SettingsError(f"secret file {path} {problem}", do="name a file with one line of text")
+
+
+def _no_keyring(why: str) -> SettingsError:
+    return SettingsError(why, do="unlock or install it, or name another place")

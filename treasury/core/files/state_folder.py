@@ -1,0 +1,37 @@
+"""The user's own folders: their home in a path, and the folder of what treasury remembers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from treasury.core.errors import SettingsError
+from treasury.core.text import clean
+
+STATE_VARIABLE: Final = "TREASURY_STATE"
+
+
+def state_folder() -> Path:
+    """The user's own folder for what treasury remembers: `$TREASURY_STATE`, else the platform's."""
+    if folder := os.environ.get(STATE_VARIABLE):
+        return Path(folder)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Application Support"
+    else:
+        base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return user_path(base) / "treasury"
+
+
+def user_path(path: str | Path) -> Path:
+    """Return a path with `~` replaced by the home folder; SettingsError for a user without one."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise SettingsError(
+            f"{clean(str(path))}: there is no home folder for ~",
+            do=f"write the whole path, or set HOME or {STATE_VARIABLE}",
+        ) from None

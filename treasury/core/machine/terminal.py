@@ -1,0 +1,57 @@
+"""Guarded terminal output: no text from outside moves the cursor or turns a line around.
+
+The guard stands in front of standard output and standard error, so that it covers whatever a
+command writes there: rows, errors, warnings, log lines and tracebacks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO, cast
+
+from treasury.core.text import visible
+
+
+class _Guard:
+    """A text stream that shows control characters instead of sending them; all else is its own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write the text with every character but a line's end made visible."""
+        if not isinstance(text, str):
+            raise TypeError(f"a text is written here, not {type(text).__name__}")
+        self._stream.write("\n".join(map(visible, text.split("\n"))))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of the texts."""
+        for line in lines:
+            self.write(line)
+
+
+def guard_output() -> None:
+    """Guard this process's standard output and standard error for as long as it lives."""
+    sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
+
+
+@contextmanager
+def guarded_output() -> Iterator[None]:
+    """Guard standard output and standard error during the block."""
+    with redirect_stdout(_guarded(sys.stdout)), redirect_stderr(_guarded(sys.stderr)):
+        yield
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """The stream behind the guard, for drawing whose every text has been made visible before."""
+    return stream._stream if isinstance(stream, _Guard) else stream  # noqa: SLF001 - the same module
+
+
+def _guarded(stream: TextIO) -> TextIO:
+    return cast(TextIO, _Guard(unguarded(stream)))

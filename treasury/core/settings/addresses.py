@@ -1,0 +1,63 @@
+"""Addresses of other machines: encrypted or on this machine, and without a password."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote_plus, urlsplit
+
+from treasury.core.errors import SettingsError
+
+_USERINFO: Final = re.compile(r"[^:/]+://[^:/@]*:[^@]*@")
+"""As SQLAlchemy reads an address: user, a colon and everything up to an @."""
+_SECRET_NAME: Final = re.compile(
+    r"pass(?:word|wd|phrase)?$|pwd|secret|token|credential|(?:client|server|api)_?key",
+    re.IGNORECASE,
+)
+"""Names of parameters that are secrets; `passfile` and `sslkey` name a place."""
+
+
+def holds_secret(url: str) -> bool:
+    """Whether an address holds a password, before its host or as a parameter.
+
+    An @ in what is no address at all counts, as somebody may have mistyped one with a password.
+    """
+    before = re.split(r"[?#]", url)[0]
+    scheme, separator, rest = before.partition("://")
+    if _USERINFO.match(url) or (not separator and "@" in before):
+        return True
+    if scheme.lower() in {"http", "https"} and "@" in re.split(r"[/\\]", rest)[0]:
+        return True
+    names = (unquote_plus(part.partition("=")[0]) for part in re.split(r"[?&;#]", url)[1:])
+    return any(_SECRET_NAME.search(name.strip()) for name in names)
+
+
+def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
+    """An address of plain http that is not on this machine, or none at all."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:  # it quotes the address
+        parts = urlsplit("")
+    is_own = parts.scheme == "http" and is_loopback(parts.hostname or "")
+    if parts.scheme in {"", "https"} and not parts.hostname:
+        yield "it is no address", "write it as https://HOST/PATH"
+    elif parts.scheme != "https" and not is_own:
+        problem = f"{parts.scheme}://{parts.hostname} is not https"
+        yield problem, "plain http is for loopback addresses only"
+
+
+def require_https(url: str, where: str = "") -> None:
+    """Refuse plain http to anywhere but this machine; `where` begins the SettingsError."""
+    for problem, remedy in in_the_clear(url):
+        raise SettingsError(f"{where}{problem}", do=remedy)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host name or address stays on this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,255 @@
+"""`treasury.toml`, read and checked: a SettingsError names the file and the key."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from treasury.core.decoding import convert
+from treasury.core.errors import InputError, SettingsError
+from treasury.core.files.regular_files import read_settings
+from treasury.core.files.secret_places import PLACES, is_place
+from treasury.core.identifiers import is_iban, plain_account
+from treasury.core.settings.addresses import holds_secret, in_the_clear, is_loopback
+from treasury.core.settings.desk_settings import (
+    FILE_NAME,
+    SPARK_ADDRESSES,
+    BankAccount,
+    Environment,
+    Services,
+    Settings,
+    Source,
+    is_spark_address,
+)
+from treasury.core.settings.notice_terms import NoticeTerms
+from treasury.core.settings.secret_routes import ROUTES, values_at
+from treasury.core.text import clean, utf8_text
+from treasury.core.toml_text import parse_toml
+
+
+def require_plain_path(folder: Path) -> None:
+    """InputError where a workspace cannot be in the folder: its path would be read as a pattern.
+
+    The lake's tables are opened by their paths, in which `%41` is a letter and `[…]` a choice.
+    """
+    path = str(folder.absolute())
+    if utf8_text(path) != path:
+        raise InputError(
+            f"{clean(path)} has a byte in it that is not UTF-8, which no lake's path can have",
+            do="choose a folder with a UTF-8 path, or move it there",
+        )
+    special = next((char for char in path if char in _SPECIAL), "")
+    if special:
+        raise InputError(
+            f"{clean(path)} has {special!r} in it, which no lake's path can have",
+            do=f"choose a folder without any of {' '.join(_SPECIAL)} in its path, or move it there",
+        )
+
+
+_SPECIAL: Final = "[]%?*\\" if os.sep == "/" else "[]%?*"
+
+
+def load_settings(folder: Path) -> Settings:
+    """Read and check `treasury.toml` in `folder`; SettingsError names the file and the key.
+
+    InputError as `require_plain_path`.
+    """
+    require_plain_path(folder)
+    path = folder / FILE_NAME
+    settings = _read(path)
+    if isinstance(settings, SettingsError):
+        raise settings
+    for problem, remedy in _problems(settings):
+        raise SettingsError(f"{path}: {problem}", do=remedy)
+    if settings.services is None:
+        return settings
+    desk = settings.workspace
+    services = msgspec.structs.replace(
+        settings.services, environment=desk.environment, allow_writes=desk.allow_writes
+    )
+    return msgspec.structs.replace(settings, services=services)
+
+
+_IN_ENVIRONMENT: Final = "take it out; the credential comes from the environment (docs/lake.md)"
+_ADDRESSES: Final = {route.address: route.advice for route in ROUTES} | {
+    "lake.home": _IN_ENVIRONMENT
+}
+"""Addresses that may hold no password, and where it goes."""
+_PLACES_OF_SECRETS: Final = [place for route in ROUTES for place in route.places]
+
+
+def _read(path: Path) -> Settings | SettingsError:
+    """The settings, or what is wrong with the file.
+
+    The error is not raised here: a traceback can show the variables of every function it went
+    through, and here they hold the file's text, in which somebody may have put a password.
+    """
+    try:
+        document = parse_toml(read_settings(path))
+        if mistyped := next(_typed_secrets(document), None):
+            problem, remedy = mistyped
+            return SettingsError(f"{path}: {problem}", do=remedy)
+        for key, value in _values(document):  # what of the template was not filled in
+            if _PLACEHOLDER in value and (key != "workspace.company" or value == _PLACEHOLDER):
+                meanings = (words for end, words in _TO_FILL.items() if key.endswith(end))
+                return SettingsError(
+                    f"{path}: {key} is still the template's {_PLACEHOLDER}",
+                    do=f"write {next(meanings, 'it')}",
+                )
+        return convert(document, Settings)
+    except FileNotFoundError:
+        return SettingsError(
+            f"{path} does not exist",
+            do="run `treasury init`, or `treasury demo` for a practice company",
+        )
+    except SettingsError as error:
+        return SettingsError(error.what, do=error.do)  # without the traceback of this one
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        return SettingsError(f"{path}: {error}", do="correct that key")
+
+
+def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Secrets that somebody typed into the file, by their key, and where each goes."""
+    for pattern, remedy in _ADDRESSES.items():
+        for key, value in values_at(document, pattern):
+            if not is_place(str(value)) and holds_secret(str(value)):
+                yield f"{key} holds a password", remedy
+    for pattern in _PLACES_OF_SECRETS:
+        for key, value in values_at(document, pattern):
+            if not is_place(str(value)) and _PLACEHOLDER not in str(value):
+                yield f"{key} is no place of a secret", f"name its place: {PLACES}"
+
+
+_PLACEHOLDER: Final = "…"
+_TO_FILL: Final = {
+    "services.token_url": "the address of tokens that the provider gave you",
+    "services.finance.base_url": "the finance service's address, its version included",
+    "services.ramp.base_url": "the ramp service's address, its version included",
+    "client_id": "the client id that the provider gave you",
+    "client_secret": "the place of the secret: env:NAME, file:PATH or keyring:SERVICE/USER",
+    "account": "the IBAN, or remove the block until you have its statements",
+    "name": "the account's name, or remove the line",
+}
+"""What to write in place of each value that the template leaves open, by the end of its key."""
+
+
+def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a TOML document, with its key; the blocks of an array are numbered from 1."""
+    if isinstance(node, str):
+        yield key, node
+    elif isinstance(node, dict):
+        for name, value in node.items():
+            yield from _values(value, f"{key}.{name}" if key else name)
+    elif isinstance(node, list):
+        for number, value in enumerate(node, 1):
+            yield from _values(value, f"{key}[{number}]")
+
+
+def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What of settings that read cannot be used, and what to do about it."""
+    desk, is_zone = settings.workspace, False
+    with suppress(KeyError, ValueError, OSError):
+        is_zone = bool(settings.zone)
+    if not is_zone:
+        problem = f"workspace.time_zone {desk.time_zone!r} is not a time zone"
+        yield problem, "write it as Europe/Brussels"
+    if desk.now is not None and (
+        desk.environment != "sandbox"
+        or desk.now.tzinfo is None
+        or not _FIRST_YEAR <= desk.now.year <= _LAST_YEAR
+    ):
+        years = f"between {_FIRST_YEAR} and {_LAST_YEAR}"
+        problem = (
+            f"workspace.now fixes the clock, which only a sandbox may, with a time zone, {years}"
+        )
+        yield problem, "remove the line"
+    if settings.services is not None:
+        yield from _service_problems(settings.services, desk.environment)
+    for name, credential in settings.credentials.items():
+        yield from _strange(f"credentials.{name}", credential.environment, desk.environment)
+    yield from _account_problems(settings.accounts)
+    for name in settings.payees:
+        if not is_iban(name) or plain_account(name) != name:
+            yield f"[payees.{clean(name)[:40]}] is no IBAN", "write it in capitals, without blanks"
+    if settings.notices is not None:
+        for problem, remedy in _notice_problems(settings.notices):
+            yield f"notices: {problem}", remedy
+    if settings.engine is not None and not is_spark_address(settings.engine.address):
+        yield (
+            "engine.address is no address of Spark",
+            f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
+        )
+
+
+_FIRST_YEAR, _LAST_YEAR = 1970, 2199
+"""Years of a clock: near the calendar's ends another time zone has no such date."""
+
+
+def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
+    """The services' addresses are encrypted, and of the environment that the settings name."""
+    if services.allow_writes is not None:
+        yield "services.allow_writes is not read", "write allow_writes below [workspace]"
+    for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
+        yield from in_the_clear(url)
+        # A sandbox is on this machine, and production is not.
+        host = urlsplit(url).hostname
+        if environment == ("production" if is_loopback(host or "") else "sandbox"):
+            where = "a sandbox runs on a loopback address, production never"
+            yield f"{host} cannot be {environment}", f"{where}; correct the one or the other"
+    yield from _strange("services", services.environment, environment)
+
+
+def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
+    """Addresses that can be used, mail in the clear on this machine alone."""
+    yield from terms.problems()
+    smtp = terms.smtp
+    if smtp is not None and smtp.security == "none" and not is_loopback(smtp.host):
+        problem = f"smtp.security is none, and {smtp.host} is not this machine"
+        yield problem, "write starttls or tls"
+    for name, webhook in terms.webhooks.items():
+        if not is_place(webhook.url.reveal()):
+            for problem, remedy in in_the_clear(webhook.url.reveal()):
+                yield f"webhooks.{name}.url: {problem}", remedy
+
+
+def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, str]]:
+    """Each account once in a currency, of one source, closed after it was opened."""
+    sources: dict[str, Source] = {}
+    declared: set[tuple[str, str]] = set()
+    for account in accounts:
+        where, number = f"[[accounts]] {account.account}", plain_account(account.account)
+        if _CURRENCY.fullmatch(account.currency) is None:
+            problem = f"{where} is in {account.currency!r:.20}, which is no currency"
+            yield problem, "write three capital letters, like EUR"
+        if (number, account.currency) in declared:
+            problem = f"{where} is declared twice in {account.currency}"
+            yield problem, "remove one of the two blocks"
+        if account.source != sources.setdefault(number, account.source):
+            yield f"{where} has two sources", "give all its blocks the same source"
+        if account.opened and account.closed and account.closed < account.opened:
+            days = f"closed on {account.closed}, before it opened on {account.opened}"
+            yield f"{where} {days}", "correct `opened` or `closed`"
+        if account.statement_days == ():
+            remedy = 'write "business", "every", "movements", or days of the week like ["fri"]'
+            yield f"{where} has no statement_days", remedy
+        declared.add((number, account.currency))
+
+
+_CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
+
+
+def _strange(
+    section: str, environment: Environment | None, expected: Environment
+) -> Iterator[tuple[str, str]]:
+    """A section with another environment than the workspace."""
+    if environment not in {None, expected}:
+        problem = f"[{section}] is for {environment}, and this workspace is for {expected}"
+        yield problem, "give each environment a workspace with its own addresses and credentials"

@@ -1,0 +1,302 @@
+"""Excel workbooks: one sheet a table, amounts exact, text that stays text.
+
+A sheet is a declaration of columns that one loop writes. Excel keeps fifteen significant digits: an
+amount within them is a number with its currency's decimals, a longer one is text with every digit.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import xlsxwriter
+
+from treasury.core.errors import InputError, StorageError
+from treasury.core.money import exponent, plain_digits
+from treasury.core.text import clean
+
+DIGITS: Final = 15
+"""Significant digits that Excel keeps of a number."""
+ROWS: Final = 1_048_575
+"""Rows that a sheet takes below its header."""
+LONGEST: Final = 32_000
+"""Characters that a cell takes, with room to say that more was there."""
+_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""When a workbook says it was made, where no answer's instant is given: the same each time."""
+
+_BATCH: Final = 5_000
+"""Rows whose cells are made together."""
+_DAY_ZERO: Final = date(1899, 12, 30)
+_FIRST_DAY: Final = date(1900, 3, 1)
+"""Excel counts a day that was not in February 1900, and only what comes after it is safe."""
+_MAY_CHANGE: Final = dict.fromkeys(
+    (
+        "autofilter", "sort", "format_cells", "format_columns", "format_rows", "insert_columns",
+        "select_locked_cells", "select_unlocked_cells",
+    ),
+    True,
+)  # fmt: skip
+"""What a person may do with a locked sheet without lifting its protection."""
+_FROM_LIST: Final = {
+    "validate": "list",
+    "error_title": "Not in the list",
+    "error_message": "Choose from the list of this row.",
+}
+_Cell: TypeAlias = tuple[Any, Any]
+"""A value and its format."""
+
+_Units: TypeAlias = Callable[[Collection[str]], Mapping[str, str]]
+"""Of a table's columns, those of amounts with the column that names their currency."""
+_Kind = Literal["text", "amount", "number", "date", "instant", "entry"]
+
+
+class SheetColumn(msgspec.Struct, frozen=True):
+    """A column of a sheet; `unit` is the field that names an amount's currency.
+
+    One of the kind `entry` is empty and to be filled in; `choices` is the formula of the list that
+    its cells are chosen from, written for the first row, where there is one.
+    """
+
+    title: str
+    field: str
+    kind: _Kind = "text"
+    width: int = 14
+    unit: str = "currency"
+    choices: str = ""
+
+
+class Sheet(msgspec.Struct, frozen=True):
+    """A sheet: its name and its columns.
+
+    Of one that is `locked` only the columns to be filled in may be changed, until somebody lifts
+    the protection, which has no password. One that is `aside` is there for the others' lists.
+    """
+
+    name: str
+    columns: tuple[SheetColumn, ...]
+    locked: bool = False
+    aside: bool = False
+
+
+class Workbook(msgspec.Struct, frozen=True, kw_only=True):
+    """A workbook: its sheets in order, and what it says about itself.
+
+    `head` is printed above every page, a sheet's own name where it is empty. Instants are shown in
+    the time zone `zone`.
+    """
+
+    properties: dict[str, str]
+    sheets: tuple[Sheet, ...]
+    created: datetime = _EPOCH
+    zone: str = "UTC"
+    head: str = ""
+
+
+def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
+    """Write `book` to `path`, each sheet from the table of its name; what `path` held is lost.
+
+    The same tables give the same bytes. InputError for a table that is longer than a sheet.
+    """
+    require_rows(tables)
+    # Nothing that it is given as text runs; rows wait beside the file, in no folder of everybody's.
+    options = {
+        "constant_memory": True,
+        "tmpdir": str(path.parent),
+        "strings_to_formulas": False,
+        "strings_to_numbers": False,
+        "strings_to_urls": False,
+    }
+    with xlsxwriter.Workbook(str(path), options) as workbook:
+        created = book.created.astimezone(UTC).replace(tzinfo=None)
+        workbook.set_properties({**book.properties, "created": created})
+        writer = _SheetWriter(workbook, ZoneInfo(book.zone))
+        for sheet in book.sheets:
+            writer.write(sheet, tables[sheet.name], book.head or sheet.name)
+
+
+def require_rows(tables: Mapping[str, pa.Table]) -> None:
+    """Every row is written or none: InputError for a table that is longer than a sheet."""
+    for name, table in tables.items():
+        if table.num_rows > ROWS:
+            raise InputError(
+                f"{name} has {table.num_rows:,} rows and a sheet takes {ROWS:,}",
+                do="use .to_pandas(), or ask for less",
+            )
+
+
+def write_tables(path: Path, tables: Mapping[str, pa.Table], units: _Units) -> Path:
+    """Write a sheet of all columns for each table, instants in UTC; errors as `write_whole`."""
+    book = Workbook(
+        properties={"title": path.stem},
+        sheets=tuple(sheet_of(name, table.schema, units) for name, table in tables.items()),
+    )
+    write_whole(book, tables, path)
+    return path
+
+
+def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
+    """Write `book` as `write_book` does, whole or not at all; StorageError where it cannot be."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
+            new = Path(folder) / path.name
+            write_book(book, tables, new)
+            os.replace(new, path)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}", do="name a folder that is there"
+        ) from None
+
+
+def sheet_of(name: str, schema: pa.Schema, units: _Units) -> Sheet:
+    """A sheet of every column of such a table."""
+    unit = units(schema.names)
+    return Sheet(
+        name,
+        tuple(
+            SheetColumn(f.name.replace("_", " "), f.name, *_kind(f.type), unit.get(f.name, ""))
+            for f in schema
+        ),
+    )
+
+
+def _kind(kind: pa.DataType) -> tuple[_Kind, int]:
+    if pa.types.is_decimal(kind):
+        return "amount", 16
+    if pa.types.is_timestamp(kind):
+        return "instant", 16
+    if pa.types.is_date(kind):
+        return "date", 11
+    return ("number", 10) if pa.types.is_integer(kind) else ("text", 20)
+
+
+class _SheetWriter:
+    """The workbook being written, and the formats it has so far."""
+
+    def __init__(self, book: Any, zone: ZoneInfo) -> None:
+        self._book = book
+        self._zone = zone
+        self._head = book.add_format(
+            {"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}
+        )
+        self._text = book.add_format({"valign": "top"})
+        self._date = book.add_format({"num_format": "yyyy-mm-dd", "align": "left"})
+        self._instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm", "align": "left"})
+        self._entry = book.add_format({"locked": False, "bg_color": "#FFF8DC", "valign": "top"})
+        self._amounts: dict[int, Any] = {}
+        self._long = book.add_format({"align": "right"})
+
+    def write(self, sheet: Sheet, table: pa.Table, title: str) -> None:
+        """One sheet: a frozen header with a filter, then a row for each row of the table."""
+        page = self._book.add_worksheet(sheet.name)
+        page.freeze_panes(1, 0)
+        page.set_landscape()
+        page.fit_to_pages(1, 0)
+        page.repeat_rows(0)
+        page.set_header(f"&L{title[:180].replace('&', '&&')}&R&A")
+        last = max(table.num_rows, 1)
+        page.autofilter(0, 0, last, len(sheet.columns) - 1)
+        if sheet.locked:
+            page.protect("", _MAY_CHANGE)
+        if sheet.aside:
+            page.hide()
+        for at, column in enumerate(sheet.columns):
+            page.set_column(at, at, column.width)
+            if column.choices:
+                page.data_validation(1, at, last, at, {**_FROM_LIST, "source": column.choices})
+            zone_note = f" ({self._zone.key})" if column.kind == "instant" else ""
+            page.write_string(0, at, column.title + zone_note, self._head)
+        batches = table.to_batches(max_chunksize=_BATCH)
+        rows = chain.from_iterable(
+            zip(*(self._cells(column, batch) for column in sheet.columns), strict=True)
+            for batch in batches
+        )
+        for line, row in enumerate(rows, start=1):
+            for at, cell in enumerate(row):
+                if cell is not None:
+                    _put(page, line, at, *cell)
+
+    def _cells(self, column: SheetColumn, batch: pa.RecordBatch) -> list[_Cell | None]:
+        """The cells of a column; a repeated text or day is converted once."""
+        if column.kind == "entry":
+            return [(None, self._entry)] * batch.num_rows
+        array = batch.column(column.field)
+        values = array.to_pylist()
+        if pa.types.is_decimal(array.type):
+            has_unit = column.unit in batch.schema.names
+            units = batch.column(column.unit).to_pylist() if has_unit else repeat(None, len(values))
+            pairs = zip(values, units, strict=True)
+            return [None if value is None else self._amount(value, unit) for value, unit in pairs]
+        if pa.types.is_nested(array.type):
+            return [None if value is None else self._cell(value) for value in values]
+        cells: dict[Any, _Cell | None] = {None: None}
+        for value in values:
+            if value not in cells:
+                cells[value] = self._cell(value)
+        return [cells[value] for value in values]
+
+    def _cell(self, value: Any) -> _Cell:
+        match value:
+            case bool():
+                return ("yes" if value else "no"), self._text
+            case int():
+                return value, None
+            case datetime():
+                return value.astimezone(self._zone).replace(tzinfo=None), self._instant
+            case date():
+                if value < _FIRST_DAY:
+                    return value.isoformat(), self._date
+                return (value - _DAY_ZERO).days, self._date
+            case list():
+                return _fitting(" | ".join(clean(item) for item in value)), self._text
+            case _:
+                return _fitting(clean(value)), self._text
+
+    def _amount(self, amount: Decimal, currency: str | None) -> _Cell:
+        """The decimal's own digits: as a number where Excel keeps them, else as text."""
+        digits, decimals = _digits(amount)
+        if digits > DIGITS:
+            return f"{amount:f}", self._long
+        places = max(decimals, exponent(currency) if currency else 0)
+        # xlsxwriter formats what it is given: a Decimal is never made a float on the way.
+        return amount, self._places(places)
+
+    def _places(self, decimals: int) -> Any:
+        if decimals not in self._amounts:
+            pattern = "#,##0" + ("." + "0" * decimals if decimals else "")
+            self._amounts[decimals] = self._book.add_format({"num_format": pattern})
+        return self._amounts[decimals]
+
+
+def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
+    if value is None:
+        page.write_blank(line, at, None, form)
+    elif value.__class__ is str:
+        page.write_string(line, at, value, form)
+    elif value.__class__ is datetime:
+        page.write_datetime(line, at, value, form)
+    else:
+        page.write_number(line, at, value, form)
+
+
+def _digits(amount: Decimal) -> tuple[int, int]:
+    """Significant digits, and decimals, without idle zeros."""
+    whole, _, fraction = plain_digits(amount).lstrip("-").partition(".")
+    significant = (whole + fraction).lstrip("0")
+    return len(significant if fraction else significant.rstrip("0")), len(fraction)
+
+
+def _fitting(text: str) -> str:
+    """Text that a cell can hold; a longer one is cut where a person sees it."""
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} … {len(text) - LONGEST} more characters"
+    # xlsxwriter takes a text in <r>…</r> for its own markup and writes it as it is.
+    return f"{text} " if text.startswith("<r>") and text.endswith("</r>") else text

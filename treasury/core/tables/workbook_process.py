@@ -1,0 +1,133 @@
+"""A large workbook written by a process of its own, while its caller makes something else.
+
+The workbook is half of what a large close computes. Its process is given Arrow files in a folder
+that only the same user can read, and ends with the one who asked for it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.decoding import decode_json
+from treasury.core.errors import StorageError
+from treasury.core.machine.processes import started
+from treasury.core.tables.workbook import Workbook, require_rows, write_book
+from treasury.core.text import clean
+
+CELLS: Final = 200_000
+"""Cells from which a workbook is worth a process: they take as long as one takes to start."""
+_ORDER: Final = "order.json"
+_WORKBOOK: Final = "made.xlsx"
+_ERRORS: Final = "told.txt"
+
+
+class _Refused(msgspec.Struct, frozen=True):
+    """The system's error where the workbook could not be written."""
+
+    errno: int
+    strerror: str
+
+
+@contextmanager
+def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> Iterator[None]:
+    """Write a workbook to `path` while the block runs; after it, it is there and whole.
+
+    The bytes are those of `write_book`, which writes a small one here, before the block. InputError
+    for a table that is longer than a sheet, OSError where the file cannot be written, StorageError
+    where the process ended otherwise. Where the block fails the process is ended.
+    """
+    require_rows(tables)
+    cells = sum(len(sheet.columns) * tables[sheet.name].num_rows for sheet in book.sheets)
+    if cells < CELLS or not sys.executable:
+        write_book(book, tables, path)
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix=".workbook-", dir=path.parent) as name:
+        folder = Path(name)
+        _order(book, tables, folder)
+        with _process(folder) as process:
+            yield
+            code = process.wait()
+        _require_made(folder, code)
+        os.replace(folder / _WORKBOOK, path)
+
+
+def work(name: str) -> int:
+    """Write the workbook that is ordered in the folder `name`; the exit code of its process."""
+
+    def end_with_caller() -> None:  # nobody waits for the workbook when the input closes
+        os.read(0, 1)
+        os._exit(1)
+
+    threading.Thread(target=end_with_caller, daemon=True).start()
+    folder = Path(name)
+    try:
+        book = decode_json((folder / _ORDER).read_bytes(), Workbook)
+        tables = {sheet.name: _table(folder, at) for at, sheet in enumerate(book.sheets)}
+        write_book(book, tables, folder / _WORKBOOK)
+    except OSError as error:
+        refused = _Refused(error.errno or 0, error.strerror or str(error))
+        sys.stderr.write(msgspec.json.encode(refused).decode())
+        return 1
+    return 0
+
+
+def _order(book: Workbook, tables: Mapping[str, pa.Table], folder: Path) -> None:
+    for at, sheet in enumerate(book.sheets):
+        read = {name for column in sheet.columns for name in (column.field, column.unit)}
+        table = tables[sheet.name]
+        table = table.select([name for name in table.column_names if name in read])
+        with (
+            pa.OSFile(str(_place(folder, at)), "wb") as sink,
+            pa.ipc.new_file(sink, table.schema) as writer,
+        ):
+            writer.write_table(table)
+    (folder / _ORDER).write_bytes(msgspec.json.encode(book))
+
+
+def _table(folder: Path, at: int) -> pa.Table:
+    """A table as it was left, mapped and not copied."""
+    with pa.memory_map(str(_place(folder, at))) as source, pa.ipc.open_file(source) as reader:
+        return reader.read_all()
+
+
+def _place(folder: Path, at: int) -> Path:
+    return folder / f"{at}.arrow"
+
+
+@contextmanager
+def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The process that writes what is ordered in `folder`; after the block it has ended."""
+    with (folder / _ERRORS).open("wb") as errors:
+        # Its input closes when we end.
+        process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=errors)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _require_made(folder: Path, code: int) -> None:
+    if not code:
+        return
+    message = (folder / _ERRORS).read_text("utf-8", "replace").strip().rpartition("\n")[2]
+    try:
+        refused = decode_json(message, _Refused)
+    except msgspec.MsgspecError:
+        raise StorageError(
+            f"the process that wrote the workbook ended with {code}: {clean(message)[:200]}",
+            do="free memory and disk, then run this again",
+        ) from None
+    raise OSError(refused.errno, refused.strerror)

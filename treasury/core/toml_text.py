@@ -1,0 +1,130 @@
+"""TOML written by hand: parsed within bounds, and searched for the line of a key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import msgspec
+
+from treasury.core.errors import InputError
+from treasury.core.text import clean
+
+Keys = Sequence[str | int]
+"""The place of a value: names of tables and keys, and positions in arrays, from 0."""
+
+_LONGEST: Final = 2 << 20
+"""Characters of a file: 2 MB have thirty thousand payees, and parse in two seconds."""
+_LONGEST_KEY: Final = 300
+_DEEPEST: Final = 32
+_LARGEST: Final = 2**63
+"""TOML's integers have 64 bits."""
+_TEXT: Final = (
+    # Multi-line strings, strings and comments. An unterminated string extends to the end.
+    r'''"""(?:[^"\\]++|\\.|"(?!""))*+(?:"{3,5}|\Z)|\'{3}(?:[^']++|'(?!''))*+(?:'{3,5}|\Z)'''
+    r"""|"(?:[^"\\\n]++|\\[^\n])*+(?:"|$)|'[^'\n]*+(?:'|$)|\#[^\n]*+"""
+)
+_TEXTS: Final = re.compile(_TEXT, re.DOTALL | re.MULTILINE)
+_STRUCTURE: Final = re.compile(rf"{_TEXT}|[\[\]{{}}\n]", re.DOTALL | re.MULTILINE)
+_DEEP_KEY: Final = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_DEEPEST}}}")
+_STEP: Final = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<position>\d+)?[^\]]*\]")
+_UNKNOWN: Final = re.compile(r"unknown field `([^`]*)`")
+
+
+def parse_toml(text: str, *, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Parse TOML; raise TOMLDecodeError also for what is longer or deeper than any setting is."""
+    if len(text) > _LONGEST:
+        raise tomllib.TOMLDecodeError(f"it is longer than {_LONGEST >> 20} MB")
+    # The library takes time and memory that grow with the square of the parts of a key.
+    if _DEEP_KEY.search(_TEXTS.sub("t", text)):
+        raise tomllib.TOMLDecodeError("it is nested too deeply")
+    try:
+        document = tomllib.loads(text, parse_float=parse_float)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except (ValueError, ArithmeticError):  # too many digits for Python
+        raise tomllib.TOMLDecodeError("a number in it is too large") from None
+    level: list[Any] = [document]
+    for _ in range(_DEEPEST):
+        if any(len(key) > _LONGEST_KEY for node in level if isinstance(node, dict) for key in node):
+            raise tomllib.TOMLDecodeError("a key in it is too long")  # for an error to name it
+        parts = [
+            part for node in level for part in (node.values() if isinstance(node, dict) else node)
+        ]
+        if any(isinstance(part, int) and not -_LARGEST <= part < _LARGEST for part in parts):
+            raise tomllib.TOMLDecodeError("a number in it is too large")
+        level = [part for part in parts if isinstance(part, dict | list)]
+    if level:
+        raise tomllib.TOMLDecodeError("it is nested too deeply")
+    return document
+
+
+@contextmanager
+def at_key(text: str, *keys: str | int) -> Iterator[str]:
+    """Give the name of a key, as `rules[1].people`; put its line in front of an InputError."""
+    names = (f"[{key}]" if isinstance(key, int) else f".{clean(key)[:40]}" for key in keys)
+    try:
+        yield "".join(names).removeprefix(".")
+    except InputError as error:
+        line = line_of(text, keys)
+        where = "" if line is None else f"line {line}: "
+        raise InputError(where + error.what, do=error.do) from None
+
+
+def problem_place(text: str, error: msgspec.ValidationError) -> str:
+    """Return msgspec's message with the line of the key that it is about."""
+    message = str(error)
+    path = re.search(r"`\$([^`]*)`$", message)
+    keys: list[str | int] = []
+    for step in _STEP.finditer(path[1] if path else ""):
+        if step["position"]:
+            keys.append(int(step["position"]))
+        elif step["name"]:
+            keys.append(step["name"])
+        else:
+            break  # msgspec leaves the key of a table out
+    if unknown := _UNKNOWN.search(message):
+        keys.append(unknown[1])
+    line = line_of(text, keys) if keys else None
+    return message if line is None else f"line {line}: {message}"
+
+
+def line_of(text: str, keys: Keys) -> int | None:
+    """Return the line on which the value at `keys` is complete; None if there is no such value.
+
+    TOML has several spellings of one key, so the text is not searched: the answer is the first line
+    up to which the file parses and has the key.
+    """
+    ends = list(_statement_ends(text))
+    place = bisect_left(ends, True, key=lambda end: _has_key(text[: end[1]], keys))
+    return ends[place][0] if place < len(ends) else None
+
+
+def _statement_ends(text: str) -> Iterator[tuple[int, int]]:
+    """Give line and position of each line's end at which no value is open."""
+    line, depth = 1, 0
+    for found in _STRUCTURE.finditer(text):
+        part = found[0]
+        depth += (part in {"[", "{"}) - (part in {"]", "}"})
+        if part == "\n" and depth == 0:
+            yield line, found.end()
+        line += part.count("\n")
+    if not text.endswith("\n"):
+        yield line, len(text)
+
+
+def _has_key(text: str, keys: Keys) -> bool:
+    """Whether TOML has a value at `keys`."""
+    node: Any = parse_toml(text)
+    try:
+        for key in keys:
+            node = node[key]
+    except (KeyError, IndexError, TypeError):
+        return False
+    return True

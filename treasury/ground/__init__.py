@@ -1,1 +1,0 @@
-"""The ground floor that no analyst sees: files, processes, typed JSON, the terminal."""
