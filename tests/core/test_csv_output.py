@@ -93,4 +93,6 @@ def test_every_csv_for_people_is_written_by_the_one_writer() -> None:
         )
     ]
     # The sandbox writes what a bank would.
-    assert [path for path in writers if not path.startswith("sandbox/")] == ["core/tables/csv_output.py"]
+    assert [path for path in writers if not path.startswith("sandbox/")] == [
+        "core/tables/csv_output.py"
+    ]
