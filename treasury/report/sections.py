@@ -210,11 +210,7 @@ def _open(closing: Closing) -> Section:
         for caption, chosen in captions.items()
         if len(chosen)
     )
-    why = closing.period.close.reason if closing.period else None
-    carried = f" Closed with these open: {clean(why)}" if why else ""
-    return Section(
-        "blocking", "Open items", f"{open_words(items)}.{carried}", grids, (), "open-items"
-    )
+    return Section("blocking", "Open items", f"{open_words(items)}.", grids, (), "open-items")
 
 
 def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
