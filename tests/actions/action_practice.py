@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from treasury.actions import Action, Actions
 from treasury.api import CallLimits, Client
-from treasury.core.errors import ActionRefused
+from treasury.core.errors import ActionRefused, OutcomeUnknown
 from treasury.core.settings import CompanySettings, Credential, Service, Services, Settings
 from treasury.journal import Actor, Journal
 from treasury.sandbox import Sandbox, Served
@@ -123,6 +125,14 @@ class Practice:
     def transfer(self, amount: str = "10.00", **more: Any) -> Action:
         """A crypto transfer that is ready."""
         return self.approved("crypto_transfer.create", **transfer_fields(amount), **more)
+
+    def unknown_transfer(self, *, drop: str) -> Action:
+        """A transfer whose answer was lost, `after` or `before` it took effect."""
+        action = self.transfer()
+        self.sandbox.faults.add("/finance/v1", method="POST", drop=drop, times=2)
+        with pytest.raises(OutcomeUnknown):
+            self.ines.execute(action.id)
+        return action
 
 
 def transfer_fields(amount: str = "10.00") -> dict[str, Any]:

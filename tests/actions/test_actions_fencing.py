@@ -293,10 +293,7 @@ def test_the_settling_time_begins_when_the_sender_stopped_and_not_when_it_was_to
 def test_a_list_whose_reading_outlasts_the_settling_time_proves_nothing(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    action = practice.transfer()
-    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
-    with pytest.raises(OutcomeUnknown):
-        practice.ines.execute(action.id)
+    action = practice.unknown_transfer(drop="before")
     sent, listing = len(practice.posts()), type(practice.client("maker").finance.transfers)
     iterate = listing.iterate
 
@@ -421,10 +418,7 @@ def test_a_wall_clock_that_stood_still_makes_no_key_young(practice: Practice) ->
 def test_a_list_that_shows_no_keys_proves_nothing(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    action = practice.transfer()
-    practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
-    with pytest.raises(OutcomeUnknown):
-        practice.ines.execute(action.id)
+    practice.unknown_transfer(drop="after")
     practice.wait()
     listing = type(practice.client("maker").finance.transfers)
     iterate = listing.iterate

@@ -147,10 +147,7 @@ def test_a_virtual_account_is_told_by_its_name(
 def test_the_record_that_carries_our_key_counts_however_the_others_look(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    action = practice.transfer()
-    practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
-    with pytest.raises(OutcomeUnknown):
-        practice.ines.execute(action.id)
+    action = practice.unknown_transfer(drop="after")
     listing(
         practice,
         monkeypatch,

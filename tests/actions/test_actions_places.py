@@ -9,7 +9,7 @@ import pytest
 from action_practice import Practice, refused
 
 from treasury.actions import Actions
-from treasury.core.errors import ActionRefused, OutcomeUnknown
+from treasury.core.errors import ActionRefused
 from treasury.core.settings import Credential
 
 FINANCE = "/finance/v1"
@@ -32,10 +32,7 @@ def renewed(practice: Practice) -> Actions:
 
 
 def cut_off(practice: Practice) -> str:
-    action = practice.transfer()
-    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
-    with pytest.raises(OutcomeUnknown):
-        practice.ines.execute(action.id)
+    action = practice.unknown_transfer(drop="before")
     practice.sandbox.faults.clear()
     return action.id
 

@@ -13,7 +13,7 @@ from action_practice import TREASURY, Practice
 
 from treasury.actions.execution.outcomes import OutcomeRecorder
 from treasury.actions.execution.sending import Sender
-from treasury.core.errors import ActionRefused, OutcomeUnknown, TreasuryError
+from treasury.core.errors import ActionRefused, TreasuryError
 
 FINANCE = "/finance/v1"
 
@@ -53,10 +53,7 @@ def test_of_threads_that_execute_one_action_one_sends_it(practice: Practice, kin
 def test_of_threads_that_recover_one_action_one_sends_it_and_only_that_one_ends_it(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    action = practice.transfer()
-    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
-    with pytest.raises(OutcomeUnknown):
-        practice.ines.execute(action.id)
+    action = practice.unknown_transfer(drop="before")
     practice.wait()
     written, sent = practice.kinds(), len(practice.posts())
     practice.sandbox.faults.add(FINANCE, method="POST", delay=0.3)
