@@ -16,7 +16,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from treasury.core.settings import CompanySettings, Secret, Settings
 from treasury.core.settings.notice_terms import MailServer, NoticedPerson, NoticeTerms, Webhook
 from treasury.journal import Journal
-from treasury.notices import DueItem, NoticeDesk
+from treasury.workspace.notices import DueItem, NoticeDesk
 
 MONDAY = datetime(2026, 11, 2, 8, tzinfo=UTC)
 

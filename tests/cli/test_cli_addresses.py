@@ -19,8 +19,8 @@ from treasury.core.files.state_folder import STATE_VARIABLE
 from treasury.core.settings import load_settings
 from treasury.core.settings.confirmed_addresses import confirm
 from treasury.core.settings.secret_routes import secret_settings
-from treasury.notices.notice_desk import NoticeDesk
 from treasury.workspace import Workspace
+from treasury.workspace.notices.notice_desk import NoticeDesk
 
 CANARY = "canary-secret-4e77"
 

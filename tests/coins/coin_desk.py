@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from treasury.actions.policies.policy import load_policy
 from treasury.close.closing import Closing, Rolled, closing_of
-from treasury.close.coins.agreed_measurement import Measurement, coin_openings
-from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory
+from treasury.close.valuation.coins.agreed_measurement import Measurement, coin_openings
+from treasury.close.valuation.coins.coin_accounts import CoinAccounts, CoinHistory
 from treasury.journal import Actor, Journal
 from treasury.workspace import Workspace
 

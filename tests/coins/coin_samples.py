@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from treasury.close.coins.coin_walk import CoinTerms, CoinWalk
+from treasury.close.valuation.coins.coin_walk import CoinTerms, CoinWalk
 from treasury.core.calendar import Month
 from treasury.core.money import product, quantize
 

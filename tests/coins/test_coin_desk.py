@@ -22,8 +22,8 @@ from coin_desk import (
 )
 
 from treasury.close.closing import Closing
-from treasury.close.coins.coin_accounts import DISCLOSED, CoinHistory, coin_accounts
 from treasury.close.ledger.accounting import accounting
+from treasury.close.valuation.coins.coin_accounts import DISCLOSED, CoinHistory, coin_accounts
 from treasury.core.errors import ActionRefused
 from treasury.workspace import Workspace
 

@@ -13,7 +13,7 @@ from coin_desk import OTHER, agreed, copied, holders, policy_text, pool_of
 from signed import close_month
 
 from treasury.close.closing import Closing
-from treasury.close.coins.coin_accounts import coin_accounts
+from treasury.close.valuation.coins.coin_accounts import coin_accounts
 from treasury.workspace import Workspace
 
 MEASURED = {"USDC": ("profit_and_loss", "weighted_average", "next_month")}

@@ -20,8 +20,8 @@ from coin_desk import history_of, policy_text, under
 
 from treasury.cli import treasury
 from treasury.close.closing import Closing
-from treasury.close.coins.coin_accounts import coin_accounts
 from treasury.close.evidence import Evidence, encode
+from treasury.close.valuation.coins.coin_accounts import coin_accounts
 from treasury.rates import ReferenceRates
 from treasury.report.coin_section import coins_section
 from treasury.report.grids import Section

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from treasury.close.coins.coin_events import STEPS
+from treasury.close.valuation.coins.coin_events import STEPS
 from treasury.core.calendar import Month
 from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.reconcile.engine.pipeline import load, run

@@ -14,7 +14,7 @@ from coin_desk import ANNA, BERT, copied
 
 from treasury.actions.policies.policy import Policy, load_policy
 from treasury.cli import treasury
-from treasury.close.coins.agreed_measurement import Measurement, coin_openings
+from treasury.close.valuation.coins.agreed_measurement import Measurement, coin_openings
 from treasury.core.errors import ActionRefused, InputError, SettingsError
 from treasury.journal import Journal
 from treasury.workspace import Workspace

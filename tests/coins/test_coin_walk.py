@@ -25,8 +25,8 @@ from coin_samples import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.close.coins.coin_events import COIN_EVENTS, passed_on
-from treasury.close.coins.coin_walk import CoinTerms, CoinWalk, cents_amount
+from treasury.close.valuation.coins.coin_events import COIN_EVENTS, passed_on
+from treasury.close.valuation.coins.coin_walk import CoinTerms, CoinWalk, cents_amount
 from treasury.core.calendar import Month
 from treasury.core.money import quantize
 

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS
-from treasury.close.exposure.exposure_walk import HeldAmount
-from treasury.close.exposure.provider_exposure import ProviderExposure, exposure_of
-from treasury.close.exposure.request_spans import request_spans
+from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS
+from treasury.close.valuation.exposure.exposure_walk import HeldAmount
+from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, exposure_of
+from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
 from treasury.rates import ReferenceRates
 from treasury.reconcile.matching import Matches

@@ -11,8 +11,8 @@ from exposure_samples import ZONE, at, on, short
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.close.exposure.custody_spans import credit_spans, custody_spans
-from treasury.close.exposure.exposure_walk import HeldAmount, standing
+from treasury.close.valuation.exposure.custody_spans import credit_spans, custody_spans
+from treasury.close.valuation.exposure.exposure_walk import HeldAmount, standing
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.rules import Rules
 

@@ -13,7 +13,7 @@ from exposure_samples import ZONE
 
 from treasury.actions.policies.policy import load_policy, parse_policy
 from treasury.cli import treasury
-from treasury.close.exposure.exposure_limits import ExposureLimits
+from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
 from treasury.core.errors import ActionRefused, InputError, SettingsError
 from treasury.journal import Actor, Journal
 from treasury.workspace import Workspace

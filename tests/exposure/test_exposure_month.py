@@ -26,8 +26,8 @@ from treasury.cli import treasury
 from treasury.close import closing as closing_room
 from treasury.close.closing import Closing
 from treasury.close.evidence import Evidence, encode
-from treasury.close.exposure import provider_exposure as exposure_room
-from treasury.close.exposure.provider_exposure import (
+from treasury.close.valuation.exposure import provider_exposure as exposure_room
+from treasury.close.valuation.exposure.provider_exposure import (
     READ,
     STEPS,
     ProviderExposure,

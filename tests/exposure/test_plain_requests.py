@@ -14,15 +14,15 @@ import pyarrow as pa
 import pytest
 from exposure_samples import ZONE
 
-from treasury.close.exposure.exposure_walk import (
+from treasury.close.valuation.exposure.exposure_walk import (
     HeldAmount,
     Move,
     amounts_by_day,
     currency_peaks,
     moves_of,
 )
-from treasury.close.exposure.provider_exposure import PACKAGE
-from treasury.close.exposure.request_spans import request_spans
+from treasury.close.valuation.exposure.provider_exposure import PACKAGE
+from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.clocks import end_of

@@ -29,9 +29,9 @@ from exposure_samples import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.close.exposure.evidence_gaps import gap_spans
-from treasury.close.exposure.exposure_walk import HeldAmount
-from treasury.close.exposure.provider_exposure import ProviderExposure
+from treasury.close.valuation.exposure.evidence_gaps import gap_spans
+from treasury.close.valuation.exposure.exposure_walk import HeldAmount
+from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 
 READ = at(2, 9, month=11)
 

@@ -11,10 +11,10 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.closing import Closing
-from treasury.close.coins.coin_accounts import COINS
-from treasury.close.exposure.provider_exposure import EXPOSURE_TOTALS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
+from treasury.close.valuation.coins.coin_accounts import COINS
+from treasury.close.valuation.exposure.provider_exposure import EXPOSURE_TOTALS
 from treasury.decisions.standing_verdicts import STANDING
 from treasury.items import ACTIONS, Facts, OpenItems, open_items
 from treasury.reconcile.monthly import Reconciliation

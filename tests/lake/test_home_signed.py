@@ -14,13 +14,13 @@ from lake_samples import CATALOGUE, content
 from shared_desks import anna, ben, run, shared_home
 
 from treasury.core.errors import StorageError
-from treasury.desk.home_signatures import HomeSignatures
 from treasury.journal import SignatureRules, Signing
 from treasury.journal.signing import make_key
 from treasury.lake import Lake
 from treasury.lake.home.heads import HomeHead, head_name
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.sealed import seal, unseal
+from treasury.workspace.upkeep.home_signatures import HomeSignatures
 
 __all__ = ["anna", "ben", "shared_home"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from treasury.core.errors import InputError
-from treasury.desk import dictionary
 from treasury.lake import AMOUNT
 from treasury.lake.table_declaration import TYPE_WORDS
+from treasury.workspace.upkeep import dictionary
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).with_name("columns.txt")

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from treasury.core.errors import InputError
-from treasury.desk.health_finding import HealthFinding
-from treasury.desk.repair_losses import observation_gaps
 from treasury.lake import Lake, mark_of
 from treasury.workspace import Workspace
+from treasury.workspace.upkeep.health_finding import HealthFinding
+from treasury.workspace.upkeep.repair_losses import observation_gaps
 
 START = datetime(2026, 11, 2, 8, tzinfo=UTC)
 

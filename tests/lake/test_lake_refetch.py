@@ -10,10 +10,10 @@ import pytest
 from filled import fill
 
 from treasury.cli.commands.practice import prepare
-from treasury.desk.doctor import Examination
 from treasury.extract import Scope, sync
 from treasury.sandbox import Sandbox, Served
 from treasury.workspace import Workspace
+from treasury.workspace.upkeep.doctor import Examination
 
 TABLES = ("ramp_requests", "ramp_request_events", "transfers", "fees")
 

@@ -12,11 +12,11 @@ import pytest
 
 from treasury.cli.commands.practice import prepare
 from treasury.core.errors import InputError, JournalError
-from treasury.desk.responses import RESPONSES, responses
 from treasury.journal import Actor, Entry, Journal
 from treasury.lake import AMOUNT
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
+from treasury.workspace.responses import RESPONSES, responses
 
 ANNA = Actor("anna", "system")
 START = datetime(2026, 11, 2, 9, tzinfo=UTC)

@@ -22,9 +22,9 @@ from treasury.core.errors import TreasuryError
 from treasury.core.settings import Secret, Settings
 from treasury.core.settings.notice_terms import MailServer, NoticedPerson, NoticeTerms, Webhook
 from treasury.journal import Journal
-from treasury.notices import NoticeDesk
-from treasury.notices.digest import Digest
-from treasury.notices.notice_desk import channels_of
+from treasury.workspace.notices import NoticeDesk
+from treasury.workspace.notices.digest import Digest
+from treasury.workspace.notices.notice_desk import channels_of
 
 WAYS = ("200", "204", "301", "400", "401", "404", "429", "500", "503", "drop", "malformed", "slow")
 

@@ -17,9 +17,9 @@ from notice_servers import Endpoint, Mailbox
 from treasury.core.calendar import Month
 from treasury.core.settings import FILE_NAME
 from treasury.items import OpenItem, OpenItems
-from treasury.notices import due_items
-from treasury.notices.masking import masked
 from treasury.workspace import Workspace
+from treasury.workspace.notices import due_items
+from treasury.workspace.notices.masking import masked
 
 NOW = datetime(2026, 11, 12, 9, tzinfo=UTC)
 NOVEMBER, OCTOBER = Month(2026, 11), Month(2026, 10)

@@ -24,12 +24,12 @@ from notice_servers import endpoint
 from treasury.cli.commands.practice import prepare
 from treasury.core.errors import InputError, SettingsError, StorageError, WorkspaceLocked
 from treasury.core.settings import FILE_NAME
-from treasury.desk.doctor import watch_findings
-from treasury.desk.inbox import STILL, Inbox, InboxLook, _plain_name
-from treasury.desk.watch import PartState
 from treasury.sandbox import Sandbox
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
+from treasury.workspace.upkeep.doctor import watch_findings
+from treasury.workspace.upkeep.inbox import STILL, Inbox, InboxLook, _plain_name
+from treasury.workspace.upkeep.watch import PartState
 
 STATEMENT = "camt053_BE45539951876689_2026-10.xml"
 Begun = Callable[..., "Practice"]
@@ -243,7 +243,7 @@ def test_what_a_killed_look_had_taken_is_read_by_the_next(practice: Practice, ba
 LOOKS = """
 import itertools, sys
 from pathlib import Path
-from treasury.desk.inbox import Inbox
+from treasury.workspace.upkeep.inbox import Inbox
 from treasury.workspace import Workspace
 desk = Workspace(Path(sys.argv[1]))
 print("begun", flush=True)

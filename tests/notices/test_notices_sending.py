@@ -20,9 +20,9 @@ from treasury.core.files.secret_places import Secret
 from treasury.core.settings.notice_terms import MailServer, NoticedPerson, Webhook
 from treasury.journal import Journal
 from treasury.journal.notice_history import notices_of
-from treasury.notices.digest import Digest
-from treasury.notices.mail_channel import opened_mail
-from treasury.notices.webhook_channel import opened_webhook
+from treasury.workspace.notices.digest import Digest
+from treasury.workspace.notices.mail_channel import opened_mail
+from treasury.workspace.notices.webhook_channel import opened_webhook
 
 
 def kinds(journal: Journal) -> list[str]:

@@ -21,7 +21,7 @@ from treasury.core.errors import (
     TreasuryError,
     WorkspaceLocked,
 )
-from treasury.desk.watch import PartState, WatchedPart, WatchState, read_state, watch
+from treasury.workspace.upkeep.watch import PartState, WatchedPart, WatchState, read_state, watch
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 EVERY = timedelta(minutes=5)
@@ -217,7 +217,7 @@ def test_a_killed_watch_is_told_from_a_stopped_one(tmp_path: Path) -> None:
         "import sys\n"
         "from datetime import UTC, datetime, timedelta\n"
         "from pathlib import Path\n"
-        "from treasury.desk.watch import WatchedPart, watch\n"
+        "from treasury.workspace.upkeep.watch import WatchedPart, watch\n"
         "now = lambda: datetime(2026, 11, 2, 12, tzinfo=UTC)\n"
         "every = timedelta(minutes=5)\n"
         "def wait(seconds):\n"

@@ -10,10 +10,10 @@ from panel_month import rows_of, words
 from panel_practice import Practice, said
 
 from treasury.core.errors import InputError
-from treasury.desk.watch import WatchState, _write
 from treasury.extract import SERVICE_TABLES as TABLES
 from treasury.panels.frames.syncing import SyncProgress
 from treasury.panels.sync_panel import SyncPanel
+from treasury.workspace.upkeep.watch import WatchState, _write
 
 
 @pytest.fixture

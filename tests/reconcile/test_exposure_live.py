@@ -12,7 +12,7 @@ import pytest
 from filled import fill
 from view_desk import observe, pay_in, virtual
 
-from treasury.close.exposure.provider_exposure import ProviderExposure
+from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -18,11 +18,10 @@ from sqlglot import exp
 
 from treasury import Workspace
 from treasury.close import roll_forward
-from treasury.close.coins import coin_events
-from treasury.close.exposure import provider_exposure
 from treasury.close.fees import gas_costs
 from treasury.close.ledger import accounting
-from treasury.desk import dictionary
+from treasury.close.valuation.coins import coin_events
+from treasury.close.valuation.exposure import provider_exposure
 from treasury.reconcile import matching, monthly
 from treasury.reconcile.engine.pipeline import (
     Step,
@@ -37,6 +36,7 @@ from treasury.reconcile.rules import Rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.settle.unsettled_run import SETTLE_STEPS
 from treasury.trace import lookup, tracer
+from treasury.workspace.upkeep import dictionary
 
 ROOT = Path(__file__).resolve().parents[2] / "treasury"
 FILES = sorted(
@@ -197,7 +197,7 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
 STANDING_ALONE = (
     "treasury.close.steps",
     "treasury.decisions.steps",
-    "treasury.desk.steps",
+    "treasury.workspace.steps",
     "treasury.extract.steps",
     "treasury.items.steps",
     "treasury.panels.queries",

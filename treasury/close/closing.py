@@ -19,10 +19,7 @@ import pyarrow as pa
 from treasury.actions.action_states import actions_of
 from treasury.close import period_pins
 from treasury.close.balances import month_balances
-from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
 from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
-from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, ExposureLimits
-from treasury.close.exposure.provider_exposure import ProviderExposure, provider_exposure
 from treasury.close.fees.fee_table import Fees, fees_of
 from treasury.close.late_items import LATE_ITEMS, late_items
 from treasury.close.ledger.coin_entries import CoinBooks, coin_books
@@ -33,6 +30,9 @@ from treasury.close.request_waits import funding_waits
 from treasury.close.result_words import count, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.close.stored_answers import Answers, read_answers
+from treasury.close.valuation.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
+from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS, ExposureLimits
+from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, provider_exposure
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.tabular import Tabular
 from treasury.decisions.corrections import CORRECTIONS

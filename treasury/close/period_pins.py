@@ -18,10 +18,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.coins.agreed_measurement import Measurement, coin_openings
-from treasury.close.coins.coin_accounts import CoinHistory
 from treasury.close.roll_forward import ROLL_FORWARD, MonthEnd, RollForward, month_end, roll_forward
 from treasury.close.stored_answers import read_answers
+from treasury.close.valuation.coins.agreed_measurement import Measurement, coin_openings
+from treasury.close.valuation.coins.coin_accounts import CoinHistory
 from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, InputError, JournalError

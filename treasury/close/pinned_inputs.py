@@ -15,9 +15,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treasury.close.coins.coin_events import STEPS as COIN_STEPS
 from treasury.close.evidence import LakeState
-from treasury.close.exposure.provider_exposure import STEPS as EXPOSURE_STEPS
+from treasury.close.valuation.coins.coin_events import STEPS as COIN_STEPS
+from treasury.close.valuation.exposure.provider_exposure import STEPS as EXPOSURE_STEPS
 from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.journal.decision_history import DECISIONS

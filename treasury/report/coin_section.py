@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from treasury.close.coins.coin_accounts import CoinAccounts
 from treasury.close.result_words import amounts_words, day
+from treasury.close.valuation.coins.coin_accounts import CoinAccounts
 from treasury.core.text import clean
 from treasury.reconcile.funding import short_account
 from treasury.report.grids import (

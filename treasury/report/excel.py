@@ -15,15 +15,7 @@ from treasury.close.balances import BALANCES
 from treasury.close.checklist import CHECKLIST, checklist
 from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
-from treasury.close.coins.coin_accounts import COIN_MOVEMENTS, COINS
-from treasury.close.coins.coin_events import COIN_UNPROVED
 from treasury.close.evidence import TABLES
-from treasury.close.exposure.provider_exposure import (
-    EXPOSURE,
-    EXPOSURE_AGES,
-    EXPOSURE_DAYS,
-    EXPOSURE_TOTALS,
-)
 from treasury.close.fees.conversion_costs import CONVERSION_COSTS, COSTS_BY_PAIR
 from treasury.close.fees.gas_costs import GAS_COSTS, GAS_PAYMENTS
 from treasury.close.late_items import LATE_ITEMS
@@ -31,6 +23,14 @@ from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
 from treasury.close.result_words import outcome_word, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
+from treasury.close.valuation.coins.coin_accounts import COIN_MOVEMENTS, COINS
+from treasury.close.valuation.coins.coin_events import COIN_UNPROVED
+from treasury.close.valuation.exposure.provider_exposure import (
+    EXPOSURE,
+    EXPOSURE_AGES,
+    EXPOSURE_DAYS,
+    EXPOSURE_TOTALS,
+)
 from treasury.core.decoding import convert
 from treasury.core.files.package_files import package_rows
 from treasury.core.tables.tabular import units_of

@@ -11,12 +11,12 @@ from typing import Any, Final
 import pyarrow.compute as pc
 
 from treasury.close.close_words import UNREAD, fees_words
-from treasury.close.coins.coin_value import REPORTING
 from treasury.close.fees.conversion_costs import ConversionCosts
 from treasury.close.fees.fee_checks import CHECK
 from treasury.close.fees.fee_table import Fees, FeeTotal
 from treasury.close.fees.gas_costs import GasCosts
 from treasury.close.result_words import amount_words, count, day
+from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.tables.tabular import value_text
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS

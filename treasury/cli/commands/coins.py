@@ -9,7 +9,7 @@ import click
 from treasury.cli.command_view import CommandView, by_two_people, month_argument, view_options
 
 if TYPE_CHECKING:
-    from treasury.close.coins.agreed_measurement import Measurement
+    from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.workspace import Workspace
 
 

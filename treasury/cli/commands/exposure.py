@@ -11,7 +11,7 @@ from treasury.cli.command_view import CommandView, by_two_people, month_argument
 from treasury.core.text import clean
 
 if TYPE_CHECKING:
-    from treasury.close.exposure.exposure_limits import ExposureLimits
+    from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
     from treasury.workspace import Workspace
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @format_option
 def tables(name: str | None, form: str) -> None:
     """List the tables, or every column of table NAME: meaning, unit, source."""
-    from treasury.desk.dictionary import column_rows, table_rows
+    from treasury.workspace.upkeep.dictionary import column_rows, table_rows
 
     rows = table_rows() if name is None else column_rows(name)
     layout = "" if name is None else "table_columns"
@@ -146,7 +146,7 @@ def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
     comes from the environment. The services' addresses come from the lake: each is shown for a
     confirmation on a terminal. A script names each with --address; a sandbox's need no name.
     """
-    from treasury.desk.lake_clone import clone_lake
+    from treasury.workspace.upkeep.lake_clone import clone_lake
 
     def agree(brought: Sequence[SecretSetting], settings: Settings) -> None:
         for setting in brought:

@@ -19,7 +19,7 @@ from treasury.core.text import clean
 from treasury.core.wording import instant_words
 
 if TYPE_CHECKING:
-    from treasury.desk.watch import PartState
+    from treasury.workspace.upkeep.watch import PartState
 
 SECONDS: Final = "%Y-%m-%d %H:%M:%S"
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

@@ -24,9 +24,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.coins.coin_events import conversion_problem
-from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import amount_words, count
+from treasury.close.valuation.coins.coin_events import conversion_problem
+from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.money import SCALE, exponent, half_up, rounded
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.csv_output import rows_of

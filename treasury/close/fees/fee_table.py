@@ -17,7 +17,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.coins.coin_value import rates_of
 from treasury.close.fees.conversion_costs import (
     COST,
     ConversionCosts,
@@ -28,6 +27,7 @@ from treasury.close.fees.conversion_costs import (
 from treasury.close.fees.fee_checks import CHECK, RATE, fee_rate, fees_computed, rates_of_others
 from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, months_asked, paid_gas
 from treasury.close.result_words import amount_words, count
+from treasury.close.valuation.coins.coin_value import rates_of
 from treasury.core.calendar import Month, Months
 from treasury.core.errors import InputError
 from treasury.core.money import difference

@@ -18,8 +18,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import amount_words, count
+from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.calendar import Months
 from treasury.core.money import exponent, rounded, total, totals
 from treasury.core.tables.counted_tables import CountedTables

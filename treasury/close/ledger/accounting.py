@@ -19,11 +19,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.coins.coin_events import placed_transfers
 from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.close.ledger.coin_entries import CoinBooks, CoinPrice
 from treasury.close.ledger.transit import begun_before, paid_for
 from treasury.close.result_words import count, noted_html
+from treasury.close.valuation.coins.coin_events import placed_transfers
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import totals
 from treasury.core.tables.schemas import grouped_schema, table_of

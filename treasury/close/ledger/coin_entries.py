@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.close.coins.coin_accounts import CoinAccounts
-from treasury.close.coins.coin_value import REPORTING
 from treasury.close.ledger.book_entries import BookEntry, BookLeg
+from treasury.close.valuation.coins.coin_accounts import CoinAccounts
+from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.money import total, totals
 from treasury.core.text import clean
 

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from treasury.close.exposure.provider_exposure import ProviderExposure
 from treasury.close.result_words import environment_words, moment
+from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 from treasury.core.errors import InputError, StorageError
 from treasury.core.files.durable import write_whole
 from treasury.core.text import clean

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from treasury.close.exposure.provider_exposure import ProviderExposure
 from treasury.close.result_words import amount_words, amounts_words, count, day, moment
+from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 from treasury.core.text import clean
 from treasury.report.grids import Section, amount_cell, filled, make_cell, make_grid
 

@@ -21,11 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treasury.close.closing import Closing, Rolled, closed_month, closing_from, closing_of
-from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
-from treasury.close.coins.coin_accounts import COIN_LOTS, CoinHistory
-from treasury.close.coins.coin_events import COIN_EVENTS
 from treasury.close.evidence import Evidence, code_of, encode, table_marks
-from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.close.period_pins import basis_on, examine, outcomes_hash, reconcile
@@ -33,6 +29,10 @@ from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, s
 from treasury.close.result_words import count
 from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.close.sign_off import prepared_month
+from treasury.close.valuation.coins.agreed_measurement import COIN_OPENINGS, MEASURED
+from treasury.close.valuation.coins.coin_accounts import COIN_LOTS, CoinHistory
+from treasury.close.valuation.coins.coin_events import COIN_EVENTS
+from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS
 from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError, TreasuryError

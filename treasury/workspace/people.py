@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from treasury.close.coins.agreed_measurement import Measurement
-from treasury.close.exposure.exposure_limits import ExposureLimits
 from treasury.close.period_pins import basis_on
+from treasury.close.valuation.coins.agreed_measurement import Measurement
+from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
 from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError, NothingStored
@@ -25,8 +25,6 @@ from treasury.decisions.file_debits import decisions_in_force
 from treasury.decisions.remarks import Marking, foreseen_remark
 from treasury.decisions.rule_changes import Changing
 from treasury.decisions.verdicts import Deciding, foreseen
-from treasury.desk.desk_context import DeskContext
-from treasury.desk.month_periods import Periods
 from treasury.items import Carrying, DecisionSheets, Effects, Limits, effects_between
 from treasury.journal import Draft, Journal
 from treasury.journal.decision_history import Decision, Remark
@@ -35,11 +33,13 @@ from treasury.journal.period_history import closed_periods, rules_in_force
 from treasury.reconcile import Reconciliation, Rules, load_rules
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
+from treasury.workspace.desk_context import DeskContext
+from treasury.workspace.month_periods import Periods
 
 if TYPE_CHECKING:
     from treasury.core.settings import Settings
-    from treasury.notices import DueItem, NoticeDesk
     from treasury.statements import Withdrawal
+    from treasury.workspace.notices import DueItem, NoticeDesk
 
 
 _COIN_COLUMNS: Final = {
@@ -165,7 +165,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
         """What is new on the list, told to whom the settings name."""
         from treasury.actions.action_states import actions_of
         from treasury.actions.authority.approvers import waiting_for
-        from treasury.notices import NoticeDesk
+        from treasury.workspace.notices import NoticeDesk
 
         return NoticeDesk(
             self.journal,
@@ -181,7 +181,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
     def items_due(self, settings: Settings) -> tuple[DueItem, ...]:
         """What is open in the month that it is, and in the one before while that is not closed."""
         from treasury.core.settings.notice_terms import NoticeTerms
-        from treasury.notices import due_items
+        from treasury.workspace.notices import due_items
 
         periods, month = self.periods, self.month
         running = periods.month(month)

@@ -18,7 +18,13 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from treasury.close.exposure.exposure_walk import AT, HeldAmount, doubted, lasting, without
+from treasury.close.valuation.exposure.exposure_walk import (
+    AT,
+    HeldAmount,
+    doubted,
+    lasting,
+    without,
+)
 from treasury.core.money import added
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.rules import Rules

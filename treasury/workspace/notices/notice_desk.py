@@ -28,11 +28,11 @@ from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Head, Journal
 from treasury.journal.notice_history import DOUBTFUL, NOTICE, Notice, notices_of, told_marks
-from treasury.notices.digest import Digest
-from treasury.notices.due_items import DueItem
-from treasury.notices.mail_channel import opened_mail
-from treasury.notices.sending_hours import quiet_until
-from treasury.notices.webhook_channel import opened_webhook
+from treasury.workspace.notices.digest import Digest
+from treasury.workspace.notices.due_items import DueItem
+from treasury.workspace.notices.mail_channel import opened_mail
+from treasury.workspace.notices.sending_hours import quiet_until
+from treasury.workspace.notices.webhook_channel import opened_webhook
 
 _SENDING: Final = f"{NOTICE}sending"
 _GIVEN_UP: Final = timedelta(minutes=10)

@@ -15,7 +15,7 @@ import msgspec
 from treasury.core.money import format_amount
 from treasury.core.text import clean
 from treasury.items import TURNS
-from treasury.notices.due_items import DueItem
+from treasury.workspace.notices.due_items import DueItem
 
 _MOST_LINES: Final = 200
 """Items that a message lists; of more it says how many they are."""

@@ -20,7 +20,7 @@ from typing import Final
 from treasury.core.errors import NoticeError
 from treasury.core.files.secret_places import Secret, call_unseen, secret_at
 from treasury.core.settings.notice_terms import MailServer, NoticedPerson
-from treasury.notices.digest import Digest
+from treasury.workspace.notices.digest import Digest
 
 SECONDS: Final = 60.0
 """For the whole exchange with the server, however slowly it answers."""

@@ -32,10 +32,6 @@ from treasury.core.settings.secret_routes import secret_settings
 from treasury.core.tables.tabular import Tabular, html_table
 from treasury.core.text import ascii_escaped, clean
 from treasury.core.wording import instant_words
-from treasury.desk.health_finding import HealthFinding, State
-from treasury.desk.home_health import brought_from_home, home_findings, unpulled_decisions
-from treasury.desk.inbox import inbox_folder
-from treasury.desk.repair_losses import missing_statements, narrow_marks, observation_gaps
 from treasury.journal import Journal
 from treasury.journal.period_history import closed_periods
 from treasury.journal.signing import require_key
@@ -44,6 +40,18 @@ from treasury.lake import Lake, damages, repair, tables_of
 from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
+from treasury.workspace.upkeep.health_finding import HealthFinding, State
+from treasury.workspace.upkeep.home_health import (
+    brought_from_home,
+    home_findings,
+    unpulled_decisions,
+)
+from treasury.workspace.upkeep.inbox import inbox_folder
+from treasury.workspace.upkeep.repair_losses import (
+    missing_statements,
+    narrow_marks,
+    observation_gaps,
+)
 
 RATES: Final = frozenset(table.name for table in RATE_TABLES)
 BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
@@ -466,7 +474,7 @@ def _covered(account: str, source: str | None, to: date | None) -> HealthFinding
 
 
 def _wallets(lake: Lake) -> Iterator[HealthFinding]:
-    reaches = step_sql("treasury.desk.steps", "wallet_reach")
+    reaches = step_sql("treasury.workspace.steps", "wallet_reach")
     for row in lake.snapshot().sql(reaches).to_pylist():
         wallet = f"{row['chain']} {row['address']}"
         if row["reaches"] is not None:
@@ -480,8 +488,8 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
     """Whether what stands in the policy for two people to agree on is what they agreed on last."""
     from treasury.actions.policies.policy import load_policy
-    from treasury.close.coins.agreed_measurement import Measurement
-    from treasury.close.exposure.exposure_limits import ExposureLimits
+    from treasury.close.valuation.coins.agreed_measurement import Measurement
+    from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
     from treasury.items.materiality import Limits
     from treasury.journal.decision_log import read_decided
 

@@ -22,12 +22,12 @@ from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 _HEADS: Final = STATEMENTS.name
 _ROWS: Final = STATEMENT_ENTRIES.name
 
-_SHORT: Final = step_sql("treasury.desk.steps", "short_statements")
+_SHORT: Final = step_sql("treasury.workspace.steps", "short_statements")
 _HEADLESS: Final = (
     f"SELECT DISTINCT statement_id FROM {_ROWS} ANTI JOIN {_HEADS} USING (statement_id)"
 )
 
-_FILES: Final = step_sql("treasury.desk.steps", "files_of_statements")
+_FILES: Final = step_sql("treasury.workspace.steps", "files_of_statements")
 
 
 class Gap(msgspec.Struct, frozen=True):

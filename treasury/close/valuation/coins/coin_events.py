@@ -23,7 +23,7 @@ from treasury.reconcile.engine.pipeline import in_order, load, needed, run, step
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
 
-PACKAGE: Final = "treasury.close.coins.steps"
+PACKAGE: Final = "treasury.close.valuation.coins.steps"
 _TARGETS: Final = ("coin_events", "coin_crossings")
 STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, _TARGETS)
 """The steps that give the events of the records, over those of the month that they read."""

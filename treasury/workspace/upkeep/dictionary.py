@@ -15,7 +15,6 @@ import pyarrow as pa
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_text
 from treasury.core.text import clean
-from treasury.desk.responses import RESPONSES
 from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
@@ -25,6 +24,7 @@ from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.statements.explorer.wallet_tables import WALLET_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
+from treasury.workspace.responses import RESPONSES
 
 OWN: Final = "ours"
 """The source and section of what treasury works out or notes by itself."""
@@ -197,7 +197,7 @@ def page() -> str:
         for c in LAKE_COLUMNS
     )
     groups = "\n".join(map(_group, GROUPS))
-    template = package_text("treasury.desk", "tables_page.md")
+    template = package_text("treasury.workspace", "tables_page.md")
     return template.removesuffix("\n").format(groups=groups, added=added)
 
 

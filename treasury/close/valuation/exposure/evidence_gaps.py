@@ -12,11 +12,11 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from treasury.close.exposure.custody_spans import CREDIT
-from treasury.close.exposure.exposure_walk import EVER, HeldAmount
-from treasury.close.exposure.request_spans import IN_TRANSIT
 from treasury.close.result_words import day as day_words
 from treasury.close.result_words import moment
+from treasury.close.valuation.exposure.custody_spans import CREDIT
+from treasury.close.valuation.exposure.exposure_walk import EVER, HeldAmount
+from treasury.close.valuation.exposure.request_spans import IN_TRANSIT
 from treasury.items.item_facts import STALE_AFTER
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation

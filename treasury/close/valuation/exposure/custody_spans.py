@@ -20,8 +20,8 @@ import msgspec
 from msgspec.structs import replace
 
 from treasury.close.balances import PROVED, is_observation, level_of
-from treasury.close.exposure.exposure_walk import HeldAmount, doubted, lasting
 from treasury.close.result_words import moment
+from treasury.close.valuation.exposure.exposure_walk import HeldAmount, doubted, lasting
 from treasury.core.money import difference, total
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.conversion import Conversion

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treasury.core.errors import JournalError, StorageError
-from treasury.desk.health_finding import HealthFinding
 from treasury.journal import Journal
 from treasury.lake import Lake
 from treasury.lake.home.home_status import home_status
 from treasury.lake.home.home_upkeep import broken_objects, put_again
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.sharing import Sharing
+from treasury.workspace.upkeep.health_finding import HealthFinding
 
 _HOME = "lake's home"
 _PULL = "run `treasury lake pull`"

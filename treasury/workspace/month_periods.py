@@ -25,7 +25,6 @@ from treasury.close.roll_forward import ROLL_FORWARD, RollForward
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.core.tables.schemas import grouped_schema
-from treasury.desk.desk_context import DeskContext
 from treasury.items import OpenItems
 from treasury.journal import Actor
 from treasury.journal.decision_log import Decided, require_present
@@ -41,6 +40,7 @@ from treasury.journal.period_history import (
 from treasury.reconcile import Reconciliation, Rows
 from treasury.reconcile.monthly import Basis, require_synced
 from treasury.reconcile.standing_knowledge import run_knowledge
+from treasury.workspace.desk_context import DeskContext
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth

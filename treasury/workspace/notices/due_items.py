@@ -15,7 +15,7 @@ import msgspec
 
 from treasury.items import KINDS, OpenItem, OpenItems
 from treasury.items.item_kinds import Turn
-from treasury.notices.masking import masked
+from treasury.workspace.notices.masking import masked
 
 _AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")
 """Subjects that a month proves at its end, or day by day."""

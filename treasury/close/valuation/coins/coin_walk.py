@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.close.coins.coin_pool import AveragePool, CoinPool, FifoPool, Lot
-from treasury.close.coins.coin_value import REPORTING, Valued, value_of
+from treasury.close.valuation.coins.coin_pool import AveragePool, CoinPool, FifoPool, Lot
+from treasury.close.valuation.coins.coin_value import REPORTING, Valued, value_of
 from treasury.core.calendar import Month
 from treasury.core.money import SCALE, exponent, format_amount
 from treasury.rates import ReferenceRates

@@ -25,12 +25,12 @@ from treasury.core.settings import (
 )
 from treasury.core.settings.confirmed_addresses import confirm, confirmed_values
 from treasury.core.settings.secret_routes import SecretSetting, secret_settings
-from treasury.desk.home_signatures import HomeSignatures
 from treasury.journal import Signing
 from treasury.lake.home.heads import HomeNote
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.object_place import check_address
 from treasury.lake.home.pulling import Pulled
+from treasury.workspace.upkeep.home_signatures import HomeSignatures
 
 if TYPE_CHECKING:
     from treasury.lake import Lake

@@ -21,7 +21,7 @@ from treasury.core.errors import NoticeError, SettingsError
 from treasury.core.files.secret_places import Secret, call_unseen, is_place, secret_at
 from treasury.core.settings.addresses import in_the_clear
 from treasury.core.settings.notice_terms import Webhook
-from treasury.notices.digest import Digest
+from treasury.workspace.notices.digest import Digest
 
 SECONDS: Final = 30.0
 _MOST_BYTES: Final = 64 * 1024

@@ -41,31 +41,22 @@ if TYPE_CHECKING:
     from treasury.api import Client
     from treasury.close.checklist import Checklist
     from treasury.close.closing import Closing
-    from treasury.close.coins.agreed_measurement import Measurement
-    from treasury.close.coins.coin_accounts import CoinAccounts
-    from treasury.close.exposure.exposure_limits import ExposureLimits
-    from treasury.close.exposure.provider_exposure import ProviderExposure
     from treasury.close.ledger.transit_bridge import TransitBridge
+    from treasury.close.valuation.coins.agreed_measurement import Measurement
+    from treasury.close.valuation.coins.coin_accounts import CoinAccounts
+    from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
+    from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
     from treasury.core.text import Screen
     from treasury.decisions.comparison import Comparison
     from treasury.decisions.remarks import Marking
     from treasury.decisions.rule_changes import Changing
     from treasury.decisions.verdicts import Deciding
-    from treasury.desk.doctor import Examination
-    from treasury.desk.files.bank_statements import Statements
-    from treasury.desk.files.company_wallets import WalletProofs
-    from treasury.desk.files.rate_desk import RateDesk
-    from treasury.desk.inbox import Inbox
-    from treasury.desk.month_periods import Periods
-    from treasury.desk.people import DecisionDesk
-    from treasury.desk.watch import PartState, WatchedPart
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems, SheetPlan
     from treasury.journal import Actor, Journal, Signing
     from treasury.journal.decision_history import Decision, Remark
     from treasury.lake import Lake, Snapshot
     from treasury.lake.home.lake_home import LakeHome
-    from treasury.notices import NoticeDesk
     from treasury.panels import Panels
     from treasury.reconcile import Question, Reconciliation, Rows, Rules
     from treasury.report import ClosePack, Fees, Tied
@@ -73,6 +64,15 @@ if TYPE_CHECKING:
     from treasury.report.pack.pack_verification import Verified
     from treasury.statements import Withdrawal
     from treasury.trace.payment_trace import Trace
+    from treasury.workspace.files.bank_statements import Statements
+    from treasury.workspace.files.company_wallets import WalletProofs
+    from treasury.workspace.files.rate_desk import RateDesk
+    from treasury.workspace.month_periods import Periods
+    from treasury.workspace.notices import NoticeDesk
+    from treasury.workspace.people import DecisionDesk
+    from treasury.workspace.upkeep.doctor import Examination
+    from treasury.workspace.upkeep.inbox import Inbox
+    from treasury.workspace.upkeep.watch import PartState, WatchedPart
 
 _Span = str | Month | tuple[str | Month, str | Month] | None
 _DEFAULT = Path("data") / "workspace"
@@ -173,8 +173,8 @@ class Workspace:
         place = self.settings.lake
         if place is None:
             return None
-        from treasury.desk.home_signatures import HomeSignatures
         from treasury.lake.home.lake_home import LakeHome
+        from treasury.workspace.upkeep.home_signatures import HomeSignatures
 
         address = place.home
         if "://" not in address:
@@ -192,14 +192,14 @@ class Workspace:
 
         Beside it stand the journaled answers to creates that no endpoint lists again.
         """
-        from treasury.desk.responses import RESPONSES, responses
+        from treasury.workspace.responses import RESPONSES, responses
 
         def answered(name: str) -> Callable[[], pa.Table]:
             return lambda: responses(self.journal, name, self._as_of)
 
         # Decisions about commits that are not pulled yet are named once.
         if self.settings.lake is not None and self._as_of is None and not self._has_told:
-            from treasury.desk.home_health import unpulled_decisions
+            from treasury.workspace.upkeep.home_health import unpulled_decisions
 
             self._has_told = True
             if unpulled := unpulled_decisions(self.lake, self.journal):
@@ -274,7 +274,7 @@ class Workspace:
         `wait` is given seconds and says whether to end, `tell` hears how each part went. Raises
         SettingsError where there is nothing to watch, else what ended the last part that was left.
         """
-        from treasury.desk.watch import watch
+        from treasury.workspace.upkeep.watch import watch
 
         self._require_now("watch")
         watch(
@@ -290,7 +290,7 @@ class Workspace:
         self, every: timedelta, credential: str | None, progress: Progress | None
     ) -> list[WatchedPart]:
         """The parts of a watch, by what the settings name: sync, inbox, notices."""
-        from treasury.desk.watch import SYNC, WatchedPart
+        from treasury.workspace.upkeep.watch import SYNC, WatchedPart
 
         def sync(meanwhile: Callable[[], None]) -> str:
             report = self.sync(credential=credential, progress=progress, meanwhile=meanwhile)
@@ -336,7 +336,7 @@ class Workspace:
     @cached_property
     def inbox(self) -> Inbox:
         """The folder in which files come by themselves: `look`; SettingsError where none is set."""
-        from treasury.desk.inbox import Inbox, inbox_folder
+        from treasury.workspace.upkeep.inbox import Inbox, inbox_folder
 
         self._require_now("read its inbox")
         terms = self.settings.inbox
@@ -354,7 +354,7 @@ class Workspace:
 
     def watching(self) -> str | None:
         """What `treasury watch` is doing here, in a line; None where nobody watches."""
-        from treasury.desk.watch import read_state
+        from treasury.workspace.upkeep.watch import read_state
 
         state = read_state(self.folder)
         return None if state is None else state.sentence(self.now())
@@ -370,7 +370,7 @@ class Workspace:
     @cached_property
     def statements(self) -> Statements:
         """Bank statements: `add`, `withdraw`, `confirm`, `list`, `coverage`."""
-        from treasury.desk.files.bank_statements import Statements
+        from treasury.workspace.files.bank_statements import Statements
 
         return Statements(
             lake=self.lake,
@@ -383,7 +383,7 @@ class Workspace:
     @cached_property
     def wallets(self) -> WalletProofs:
         """Evidence of company wallets: `add_evidence`, `add_balance`, `list`."""
-        from treasury.desk.files.company_wallets import WalletProofs
+        from treasury.workspace.files.company_wallets import WalletProofs
 
         return WalletProofs(
             lake=self.lake,
@@ -397,7 +397,7 @@ class Workspace:
     @cached_property
     def rates(self) -> RateDesk:
         """Reference rates: `add` the ECB's file or your own, `list`, `reference`."""
-        from treasury.desk.files.rate_desk import RateDesk
+        from treasury.workspace.files.rate_desk import RateDesk
 
         return RateDesk(
             lake=self.lake,
@@ -426,8 +426,8 @@ class Workspace:
 
         Below the columns stand the fields that a sync found in the records and nobody knows here.
         """
-        from treasury.desk.dictionary import column_rows, new_fields, table_rows
         from treasury.reconcile import Rows
+        from treasury.workspace.upkeep.dictionary import column_rows, new_fields, table_rows
 
         if name is None:
             return Rows(table_rows())
@@ -472,7 +472,7 @@ class Workspace:
         what is not, and it says what was lost. `accept_loss` names tables whose lost rows are no
         longer asked for.
         """
-        from treasury.desk.doctor import examine, examine_settings
+        from treasury.workspace.upkeep.doctor import examine, examine_settings
 
         given_up = tuple(accept_loss)
         if repair or given_up:
@@ -923,7 +923,7 @@ class Workspace:
 
     def compare(self, a: Reconciliation, b: Reconciliation) -> Comparison:
         """What moved from one answer for a month to another, and why; totals by currency."""
-        from treasury.desk.people import compare
+        from treasury.workspace.people import compare
 
         return compare(a, b)
 
@@ -982,8 +982,8 @@ class Workspace:
         return self._as_of or self.settings.now()
 
     def _question(self, month: str | Month, rules: Rules | None = None) -> Question:
-        from treasury.desk.people import rules_for
         from treasury.reconcile import Question
+        from treasury.workspace.people import rules_for
 
         desk, period = self.settings.workspace, _month(month)
         return Question(
@@ -1020,7 +1020,7 @@ class Workspace:
 
     def _desk(self) -> DecisionDesk:
         from treasury.actions.policies.policy import load_policy
-        from treasury.desk.people import DecisionDesk
+        from treasury.workspace.people import DecisionDesk
 
         place = None if self.settings.journal is None else self.settings.journal.publish_head
         return DecisionDesk(

@@ -18,10 +18,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.coins import coin_events
-from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
-from treasury.close.coins.coin_value import REPORTING, Valued, rates_of, value_of
-from treasury.close.coins.coin_walk import (
+from treasury.close.result_words import count, day, noted_html
+from treasury.close.valuation.coins import coin_events
+from treasury.close.valuation.coins.agreed_measurement import COIN_OPENINGS, MEASURED
+from treasury.close.valuation.coins.coin_value import REPORTING, Valued, rates_of, value_of
+from treasury.close.valuation.coins.coin_walk import (
     ENTITY,
     CoinTerms,
     CoinWalk,
@@ -29,7 +30,6 @@ from treasury.close.coins.coin_walk import (
     StartingLot,
     cents_amount,
 )
-from treasury.close.result_words import count, day, noted_html
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount, total
 from treasury.core.tables.counted_tables import CountedTables

@@ -18,13 +18,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.coins.coin_value import rates_of
-from treasury.close.exposure import exposure_walk
-from treasury.close.exposure.custody_spans import CUSTODY, credit_spans, custody_spans
-from treasury.close.exposure.evidence_gaps import gap_spans
-from treasury.close.exposure.exposure_limits import REPORTING, WHOLE
-from treasury.close.exposure.request_spans import request_spans
 from treasury.close.result_words import amount_words, count, moment, noted_html
+from treasury.close.valuation.coins.coin_value import rates_of
+from treasury.close.valuation.exposure import exposure_walk
+from treasury.close.valuation.exposure.custody_spans import CUSTODY, credit_spans, custody_spans
+from treasury.close.valuation.exposure.evidence_gaps import gap_spans
+from treasury.close.valuation.exposure.exposure_limits import REPORTING, WHOLE
+from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
 from treasury.core.money import difference, exponent, rounded, total, totals
 from treasury.core.tables.schemas import grouped_schema
@@ -37,7 +37,7 @@ from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
 from treasury.reconcile.treasury_view import conversions_of
 
-PACKAGE: Final = "treasury.close.exposure.steps"
+PACKAGE: Final = "treasury.close.valuation.exposure.steps"
 _OWN_STEPS: Final = (
     "provider_debits", "provider_requests", "provider_turns", "told_payouts", "plain_moves",
     "credits_back",

@@ -1,0 +1,1 @@
+"""What coins are worth, what gas cost, and how much of our money the provider holds."""

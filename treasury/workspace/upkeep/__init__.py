@@ -1,0 +1,1 @@
+"""The workspace's health, its inbox and watch, its copies of a shared lake, its dictionary."""
