@@ -1,10 +1,6 @@
 """The workspace: the one object an analyst holds, and every verb that hangs on it."""
 
-from treasury.workspace.workspace import (
-    RULES_FILE,
-    Workspace,
-    find_workspace,
-    open_workspace,
-)
+from treasury.workspace.stores import RULES_FILE
+from treasury.workspace.workspace import Workspace, find_workspace, open_workspace
 
 __all__ = ["RULES_FILE", "Workspace", "find_workspace", "open_workspace"]

@@ -24,6 +24,7 @@ from treasury.close.period_pins import (
 from treasury.close.roll_forward import ROLL_FORWARD, RollForward
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
+from treasury.core.files.state_folder import user_path
 from treasury.core.tables.schemas import grouped_schema
 from treasury.items import OpenItems
 from treasury.journal import Actor
@@ -40,18 +41,18 @@ from treasury.journal.period_history import (
 from treasury.reconcile import Reconciliation, Rows
 from treasury.reconcile.monthly import Basis, require_synced
 from treasury.reconcile.standing_knowledge import run_knowledge
-from treasury.workspace.desk_context import DeskContext
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
     from treasury.close.sign_off import PreparedMonth
+    from treasury.workspace.stores import WorkspaceStores
 
 
 class Periods:
     """The months of a workspace: prepared, signed, reopened, given again."""
 
-    def __init__(self, desk: DeskContext) -> None:
-        self._desk = desk
+    def __init__(self, workspace: WorkspaceStores) -> None:
+        self._workspace = workspace
 
     def prepare(
         self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
@@ -80,16 +81,16 @@ class Periods:
         from treasury.close.ledger.provided_ledger import read_ledger
         from treasury.close.sign_off import prepare_month
 
-        desk = self._desk
-        require_present(desk.until)
+        t = self._workspace
+        require_present(t.as_of)
         return prepare_month(
-            desk.journal,
-            desk.lake,
-            desk.question(month, None),
-            actor=actor or desk.journal.who(),
-            policy=desk.policy(),
-            now=desk.now(),
-            ledger=None if ledger is None else read_ledger(ledger, desk.lake.workspace),
+            t.journal,
+            t.lake,
+            t.question(month),
+            actor=actor or t.journal.who(),
+            policy=t.policy,
+            now=t.now(),
+            ledger=None if ledger is None else read_ledger(ledger, t.lake.workspace),
             show=show,
         )
 
@@ -103,22 +104,24 @@ class Periods:
         from treasury.close.closing import closed_month
         from treasury.close.sign_off import sign_month
 
-        desk = self._desk
-        require_present(desk.until)
-        desk.lake.require_writable()
+        t = self._workspace
+        require_present(t.as_of)
+        t.lake.require_writable()
         period, closing = sign_month(
-            desk.journal,
-            desk.lake,
+            t.journal,
+            t.lake,
             _month(month),
-            actor=actor or desk.journal.who(),
-            policy=desk.policy(),
+            actor=actor or t.journal.who(),
+            policy=t.policy,
         )
-        desk.lake.offer(f"the close of {period.month}")
-        if desk.heads is not None:
-            last = desk.journal.last()
+        t.lake.offer(f"the close of {period.month}")
+        journal_terms = t.settings.journal
+        heads = None if journal_terms is None else journal_terms.publish_head
+        if heads is not None:
+            last = t.journal.last()
             assert last is not None  # the close, or what came after it
-            publish_head(desk.heads, last, f"close of {period.month}")
-        return closed_month(desk.journal, desk.lake, period) if closing is None else closing
+            publish_head(t.folder / user_path(heads), last, f"close of {period.month}")
+        return closed_month(t.journal, t.lake, period) if closing is None else closing
 
     def withdraw(
         self, month: str | Month, reason: str, *, actor: Actor | None = None
@@ -126,11 +129,11 @@ class Periods:
         """Take a preparation back, so that the month can be prepared anew."""
         from treasury.close.sign_off import withdraw_preparation
 
-        desk = self._desk
-        require_present(desk.until)
-        who = actor or desk.journal.who()
-        desk.policy().check_identity(who)
-        return withdraw_preparation(desk.journal, _month(month), reason, actor=who)
+        t = self._workspace
+        require_present(t.as_of)
+        who = actor or t.journal.who()
+        t.policy.check_identity(who)
+        return withdraw_preparation(t.journal, _month(month), reason, actor=who)
 
     def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
         """A month with its balances, verdict and roll-forward: as it was closed, else as of now.
@@ -138,7 +141,7 @@ class Periods:
         Without a month it is the last one that has ended.
         `ledger` is compared where the month is open; a closed one has that of its close.
         """
-        return self.closing_on(month, self._desk.decided(), ledger=ledger)
+        return self.closing_on(month, self._workspace.decided(), ledger=ledger)
 
     def items_on(
         self, month: str | Month | None, decided: Decided, ledger: Path | None = None
@@ -146,12 +149,12 @@ class Periods:
         """A month's list under these decisions; the prepared one where it waits for a signature."""
         from treasury.close.sign_off import prepared_month
 
-        desk = self._desk
-        month = desk.month.previous if month is None else _month(month)
+        t = self._workspace
+        month = t.this_month.previous if month is None else _month(month)
         preparation = preparations(decided.entries).get(str(month))
         if preparation is None:
             return self.closing_on(month, decided, ledger=ledger).items
-        return prepared_month(desk.journal, desk.lake, preparation, decided.entries).items
+        return prepared_month(t.journal, t.lake, preparation, decided.entries).items
 
     def closing_on(
         self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
@@ -160,8 +163,8 @@ class Periods:
         from treasury.close.closing import closed_month, closing_from
         from treasury.close.ledger.provided_ledger import read_ledger
 
-        desk = self._desk
-        month = desk.month.previous if month is None else _month(month)
+        t = self._workspace
+        month = t.this_month.previous if month is None else _month(month)
         period = closed_periods(decided.entries).get(str(month))
         if period is not None and ledger is not None:
             raise InputError(
@@ -169,38 +172,38 @@ class Periods:
                 do="leave the ledger out, or reopen the month",
             )
         if period is not None:
-            return closed_month(desk.journal, desk.lake, period)
+            return closed_month(t.journal, t.lake, period)
         return closing_from(
-            examine(desk.journal, desk.lake, self._basis(month, decided), decided),
-            desk.zone,
-            ledger=None if ledger is None else read_ledger(ledger, desk.lake.workspace),
+            examine(t.journal, t.lake, self._basis(month, decided), decided),
+            t.settings.zone,
+            ledger=None if ledger is None else read_ledger(ledger, t.lake.workspace),
             preparation=preparations(decided.entries).get(str(month)),
         )
 
     def reopen(self, month: str | Month, reason: str, *, actor: Actor | None = None) -> Period:
         """Let a closed month go, the last one only; journaled with the reason."""
-        require_present(self._desk.until)
-        journal = self._desk.journal
+        require_present(self._workspace.as_of)
+        journal = self._workspace.journal
         return reopen_period(journal, _month(month), reason, actor=actor or journal.who())
 
     def list(self) -> Rows:
         """Every close there was, and what waits for a signature: who, when, what it rests on."""
-        entries = self._desk.decided().entries
+        entries = self._workspace.decided().entries
         rows = [_row(period.close, period) for period in period_history(entries)]
         rows += [_row(each.close, None) for each in preparations(entries).values()]
-        return Rows(pa.Table.from_pylist(rows, schema=_PERIODS), zone=self._desk.zone)
+        return Rows(pa.Table.from_pylist(rows, schema=_PERIODS), zone=self._workspace.settings.zone)
 
     def get(self, month: str | Month) -> Period:
         """The close of a month; InputError where it is not closed."""
-        period = closed_periods(self._desk.decided().entries).get(str(_month(month)))
+        period = closed_periods(self._workspace.decided().entries).get(str(_month(month)))
         if period is None:
             raise InputError(f"{_month(month)} is not closed", do="close it, or ask for another")
         return period
 
     def answer(self, month: str | Month) -> Reconciliation:
         """A closed month's answer, made again from what it was closed on."""
-        desk = self._desk
-        return reconcile(basis_of(desk.journal, desk.lake, self.get(month).close))
+        t = self._workspace
+        return reconcile(basis_of(t.journal, t.lake, self.get(month).close))
 
     def verify(self, month: str | Month) -> VerifiedMonth:
         """A closed month held against what its close says; JournalError where it differs.
@@ -209,8 +212,8 @@ class Periods:
         """
         from treasury.close.closing import verify_period
 
-        desk = self._desk
-        return verify_period(desk.journal, desk.lake, self.get(month))
+        t = self._workspace
+        return verify_period(t.journal, t.lake, self.get(month))
 
     def closing(self, period: Period) -> pa.Table:
         """The roll-forward that a close journaled; columns as in ROLL_FORWARD."""
@@ -222,22 +225,22 @@ class Periods:
 
         Raises NothingStored where the services were never read: what is open is not known.
         """
-        desk = self._desk
-        require_synced(desk.snapshot())
-        return roll_forward_of(desk.lake, self._basis(month), self._desk.decided())
+        t = self._workspace
+        require_synced(t.snapshot())
+        return roll_forward_of(t.lake, self._basis(month), self._workspace.decided())
 
     def late(self, month: str | Month | None = None) -> Rows:
         """What was learnt about closed months, or one, after the close, and where it posts to."""
-        entries = self._desk.decided().entries
-        knowledge = run_knowledge(self._basis(self._desk.month))
+        entries = self._workspace.decided().entries
+        knowledge = run_knowledge(self._basis(self._workspace.this_month))
         items = late_items(knowledge, closed_periods(entries), entries)
         if month is not None:
             items = items.filter(pc.equal(items["month"], str(month)))
-        return Rows(items, zone=self._desk.zone)
+        return Rows(items, zone=self._workspace.settings.zone)
 
     def _basis(self, month: str | Month, decided: Decided | None = None) -> Basis:
-        desk = self._desk
-        return basis_on(desk.snapshot(), desk.question(month, None), decided or desk.decided())
+        t = self._workspace
+        return basis_on(t.snapshot(), t.question(month), decided or t.decided())
 
 
 _PERIODS = grouped_schema(

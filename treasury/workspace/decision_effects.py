@@ -1,0 +1,160 @@
+"""What a planned decision would change beside its own lines, worked out before it is written."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from treasury.close.closing import closing_of
+from treasury.close.period_pins import basis_on
+from treasury.close.result_words import count, outcome_counts
+from treasury.core.calendar import Month
+from treasury.core.decoding import convert
+from treasury.core.errors import InputError, NothingStored
+from treasury.decisions.comparison import Comparison, compare_bases
+from treasury.decisions.remarks import foreseen_remark
+from treasury.decisions.verdicts import foreseen
+from treasury.items import Effects, effects_between
+from treasury.journal import Draft
+from treasury.journal.decision_history import Decision, Remark
+from treasury.journal.decision_log import Decided
+from treasury.journal.period_history import closed_periods, rules_in_force
+from treasury.reconcile import Reconciliation, Rules, load_rules
+from treasury.reconcile.monthly import Basis
+from treasury.reconcile.standing_knowledge import answer_and_knowledge
+
+if TYPE_CHECKING:
+    from treasury.statements import Withdrawal
+    from treasury.workspace.decision_verbs import WorkspaceDecisions
+    from treasury.workspace.stores import WorkspaceStores
+
+_COIN_COLUMNS: Final = {
+    "ramp_requests": "crypto_currency",
+    "transfers": "asset",
+    "wallet_balances": "asset",
+    "wallet_movements": "asset",
+}
+"""Where records name coins."""
+
+
+def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Effects:
+    """What planned decisions would change beside their lines, in the open items.
+
+    They are those of the last month that has ended, or of the first open one that a line is in.
+    """
+    decided = t.decided()
+    booked = [
+        Month.of(date.fromisoformat(line["booking_date"]))
+        for decision in planned
+        if (line := decision.facts.get("line"))
+    ]
+    lines = {decision.entry_id for decision in planned}
+    return _effects(t, decided, foreseen(decided, planned), booked, lines)
+
+
+def effects_of_remark(t: WorkspaceStores, planned: Remark) -> Effects:
+    """What a planned remark would change in the open items of the last month that has ended."""
+    decided = t.decided()
+    return _effects(t, decided, foreseen_remark(decided, planned))
+
+
+def effects_of_drafts(
+    t: WorkspaceStores, decided: Decided, drafts: Sequence[Draft], month: Month
+) -> Effects:
+    """What drafted entries would change in a month's open items."""
+    then = decided.foresee([(t.now(), draft) for draft in drafts])
+    return _effects(t, decided, then, [month], {draft.subject for draft in drafts})
+
+
+def rests_on(t: WorkspaceDecisions, withdrawal: Withdrawal) -> tuple[str, ...]:
+    """What rests on a statement that is to be withdrawn, a sentence each; empty for nothing.
+
+    Its lines by outcome, how many of them people decided, and the closed months that keep it.
+    """
+    knowledge, decisions = t.matches.look()
+    statement, entries = withdrawal.statement, set(withdrawal.entry_ids)
+    outcomes = knowledge.outcomes
+    rows = [outcomes[name] for name in entries if name in outcomes]
+    counts = Counter("other_business" if row["line_class"] else row["outcome"] for row in rows)
+    sentences = [f"bank lines now: {outcome_counts(counts)}"] if rows else []
+    if decided := sum(decision.entry_id in entries for decision in decisions):
+        sentences.append(f"{count(decided, 'decision')} on them would rest on no line")
+    first, last = (Month.of(day or date.min) for day in (statement.first_day, statement.last_day))
+    closed = closed_periods(t.decided().entries)
+    months = (name for name in closed if str(first) <= name <= str(last))
+    return (*sentences, *(f"{name} is closed and keeps it" for name in months))
+
+
+def _effects(
+    t: WorkspaceStores,
+    decided: Decided,
+    then: Decided,
+    months: Sequence[Month] = (),
+    lines: Collection[str] = (),
+) -> Effects:
+    """The open items that change from what is decided to what would be, `lines` left out.
+
+    They are those of the last of `months` or of the last that has ended, else of the first
+    month after it that is not closed.
+    """
+    month = max((*months, t.this_month.previous))
+    closed = closed_periods(decided.entries)
+    while str(month) in closed and month < t.this_month:
+        month = month.next
+    question, snapshot = t.question(month), t.snapshot()
+    sides = []
+    for side in (decided, then):
+        try:
+            answer, knowledge = answer_and_knowledge(basis_on(snapshot, question, side))
+        except NothingStored as error:
+            return Effects(month=month, effects=(), unknown=str(error))
+        sides.append((closing_of(answer, t.settings.zone).items, knowledge))
+    (before, first), (after, last) = sides
+    return effects_between(before, after, (first, last), lines)
+
+
+def known_coins(t: WorkspaceStores) -> set[str]:
+    """The coins that the rules and the stored records name."""
+    snapshot = t.snapshot()
+    rules = rules_for(t, t.this_month)
+    coins = {pair.partition("/")[0] for pair in rules.coins_at_par}
+    for table, column in _COIN_COLUMNS.items():
+        if snapshot.declares(table):
+            query = f"SELECT DISTINCT {column} FROM {table}"  # noqa: S608 - declared names
+            coins.update(filter(None, snapshot.sql(query)[column].to_pylist()))
+    return coins
+
+
+def compare(a: Reconciliation, b: Reconciliation) -> Comparison:
+    """What moved from one answer to another; InputError for what is none, or not from a lake."""
+    return compare_bases(_made_from(a), _made_from(b))
+
+
+def _made_from(answer: Reconciliation) -> Basis:
+    do = "compare two of t.reconcile(…)"
+    if not isinstance(answer, Reconciliation):
+        raise InputError(f"a {type(answer).__name__} is no reconciliation", do=do)
+    if answer.basis is None:
+        raise InputError("a reconciliation does not say what it was made from", do=do)
+    return answer.basis
+
+
+def rules_for(t: WorkspaceStores, month: Month) -> Rules:
+    """The rules that a month is answered under.
+
+    A closed month keeps those of its close. Otherwise they are those of the file, or for an earlier
+    instant those that the journal knows to have been in force then.
+    """
+    until, path = t.as_of, t.rules_file
+    everything = t.journal.entries(("period.", "rules."))
+    before = [entry for entry in everything if until is None or entry.at <= until]
+    period = closed_periods(before).get(str(month))
+    if period is not None:
+        return convert(period.close.rules, Rules)
+    rules = None if until is None else rules_in_force(everything, until)
+    if rules is not None:
+        return convert(rules.content, Rules)
+    return load_rules(path) if os.path.lexists(path) else Rules()

@@ -1,0 +1,62 @@
+"""The verbs of files: bank statements, evidence of wallets, reference rates."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from treasury.workspace.decision_verbs import WorkspaceDecisions
+
+if TYPE_CHECKING:
+    from treasury.journal import Actor
+    from treasury.workspace.files.bank_statements import Statements
+    from treasury.workspace.files.company_wallets import WalletProofs
+    from treasury.workspace.files.rate_desk import RateDesk
+
+
+class WorkspaceFiles(WorkspaceDecisions):
+    """The workspace as it takes files of banks, wallets and rates."""
+
+    @cached_property
+    def statements(self) -> Statements:
+        """Bank statements: `add`, `withdraw`, `confirm`, `list`, `coverage`."""
+        from treasury.workspace.files.bank_statements import Statements
+
+        return Statements(
+            lake=self.lake,
+            journal=self.journal,
+            snapshot=self.snapshot,
+            settings=self.settings,
+            until=self.as_of,
+        )
+
+    @cached_property
+    def wallets(self) -> WalletProofs:
+        """Evidence of company wallets: `add_evidence`, `add_balance`, `list`."""
+        from treasury.workspace.files.company_wallets import WalletProofs
+
+        return WalletProofs(
+            lake=self.lake,
+            snapshot=self.snapshot,
+            zone=self.settings.zone,
+            now=self.now,
+            who=self._who,
+            until=self.as_of,
+        )
+
+    @cached_property
+    def rates(self) -> RateDesk:
+        """Reference rates: `add` the ECB's file or your own, `list`, `reference`."""
+        from treasury.workspace.files.rate_desk import RateDesk
+
+        return RateDesk(
+            lake=self.lake,
+            snapshot=self.snapshot,
+            rules=self.rules.current,
+            zone=self.settings.zone,
+            now=self.settings.now,
+            until=self.as_of,
+        )
+
+    def _who(self) -> Actor:
+        return self.journal.who()
