@@ -22,7 +22,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import engine
+from treasury.core.tables import duckdb_engine
 from treasury.reconcile.engine import pipeline
 from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
 from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
@@ -183,7 +183,7 @@ def measure(world: Honest) -> Asked:
         ),
         "decisions": read_decisions(None),
     }
-    with engine.connect() as connection:
+    with duckdb_engine.connect() as connection:
         pipeline.load(connection, {**tables, **NOTHING_SETTLED, **rule_tables(rules)})
         pipeline.run(connection, STEPS)
         asked = connection.execute("SELECT DISTINCT entry_id, question FROM doubts").fetchall()

@@ -233,7 +233,7 @@ def test_a_webhook_whose_address_somebody_changes_gets_no_secret(
             t.settings,
             lambda: [due(1)],
             lambda _: frozenset(),
-            require_confirmed=t._require_confirmed,
+            require_confirmed=t.require_confirmed,
         )
         [failure] = notices.send().failures
         assert "\n" not in str(failure)

@@ -19,7 +19,7 @@ from signed import close_month
 from treasury import Workspace
 from treasury.cli import treasury
 from treasury.core.errors import ActionRefused, InputError
-from treasury.lake import AMOUNT
+from treasury.core.tables.column_types import AMOUNT
 
 
 def run(workspace: Workspace, *arguments: str) -> Result:

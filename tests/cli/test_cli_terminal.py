@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
 from treasury.core.errors import TreasuryError
-from treasury.lake import TEXT
+from treasury.core.tables.column_types import TEXT
 from treasury.workspace import Workspace
 
 STEER = "\x1b[2J\x1b]0;owned\x07\x9b31m\x9d0;owned\x9c\u202eevil\u2066\u200b\ufeff\x7f\r\b"

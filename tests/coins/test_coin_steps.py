@@ -14,7 +14,7 @@ import pytest
 
 from treasury.close.valuation.coins.coin_events import STEPS
 from treasury.core.calendar import Month
-from treasury.lake import AMOUNT, INSTANT, TEXT
+from treasury.core.tables.column_types import AMOUNT, INSTANT, TEXT
 from treasury.reconcile.engine.pipeline import load, run
 from treasury.reconcile.question_tables import month_days
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treasury.core.tables.column_types import AMOUNT
 from treasury.core.tables.decimal_columns import decimal_column, whole_numbers
-from treasury.lake import AMOUNT
 
 NUMBERS = st.lists(st.none() | st.integers(-(10**21), 10**21), max_size=20)
 

@@ -24,7 +24,7 @@ from treasury.close.valuation.exposure.exposure_walk import (
 from treasury.close.valuation.exposure.provider_exposure import PACKAGE
 from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
-from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.clocks import end_of
 from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
 from treasury.reconcile.matching import rule_tables

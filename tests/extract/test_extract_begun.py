@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from treasury.core.errors import StorageError, TableError
+from treasury.core.tables.column_types import BOOL, TEXT, Column
 from treasury.extract import fetched_rows
 from treasury.extract.fetched_rows import FetchedRows
-from treasury.lake import BOOL, TEXT, Column, Lake, Table, parquet
+from treasury.lake import Lake, Table, parquet
 from treasury.lake.upkeep.file_check import damages, whole_rows
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from treasury.lake import AMOUNT, BOOL, INSTANT, TEXT, TEXTS, Column, Lake, Table
+from treasury.core.tables.column_types import AMOUNT, BOOL, INSTANT, TEXT, TEXTS, Column
+from treasury.lake import Lake, Table
 
 REQUESTS = Table(
     "requests",

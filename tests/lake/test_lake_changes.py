@@ -13,7 +13,8 @@ import pytest
 from lake_samples import REQUESTS, START, WALLETS, day, put, requests, small_lake, wallets
 
 from treasury.core.errors import InputError
-from treasury.lake import AMOUNT, INSTANT, INTEGER, TEXT, Column, Events, Lake, Table
+from treasury.core.tables.column_types import AMOUNT, INSTANT, INTEGER, TEXT, Column
+from treasury.lake import Events, Lake, Table
 from treasury.lake import changes as changes_of
 from treasury.lake import durations as durations_of
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from treasury.core.errors import InputError
-from treasury.lake import AMOUNT
-from treasury.lake.table_declaration import TYPE_WORDS
+from treasury.core.tables.column_types import AMOUNT, TYPE_WORDS
 from treasury.workspace.upkeep import dictionary
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,8 +12,8 @@ import pytest
 
 from treasury.cli.commands.practice import prepare
 from treasury.core.errors import InputError, JournalError
+from treasury.core.tables.column_types import AMOUNT
 from treasury.journal import Actor, Entry, Journal
-from treasury.lake import AMOUNT
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 from treasury.workspace.responses import RESPONSES, responses

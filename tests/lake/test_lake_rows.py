@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lake_samples import BALANCES, REQUESTS, WALLETS, requests, wallets
 
 from treasury.core.errors import TableError
-from treasury.lake import (
+from treasury.core.tables.column_types import (
     AMOUNT,
     BOOL,
     DATE,
@@ -23,9 +23,9 @@ from treasury.lake import (
     TEXT,
     TEXTS,
     Column,
-    Table,
     schema_of,
 )
+from treasury.lake import Table
 from treasury.lake.incoming_rows import conform, with_hash
 
 ID = Column("id", TEXT, "it")

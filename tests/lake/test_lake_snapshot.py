@@ -14,6 +14,7 @@ import pytest
 from lake_samples import EXACT, REQUESTS, START, copied_lake, put, requests, small_lake, statuses
 
 from treasury.core.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
+from treasury.core.tables import duckdb_engine
 from treasury.lake import Lake, Snapshot, engine
 from treasury.lake import snapshot as lake_snapshot
 
@@ -191,13 +192,13 @@ def test_a_lost_commit_file_is_named(lake: Lake) -> None:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[duckdb.DuckDBPyConnection]:
     """The databases that are opened from here on."""
     databases: list[duckdb.DuckDBPyConnection] = []
-    connect = engine.connect
+    connect = duckdb_engine.connect
 
     def counted(**options: Any) -> duckdb.DuckDBPyConnection:
         databases.append(connect(**options))
         return databases[-1]
 
-    monkeypatch.setattr(engine, "connect", counted)
+    monkeypatch.setattr(duckdb_engine, "connect", counted)
     return databases
 
 

@@ -14,6 +14,7 @@ import pytest
 from lake_samples import CATALOGUE, REQUESTS, day, requests
 
 from treasury.core.errors import StorageError
+from treasury.core.tables import duckdb_engine
 from treasury.lake import Lake, engine, snapshot
 
 MOST = 1 << 30
@@ -43,8 +44,8 @@ def test_what_does_not_fit_in_memory_waits_where_only_this_user_reads_and_is_tak
         (temporary / f"treasury-spill-{os.getuid()}").mkdir(mode=taken)
     monkeypatch.chdir(here)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    engine._folder_of_its_own.cache_clear()
-    with engine.connect() as other, engine.connect() as connection:
+    duckdb_engine._folder_of_its_own.cache_clear()
+    with duckdb_engine.connect() as other, duckdb_engine.connect() as connection:
         (folder,) = spilled(connection)
         (another,) = spilled(other)
         assert folder != another
@@ -55,14 +56,14 @@ def test_what_does_not_fit_in_memory_waits_where_only_this_user_reads_and_is_tak
         assert other.execute("SELECT count(DISTINCT s) FROM many").fetchall() == [(1500000,)]
     assert not another.exists()
     assert os.listdir(here) == []
-    engine._folder_of_its_own.cache_clear()
+    duckdb_engine._folder_of_its_own.cache_clear()
 
 
 def test_a_connection_that_needs_no_disk_leaves_nothing_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with engine.connect() as connection:
+    with duckdb_engine.connect() as connection:
         connection.execute("SELECT 1")
     (base,) = tmp_path.iterdir()
     assert list(base.iterdir()) == []
@@ -73,7 +74,7 @@ def test_where_there_is_no_folder_for_temporary_files_it_is_said(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with pytest.raises(StorageError, match="no folder for temporary files: No such file") as said:
-        engine.connect()
+        duckdb_engine.connect()
     assert "TMPDIR" in str(said.value)
 
 
@@ -84,11 +85,11 @@ def test_what_a_workspace_has_waits_there_and_what_ended_processes_left_is_taken
     workspace.mkdir()
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    here, elsewhere = f"{engine._HOST}-{ended.pid}-0", f"other-{ended.pid}-0"
+    here, elsewhere = f"{duckdb_engine._HOST}-{ended.pid}-0", f"other-{ended.pid}-0"
     for left in (here, elsewhere):
         (workspace / "spill" / left).mkdir(parents=True)
     (workspace / "spill").chmod(0o700)
-    with engine.connect(workspace=workspace) as connection:
+    with duckdb_engine.connect(workspace=workspace) as connection:
         (folder,) = spilled(connection)
         assert folder.parent == workspace / "spill"
     assert os.listdir(workspace / "spill") == [elsewhere]
@@ -103,15 +104,15 @@ def test_where_the_workspace_has_no_private_folder_the_temporary_one_serves(
         spill = tmp_path / "workspace" / "spill"
         spill.mkdir(parents=True)
         spill.chmod(mode)
-    with engine.connect(workspace=tmp_path / "workspace") as connection:
+    with duckdb_engine.connect(workspace=tmp_path / "workspace") as connection:
         (folder,) = spilled(connection)
     assert folder.parent == tmp_path / f"treasury-spill-{os.getuid()}"
 
 
 def test_a_database_holds_no_more_than_is_declared() -> None:
-    with engine.connect() as connection:
-        ((held,),) = connection.execute(engine._MOST).fetchall()
-    assert held <= engine.MEMORY
+    with duckdb_engine.connect() as connection:
+        ((held,),) = connection.execute(duckdb_engine._MOST).fetchall()
+    assert held <= duckdb_engine.MEMORY
 
 
 def test_a_snapshot_of_much_spills_to_its_workspace(
@@ -155,15 +156,15 @@ def most_of(connection: duckdb.DuckDBPyConnection) -> int:
 def test_a_large_database_is_read_with_half_its_memory_where_that_will_do(
     needs: int, held: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "MEMORY", MOST)
-    with engine.connect() as connection:
+    monkeypatch.setattr(duckdb_engine, "MEMORY", MOST)
+    with duckdb_engine.connect() as connection:
         relation = _Relation(connection, needs)
-        assert engine.read_beside(connection, cast("Any", relation)).num_rows == 1
+        assert duckdb_engine.read_beside(connection, cast("Any", relation)).num_rows == 1
         assert relation.held == held
         assert most_of(connection) == MOST
 
 
 def test_what_cannot_be_read_with_all_of_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MEMORY", MOST)
-    with engine.connect() as connection, pytest.raises(duckdb.OutOfMemoryException):
-        engine.read_beside(connection, cast("Any", _Relation(connection, MOST + 1)))
+    monkeypatch.setattr(duckdb_engine, "MEMORY", MOST)
+    with duckdb_engine.connect() as connection, pytest.raises(duckdb.OutOfMemoryException):
+        duckdb_engine.read_beside(connection, cast("Any", _Relation(connection, MOST + 1)))

@@ -31,7 +31,8 @@ from lake_samples import (
 )
 
 from treasury.core.errors import InputError, StorageError, TableError
-from treasury.lake import TEXT, Changes, Column, Lake, Table
+from treasury.core.tables.column_types import TEXT, Column
+from treasury.lake import Changes, Lake, Table
 
 
 def test_new_changed_and_unchanged_rows_are_counted(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from treasury.lake import AMOUNT
+from treasury.core.tables.column_types import AMOUNT
 from treasury.reconcile.matching import Matches, match_references
 
 OWN = "NL05TEST0417164300"

@@ -141,7 +141,8 @@ def lake(folder):
     """Tables of every form, at commits and instants: what Spark reads, and what DuckDB does."""
     from lake_samples import CATALOGUE, REQUESTS, WALLETS, day, requests
 
-    from treasury.lake import AMOUNT, TEXT, Column, Lake, Table
+    from treasury.core.tables.column_types import AMOUNT, TEXT, Column
+    from treasury.lake import Lake, Table
     from treasury.reconcile.spark.spark_run import spark_settings
 
     never = Table("never", (Column("id", TEXT, "nobody"),))

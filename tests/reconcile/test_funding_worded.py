@@ -12,8 +12,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.decisions.remark_rows import REQUEST_REMARKS
-from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.funding_words import funding_table
 from treasury.reconcile.rules import Rules

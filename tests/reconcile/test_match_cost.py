@@ -17,7 +17,8 @@ from match_tables import arrow, expectation, line, match, outcome
 
 from benchmarks.hostile_sets import HOSTILE, standing_codes_of_a_year
 from treasury import match_references
-from treasury.lake import AMOUNT, engine
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import AMOUNT
 from treasury.reconcile.engine import pipeline
 from treasury.reconcile.engine.pipeline import load, make, run
 from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
@@ -212,7 +213,7 @@ def test_in_little_memory_the_same_rows_come_out(monkeypatch: pytest.MonkeyPatch
         return rows
 
     monkeypatch.setattr(pipeline, "make", made)
-    monkeypatch.setattr(engine, "MEMORY", 40 << 20)
+    monkeypatch.setattr(duckdb_engine, "MEMORY", 40 << 20)
     backwards = lines.take(pa.array(range(many - 1, -1, -1)))  # else it would be remembered
     little = match_references(backwards, expectations)
     assert sum(spilled) > 0

@@ -18,7 +18,7 @@ from match_tables import arrow, expectation, line, match, outcome
 
 from treasury import match_references
 from treasury.core.errors import TableError
-from treasury.lake import engine
+from treasury.core.tables import duckdb_engine
 from treasury.reconcile import Rows, matching
 
 LINES = [line("a", "100.10", "PAY-2026-004417")]
@@ -301,13 +301,13 @@ def test_next_to_nothing_is_matched_in_a_database_that_is_kept(
 ) -> None:
     matching._kept_database.cache_clear()
     connected: list[bool] = []
-    connect = engine.connect
+    connect = duckdb_engine.connect
 
     def counted(**options: Any) -> duckdb.DuckDBPyConnection:
         connected.append(options["one_thread"])
         return connect(**options)
 
-    monkeypatch.setattr(engine, "connect", counted)
+    monkeypatch.setattr(duckdb_engine, "connect", counted)
     for name in ("one", "another"):
         matches = match([line(name, "100.10", "PAY-2026-004417")], REQUESTS)
         assert outcome(matches, name)["outcome"] == "matched"

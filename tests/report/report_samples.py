@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from treasury.core.calendar import Month
-from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.funding import FUNDING
 from treasury.reconcile.matching import Matches
 from treasury.reconcile.monthly import Reconciliation

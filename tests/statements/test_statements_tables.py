@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.arrow_columns import column
 from treasury.statements.entry_rows import EntryRow, StatementRow

@@ -22,10 +22,10 @@ from treasury.close.result_words import moment
 from treasury.close.wallet_balances import company_rows
 from treasury.core.identifiers import plain_account
 from treasury.core.money import difference, total
+from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import wide
 from treasury.items.item_facts import needing_a_person
-from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.reconcile.engine.kept_run import kept_run
 from treasury.reconcile.engine.pipeline import needed
 from treasury.reconcile.monthly import STEPS, Reconciliation

@@ -18,11 +18,11 @@ from treasury.close.close_words import UNREAD, signature_words, statements_words
 from treasury.close.closing import Closing
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import amount_words, bank_lines_words, count, day, moment
+from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean, safe_html
 from treasury.items.item_kinds import OWNERS, CheckStep
-from treasury.lake import AMOUNT, INTEGER, TEXT
 
 CHECKLIST: Final = grouped_schema(
     (TEXT, "step", "state", "found", "blocking"),

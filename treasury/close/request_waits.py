@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.files.package_files import step_sql
+from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.reconcile.monthly import Reconciliation
 
 FUNDING_TIMES: Final = grouped_schema(

@@ -19,11 +19,11 @@ import msgspec
 import pyarrow.compute as pc
 
 from treasury.close.result_words import amount_words
+from treasury.core.coins import native_coin
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import difference, total
 from treasury.lake import Snapshot
 from treasury.reconcile.monthly import Reconciliation
-from treasury.statements.explorer.wallet_place import native_coin
 
 _ZERO: Final = Decimal(0)
 _UNPROVED: Final = "service says delivered"

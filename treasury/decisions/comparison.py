@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
+from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular, html_table
 from treasury.core.text import safe_html
 from treasury.core.wording import instant_words
 from treasury.decisions.verdict_facts import expectation_facts, line_facts, moved
-from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.reconcile.monthly import Basis, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
 

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.calendar import Month
+from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.journal.chain import Entry
 from treasury.journal.decision_history import MATCH, standing
 from treasury.journal.period_history import Period
-from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
 
 CORRECTIONS: Final = grouped_schema(

@@ -11,10 +11,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from treasury.core.tables.column_types import AMOUNT, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.journal import Entry
 from treasury.journal.decision_history import files_made
-from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.statements.pain.order_answers import folded_id
 from treasury.statements.pain.status_codes import STATUSES, reason_words, status_words
 

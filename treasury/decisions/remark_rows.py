@@ -11,10 +11,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.journal import decision_history as history
 from treasury.journal.decision_log import Decided
-from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 
 REQUEST_REMARKS: Final = grouped_schema(
     (TEXT, "request_id", "mark", "reason", "marked_by"),

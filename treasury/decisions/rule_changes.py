@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from treasury.core.errors import InputError, StorageError
 from treasury.core.files import durable
 from treasury.core.files.regular_files import read_regular
+from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular, html_table, value_text
@@ -30,7 +31,7 @@ from treasury.decisions.file_debits import decisions_in_force
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import RULES_SAVED, closed_periods, rules_in_force
-from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
+from treasury.lake import Snapshot
 from treasury.reconcile.monthly import Basis, awaiting_funds, step_sql
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules, check_rules, load_rules, met_by_none

@@ -8,10 +8,10 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.decisions.verdict_facts import expectation_facts, line_facts, moved
 from treasury.journal.decision_history import Decision
-from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
 
 _OF_LINE: Final = ("booking_date", "direction", "amount", "currency")

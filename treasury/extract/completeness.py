@@ -18,8 +18,9 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.files.package_files import step_sql
+from treasury.core.tables.column_types import INTEGER, TEXT, Column
 from treasury.extract.fetched_rows import FetchedRows
-from treasury.lake import INTEGER, TEXT, Column, Snapshot, Table
+from treasury.lake import Snapshot, Table
 from treasury.lake.writer import Writer, stored_rows
 
 FindingKind = Literal["count", "refused", "field"]

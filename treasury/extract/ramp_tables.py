@@ -25,6 +25,7 @@ from treasury.api.models import (
     RampEvent,
     RampRequest,
 )
+from treasury.core.tables.column_types import BOOL, INTEGER, TEXT
 from treasury.extract.record_rows import (
     ReceivedRecord,
     RecordField,
@@ -37,7 +38,6 @@ from treasury.extract.record_rows import (
     integer,
     text,
 )
-from treasury.lake import BOOL, INTEGER, TEXT
 
 if TYPE_CHECKING:
     from treasury.api import Client

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 
 from treasury.api.codec import Record
 from treasury.core.decoding import decode_json
+from treasury.core.tables.column_types import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column
 from treasury.core.text import camel_case
-from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
+from treasury.lake import Table
 
 if TYPE_CHECKING:
     from treasury.api import Client

@@ -19,13 +19,14 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import Forbidden, NotFound, NotOffered, ServiceError
+from treasury.core.tables.column_types import schema_of
 from treasury.core.tables.tabular import Tabular
 from treasury.extract import completeness
 from treasury.extract.completeness import SyncFinding
 from treasury.extract.fetched_rows import FetchedRows
 from treasury.extract.new_fields import FieldWatch
 from treasury.extract.record_rows import Form, Received, first_of_each, rows
-from treasury.lake import Writer, schema_of
+from treasury.lake import Writer
 
 if TYPE_CHECKING:
     from treasury.api import Client

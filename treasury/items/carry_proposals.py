@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from treasury.core.decoding import convert
 from treasury.core.money import format_amount, parse_amount
+from treasury.core.tables.column_types import schema_of
 from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
 from treasury.journal.period_history import closed_periods
 from treasury.journal.person_names import same_person
-from treasury.lake import schema_of
 
 PROPOSED: Final = "item.proposed"
 ACCEPTED: Final = "item.accepted"

@@ -20,6 +20,7 @@ import pyarrow as pa
 from treasury.actions.policies.policy import Policy
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError
+from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.row_view import Rows
 from treasury.core.text import clean
 from treasury.items.carry_proposals import (
@@ -37,7 +38,6 @@ from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import closed_periods
 from treasury.journal.person_names import same_person
-from treasury.lake import TEXT
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
 """A row for each proposal; `standing` says whether it is accepted, waits, lapsed or is settled."""

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount
+from treasury.core.tables.column_types import schema_of
 from treasury.core.tables.tabular import Tabular
 from treasury.decisions.comparison import moves_between
 from treasury.items.open_item import OpenItem
 from treasury.items.open_items import OpenItems
-from treasury.lake import schema_of
 from treasury.reconcile.standing_knowledge import Knowledge
 
 _NOT_OPEN: Final = "not open"

@@ -8,13 +8,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from treasury.actions.action_states import Action
+from treasury.core.tables.column_types import AMOUNT, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.items.item_facts import Facts, make_item, money_of, table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal.notice_history import DOUBTFUL, Notice
-from treasury.lake import AMOUNT, INSTANT, TEXT
 
 ACTIONS: Final = grouped_schema(
     (TEXT, "action_id", "state", "text"),

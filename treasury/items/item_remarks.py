@@ -13,13 +13,13 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.items.item_facts import table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
 from treasury.journal.chain import reads_entries
-from treasury.lake import INSTANT, INTEGER, TEXT
 
 REMARKED: Final = "item.remarked"
 SETTLED_BY_REMARK: Final = frozenset({"field_new"})

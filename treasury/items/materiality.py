@@ -20,10 +20,10 @@ import pyarrow as pa
 
 from treasury.actions.policies.policy import Policy
 from treasury.core.money import parse_amount, plain_digits, total
+from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 from treasury.items.open_item import OpenItem
-from treasury.lake import AMOUNT, BOOL, TEXT
 
 _ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
 """Kinds that block at any amount: duplicates, and outcomes that nobody knows."""

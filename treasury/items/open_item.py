@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from treasury.core.decoding import convert
 from treasury.core.money import format_amount
+from treasury.core.tables.column_types import schema_of
 from treasury.items.item_kinds import KINDS, Blocks, ItemKind, Turn
-from treasury.lake import schema_of
 
 
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,26 +3,24 @@
 One commit names one version of every table; readers pin a commit, one writer at a time adds one.
 """
 
+from treasury.core.tables.column_types import (
+    AMOUNT,
+    BOOL,
+    DATE,
+    INSTANT,
+    INTEGER,
+    TEXT,
+    TEXTS,
+    Column,
+    columns_of,
+    schema_of,
+)
 from treasury.lake.commits import Commit, mark_of, split_mark, tables_of
 from treasury.lake.incoming_rows import with_hash
 from treasury.lake.lake import CLOSE_OF, Lake
 from treasury.lake.pins import Pin
 from treasury.lake.snapshot import Snapshot
-from treasury.lake.table_declaration import (
-    AMOUNT,
-    BOOL,
-    DATE,
-    HASH,
-    INSTANT,
-    INTEGER,
-    LAKE_COLUMNS,
-    TEXT,
-    TEXTS,
-    Column,
-    Table,
-    columns_of,
-    schema_of,
-)
+from treasury.lake.table_declaration import HASH, LAKE_COLUMNS, Table
 from treasury.lake.upkeep.file_check import Damage, damages
 from treasury.lake.upkeep.repair import Repair, repair
 from treasury.lake.upkeep.storage_status import LakeStatus, lake_status

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
 from treasury.core.errors import TableError
-from treasury.lake.table_declaration import AMOUNT, HASH, INSTANT, INTEGER, RAW, TEXT, TEXTS, Table
+from treasury.core.tables.column_types import AMOUNT, INSTANT, INTEGER, TEXT, TEXTS
+from treasury.lake.table_declaration import HASH, RAW, Table
 
 RULE: Final = "4:"
 """The prefix of a hash by the present rule; one of an earlier rule can only be made again."""

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.errors import InputError, QueryError
+from treasury.core.tables import duckdb_engine
 from treasury.lake import delta, engine
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
@@ -200,9 +201,9 @@ class Snapshot:
         """A database that reads the snapshot's files, of several threads where much is stored."""
         size = self._size()
         workspace = None if size < FEW else self._workspace
-        connection = engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
+        connection = duckdb_engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
         for name, database in beside.items():
-            engine.attach(connection, database, name)
+            duckdb_engine.attach(connection, database, name)
         with self._errors():
             files = (file for table in self._catalogue for file in self.files(table))
             engine.lock_down(connection, files)
@@ -215,7 +216,7 @@ class Snapshot:
                 for name in names:
                     for view, select in self._views_of(self._catalogue[name]).items():
                         connection.execute(
-                            f"CREATE OR REPLACE VIEW {engine.quoted(view)} AS {select}"
+                            f"CREATE OR REPLACE VIEW {duckdb_engine.quoted(view)} AS {select}"
                         )
             except duckdb.PermissionException as error:  # as of a file that is gone
                 self._check_files(error)
@@ -227,7 +228,7 @@ class Snapshot:
             if name not in self._rows:
                 self._rows.setdefault(name, self._given[name]())
             connection.register(_GIVEN, self._rows[name])
-            connection.execute(f"CREATE TEMP TABLE {engine.quoted(name)} AS FROM {_GIVEN}")
+            connection.execute(f"CREATE TEMP TABLE {duckdb_engine.quoted(name)} AS FROM {_GIVEN}")
             connection.unregister(_GIVEN)
 
     def _listed_commits(self) -> pa.Table:
@@ -241,17 +242,17 @@ class Snapshot:
             shown = pc.and_(shown, pc.less_equal(listed["at"], until))
         return listed.filter(shown)
 
-    def sql(self, query: str, params: engine.Params = None) -> pa.Table:
+    def sql(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:
         """The rows of one SELECT, decimals exact; QueryError for anything else."""
         with self._cursor(query, (*self._catalogue, COMMITS)) as cursor:
             engine.check_reads(cursor, query, params)
-            return engine.rows(cursor, query, params)
+            return duckdb_engine.rows(cursor, query, params)
 
-    def select(self, query: str, params: engine.Params = None) -> pa.Table:
+    def select(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:
         """The rows of a SELECT of our own, which is not checked for being one: that plans twice."""
         named = [name for name in self._catalogue if name in query]
         with self._cursor(query, named) as cursor:
-            return engine.rows(cursor, query, params)
+            return duckdb_engine.rows(cursor, query, params)
 
     @contextmanager
     def _cursor(self, query: str, tables: Collection[str]) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -268,7 +269,7 @@ class Snapshot:
         """A whole table or history; InputError says which there are."""
         if name not in self._given:
             self.declared(name.removesuffix(HISTORY))
-        return self.select(f"FROM {engine.quoted(name)}")
+        return self.select(f"FROM {duckdb_engine.quoted(name)}")
 
     def views(self) -> dict[str, str]:
         """The SQL of each table and history over the files of this snapshot."""
@@ -357,4 +358,4 @@ class Snapshot:
 
 
 def _until(select: str, instant: datetime, column: str = "valid_from") -> str:
-    return f"SELECT * FROM ({select}) WHERE {column} <= {engine.moment(instant)}"
+    return f"SELECT * FROM ({select}) WHERE {column} <= {duckdb_engine.moment(instant)}"

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.errors import StorageError, TableError
+from treasury.core.tables import duckdb_engine
 from treasury.lake import delta, engine
 from treasury.lake.incoming_rows import RULE, conform, hashed, with_hash
 from treasury.lake.parquet import Files
@@ -243,7 +244,7 @@ class Writer:
                 before = self._run(
                     f"FROM ({scan}) SEMI JOIN here USING ({_key(table)})"
                     # A version written by this very commit was never known to anyone.
-                    f" WHERE {VALID_FROM.name} < {engine.moment(self.now)}",
+                    f" WHERE {VALID_FROM.name} < {duckdb_engine.moment(self.now)}",
                     here=here,
                 )
                 past = _filled(before, VALID_TO, self.now)
@@ -315,12 +316,12 @@ class Writer:
     def _run(self, query: str, **tables: pa.Table) -> pa.Table:
         """The rows of a query of our own over stored files and the named tables."""
         if self._database is None:
-            self._database = engine.connect()
+            self._database = duckdb_engine.connect()
         with self._database.cursor() as cursor:
             for name, rows in tables.items():
                 cursor.register(name, rows)
             try:
-                return engine.rows(cursor, query)
+                return duckdb_engine.rows(cursor, query)
             except duckdb.Error as error:
                 files = (file for name in self.versions for file in self._load(name).files)
                 raise engine.damage(error, files) or StorageError(
@@ -335,9 +336,9 @@ def stored_rows(
     """The rows of a table in a snapshot, none where it is not stored; `where` is our own SQL."""
     if base.commit is None or table.name not in base.commit.versions:
         return table.schema.empty_table().select(columns or table.schema.names)
-    selected = "*" if columns is None else ", ".join(map(engine.quoted, columns))
+    selected = "*" if columns is None else ", ".join(map(duckdb_engine.quoted, columns))
     condition = "" if where is None else f" WHERE {where}"
-    return base.sql(f"SELECT {selected} FROM {engine.quoted(table.name)}{condition}")
+    return base.sql(f"SELECT {selected} FROM {duckdb_engine.quoted(table.name)}{condition}")
 
 
 def stamped(rows: pa.Table, schema: pa.Schema, now: datetime) -> pa.Table:
@@ -375,7 +376,7 @@ def _form(table: Table, name: str) -> tuple[pa.Schema, bool]:
 
 
 def _key(table: Table) -> str:
-    return ", ".join(map(engine.quoted, table.key))
+    return ", ".join(map(duckdb_engine.quoted, table.key))
 
 
 def _partitions(stored: delta.StoredTable) -> list[tuple[bool | None, Sequence[delta.StoredFile]]]:

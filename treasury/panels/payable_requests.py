@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from treasury.core.files.package_files import package_rows, step_sql
 from treasury.core.identifiers import plain_account
+from treasury.core.tables.column_types import TEXT
 from treasury.core.text import clean
-from treasury.lake import TEXT, Snapshot
+from treasury.lake import Snapshot
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
 
 PAYABLE: Final = frozenset({"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"})

@@ -15,8 +15,9 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import TreasuryError
+from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.extract import SERVICE_TABLES
-from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
+from treasury.lake import Snapshot
 from treasury.panels.frames.blocks import Button, Heading, ListRow, Message, Text
 from treasury.panels.frames.list_panel import Listing, ListPanel
 from treasury.panels.frames.panel import Presses

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import InputError
 from treasury.core.money import plain_digits
+from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import visible
-from treasury.lake import TEXT, Lake
+from treasury.lake import Lake
 from treasury.rates.rate_files import inverse_id, read_rates
 from treasury.rates.rate_table import REFERENCE_RATES
 

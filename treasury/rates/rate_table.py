@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Column, Table
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT, Column
+from treasury.lake import Table
 
 BANK: Final = "ECB"
 OWN: Final = "company"

@@ -24,7 +24,7 @@ import msgspec
 
 from treasury.core.calendar import is_target_day
 from treasury.core.money import format_amount, implied_rate, product, total
-from treasury.lake import schema_of
+from treasury.core.tables.column_types import schema_of
 from treasury.reconcile.clocks import end_of, placed_by, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 

@@ -17,7 +17,7 @@ import msgspec
 from treasury.core.decoding import decode_json
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, parse_amount
-from treasury.lake import schema_of
+from treasury.core.tables.column_types import schema_of
 from treasury.reconcile.clocks import days_word, rail_of, reacts_by, stage_of
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.funding import short_account

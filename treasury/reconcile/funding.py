@@ -18,8 +18,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.money import format_amount
+from treasury.core.tables.column_types import schema_of
 from treasury.core.text import clean
-from treasury.lake import schema_of
 from treasury.reconcile.clocks import Rail, days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 from treasury.statements.pain.order_answers import OrderAnswer

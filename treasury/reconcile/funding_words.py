@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import total
-from treasury.lake import TEXT, engine
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import TEXT
 from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
@@ -55,7 +56,7 @@ def with_answers(
     messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
     if not messages:
         return dict(remarks)
-    by_message = stored_statuses(partial(engine.rows, connection), messages)
+    by_message = stored_statuses(partial(duckdb_engine.rows, connection), messages)
     for status in chain.from_iterable(by_message.values()):
         if status["created_at"] is not None:
             status["created_at"] = status["created_at"].astimezone(zone)

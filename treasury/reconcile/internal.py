@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from treasury.core.calendar import Month
-from treasury.lake import schema_of
+from treasury.core.tables.column_types import schema_of
 from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.rules import Rules

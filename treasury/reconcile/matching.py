@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.errors import TableError
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
 from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import safe_html
-from treasury.lake import AMOUNT, BOOL, TEXT
-from treasury.lake import engine as lake
 from treasury.reconcile.engine import pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import Step, compose, needed
@@ -248,7 +248,7 @@ def _standing_tables(rules: Rules) -> dict[str, pa.Table]:
 
 def _database(rules: Rules, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
     """A new database that has the rules."""
-    connection = lake.connect(one_thread=one_thread)
+    connection = duckdb_engine.connect(one_thread=one_thread)
     connection.execute("SET preserve_insertion_order = false")
     # Expectations are read where they are: a scan of Arrow cannot take every filter of a join.
     connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
@@ -380,7 +380,7 @@ UNIQUE = "give each row an id of its own"
 def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.Table:
     keys = table[key]
     if len(keys) >= FEW:  # as many hashes as keys: no key is there twice
-        with lake.connect() as connection:
+        with duckdb_engine.connect() as connection:
             connection.register("keys", pa.table({"key": keys}))
             hashes = connection.execute("SELECT count(DISTINCT hash(key)) FROM keys").fetchone()
         if hashes == (len(keys),):

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from treasury.core.errors import TableError
-from treasury.lake.table_declaration import AMOUNT, DATE, INSTANT, TEXT
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,11 +21,12 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month
 from treasury.core.errors import NothingStored
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular, html_table
 from treasury.core.text import safe_html
-from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
+from treasury.lake import Snapshot
 from treasury.reconcile import question_tables
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES

@@ -13,8 +13,8 @@ import pyarrow as pa
 from treasury.core.calendar import Month, is_target_day, next_target_day
 from treasury.core.identifiers import plain_account
 from treasury.core.settings import BankAccount
+from treasury.core.tables.column_types import BOOL, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.lake import BOOL, INSTANT, INTEGER, TEXT
 from treasury.reconcile.matching import rule_tables
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import ClassRule, Rules, is_text_alone

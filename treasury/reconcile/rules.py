@@ -17,13 +17,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.coins import NATIVE_COINS
 from treasury.core.decoding import convert
 from treasury.core.errors import SettingsError
 from treasury.core.files.package_files import package_toml
 from treasury.core.files.regular_files import read_settings
 from treasury.core.money import CURRENCIES
 from treasury.core.toml_text import parse_toml
-from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from treasury.core.decoding import convert
 from treasury.core.files.package_files import package_rows
+from treasury.core.tables.column_types import TEXT, TEXTS
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.lake import TEXT, TEXTS
 from treasury.reconcile.rules import Rules
 
 

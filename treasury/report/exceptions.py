@@ -22,11 +22,11 @@ from treasury.close.result_words import (
     reason_words,
 )
 from treasury.core.identifiers import plain_account
+from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS
 from treasury.items.item_facts import needing_a_person
-from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid

@@ -34,12 +34,13 @@ from treasury.close.result_words import (
     title_words,
 )
 from treasury.core.money import total
+from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.core.wording import OUTCOMES
 from treasury.items import TURNS, ItemGroup, OpenItems
 from treasury.items.evidence_items import NOT_PROVABLE, unprovable_accounts
-from treasury.lake import AMOUNT, INTEGER, TEXT, Snapshot
+from treasury.lake import Snapshot
 from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.reconcile.question import Question
 

@@ -23,6 +23,7 @@ from treasury.close.result_words import (
     day,
     moment,
 )
+from treasury.core.coins import NATIVE_COINS
 from treasury.core.money import total
 from treasury.core.tables.tabular import value_text
 from treasury.core.text import clean
@@ -48,7 +49,6 @@ from treasury.report.grids import (
     make_grid,
 )
 from treasury.report.screen import open_words, overdue_words
-from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
 _BRIDGED: Final = {
     "on_ramp": "on-ramp",

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS
 
 _Builder = Callable[[Sequence[Any], int], pa.Array]
 

@@ -11,8 +11,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.tables.column_types import BOOL
 from treasury.core.tables.counted_tables import CountedTables
-from treasury.lake import BOOL
 from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt.camt_file import CamtFile
 from treasury.statements.csv.csv_file import CsvFile

@@ -16,7 +16,8 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import BOOL, TEXTS, Table
+from treasury.core.tables.column_types import BOOL, TEXTS
+from treasury.lake import Table
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 

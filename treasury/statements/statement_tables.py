@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from treasury.lake import Table, columns_of
+from treasury.core.tables.column_types import columns_of
+from treasury.lake import Table
 
 COUNTING: Final = "vanished_at IS NULL"
 """Which stored statements and movements count, in SQL: those of withdrawn statements do not."""

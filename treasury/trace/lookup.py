@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from treasury.core.errors import InputError, NothingStored
 from treasury.core.money import parse_amount
+from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
 from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.core.text import clean
-from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.engine.pipeline import load, steps_of
 from treasury.trace.trace_records import sql_of
 

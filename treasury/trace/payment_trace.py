@@ -16,11 +16,11 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.money import format_amount
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular, html_table
 from treasury.core.text import clean, safe_html
 from treasury.core.wording import instant_words
-from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 
 HopState = Literal[
     "seen", "as recorded", "missing", "not provable", "needs decision", "contradicted", "ended"

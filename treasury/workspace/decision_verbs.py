@@ -125,19 +125,19 @@ class WorkspaceDecisions(WorkspaceStores):
 
     def decision_effects(self, *planned: Decision) -> Effects:
         """What decisions planned with `dry_run=True` would change beside their own lines."""
-        from treasury.workspace.decision_effects import effects_of_decisions
+        from treasury.workspace.foreseen_effects import effects_of_decisions
 
         return effects_of_decisions(self, planned)
 
     def remark_effects(self, planned: Remark) -> Effects:
         """What a remark planned with `dry_run=True` would change in the open items."""
-        from treasury.workspace.decision_effects import effects_of_remark
+        from treasury.workspace.foreseen_effects import effects_of_remark
 
         return effects_of_remark(self, planned)
 
     def rests_on(self, withdrawal: Withdrawal) -> tuple[str, ...]:
         """What rests on a statement whose withdrawal was planned with `dry_run=True`, in words."""
-        from treasury.workspace.decision_effects import rests_on
+        from treasury.workspace.foreseen_effects import rests_on
 
         return rests_on(self, withdrawal)
 
@@ -152,7 +152,7 @@ class WorkspaceDecisions(WorkspaceStores):
     def measurement(self) -> Measurement:
         """How coins are measured, by two people: `propose`, `accept`, `list`, `openings`."""
         from treasury.close.valuation.coins.agreed_measurement import Measurement
-        from treasury.workspace.decision_effects import known_coins
+        from treasury.workspace.foreseen_effects import known_coins
 
         return Measurement(
             self.journal,
@@ -181,13 +181,13 @@ class WorkspaceDecisions(WorkspaceStores):
 
     def compare(self, a: Reconciliation, b: Reconciliation) -> Comparison:
         """What moved from one answer for a month to another, and why; totals by currency."""
-        from treasury.workspace.decision_effects import compare
+        from treasury.workspace.foreseen_effects import compare
 
         return compare(a, b)
 
     def _sheets(self) -> DecisionSheets:
         from treasury.items import DecisionSheets
-        from treasury.workspace.decision_effects import effects_of_drafts
+        from treasury.workspace.foreseen_effects import effects_of_drafts
 
         desk = self.settings.workspace
         return DecisionSheets(

@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 
 from treasury.api import models
 from treasury.core.decoding import decode_json
+from treasury.core.tables.column_types import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 from treasury.core.text import camel_case
 from treasury.extract.record_rows import Form, ReceivedRecord, form, rows
 from treasury.extract.record_rows import RecordField as Field
 from treasury.journal import Entry, Journal
-from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
 _CARRIED_OUT: Final = "action.done"
 

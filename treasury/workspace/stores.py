@@ -256,7 +256,7 @@ class WorkspaceStores:
     def question(self, month: str | Month, rules: Rules | None = None) -> Question:
         """Return what is asked about a month, under its own rules or those given."""
         from treasury.reconcile import Question
-        from treasury.workspace.decision_effects import rules_for
+        from treasury.workspace.foreseen_effects import rules_for
 
         desk, period = self.settings.workspace, month_of(month)
         return Question(

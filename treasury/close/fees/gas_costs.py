@@ -22,9 +22,10 @@ from treasury.close.result_words import amount_words, count
 from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.calendar import Months
 from treasury.core.money import exponent, rounded, total, totals
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, Snapshot
+from treasury.lake import Snapshot
 from treasury.rates import ReferenceRates
 from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of

@@ -16,10 +16,10 @@ import pyarrow as pa
 from treasury.close.fees.fee_table import Fees
 from treasury.close.result_words import amount_words, count
 from treasury.core.money import difference, total
+from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
-from treasury.lake import AMOUNT, INTEGER, TEXT
 
 COLUMNS: Final = (
     CsvColumn("reference", text),

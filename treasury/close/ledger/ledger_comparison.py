@@ -32,11 +32,11 @@ from treasury.core.errors import InputError
 from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
 from treasury.core.money import difference, total, totals
+from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean
-from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
 
 COLUMNS: Final = (

@@ -20,8 +20,8 @@ from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.close.month_proof import in_transit
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import difference
+from treasury.core.tables.column_types import AMOUNT, TEXT
 from treasury.core.text import clean
-from treasury.lake import AMOUNT, TEXT
 from treasury.reconcile.monthly import Reconciliation
 
 _PAYOUTS: Final = step_sql("treasury.close.steps", "owed_requests")

@@ -23,9 +23,9 @@ import pyarrow.json
 from treasury.api.codec import Record, is_plain
 from treasury.api.models import RampRequest
 from treasury.api.models.model_base import LONGEST_ID
+from treasury.core.tables.column_types import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 from treasury.extract.ramp_tables import RAMP_FINAL, RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
-from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
 _NEVER: Final = pa.null()
 """The type of what a flat item does not have: where it comes all the same, Arrow refuses it."""

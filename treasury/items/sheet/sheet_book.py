@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month
 from treasury.core.files.package_files import package_text
+from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook
 from treasury.items.item_kinds import TURNS
 from treasury.items.open_item import OPEN_ITEMS
 from treasury.items.sheet.sheet_rows import DecisionRow
-from treasury.lake import TEXT
 
 ROWS: Final = "Open items"
 _LISTS: Final = "Choices"

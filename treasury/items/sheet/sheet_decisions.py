@@ -21,6 +21,7 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, TreasuryError
 from treasury.core.money import format_amount, total
+from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT, schema_of
 from treasury.core.tables.tabular import Tabular
 from treasury.core.tables.workbook import write_whole
 from treasury.core.text import clean
@@ -37,7 +38,6 @@ from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.decision_history import SHEET, Decision
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import closed_periods
-from treasury.lake import AMOUNT, INTEGER, TEXT, schema_of
 from treasury.reconcile.standing_knowledge import Knowledge
 
 _Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]

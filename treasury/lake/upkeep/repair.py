@@ -20,11 +20,13 @@ import pyarrow.parquet as pq
 
 from treasury.core.errors import WorkspaceDamaged
 from treasury.core.files import durable
-from treasury.lake import commits, delta, disk, engine
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import BOOL
+from treasury.lake import commits, delta, disk
 from treasury.lake.commits import COMMITS, Commit, LastCommit, split_mark
 from treasury.lake.lake import REPAIRED, Lake
 from treasury.lake.pins import read_pins
-from treasury.lake.table_declaration import BOOL, VALID_FROM, VALID_TO, Table
+from treasury.lake.table_declaration import VALID_FROM, VALID_TO, Table
 from treasury.lake.upkeep.file_check import Damage, FileCheck, damages, shaped, whole_rows
 
 _ASIDE: Final = "damaged"
@@ -291,7 +293,7 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
         if self._standing.is_adopted:
             return "true"  # which commits there were is not known
         if self._standing.listed is None or not self._named:
-            return f"{VALID_FROM.name} <= {engine.moment(self._last.at)}"
+            return f"{VALID_FROM.name} <= {duckdb_engine.moment(self._last.at)}"
         return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
 
     def _versions_of(self, readable: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -299,7 +301,7 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
 
         Only what orders the versions passes through SQL: the rows themselves are large.
         """
-        key = ", ".join(map(engine.quoted, self._table.key))
+        key = ", ".join(map(duckdb_engine.quoted, self._table.key))
         slim = readable.select([*self._table.key, VALID_FROM.name, VALID_TO.name, "committed"])
         slim = slim.append_column("place", pa.array(range(readable.num_rows), pa.int64()))
         ordered = self._sql(
@@ -325,10 +327,10 @@ FROM found LEFT JOIN versions v USING (place) ORDER BY found.place""",
         return current, past.set_column(past.num_columns - 1, VALID_TO, ended)
 
     def _sql(self, readable: pa.Table, query: str) -> pa.Table:
-        with engine.connect() as connection:
+        with duckdb_engine.connect() as connection:
             connection.register("found", readable)
             connection.register("commits", self._standing.commits)
-            return engine.rows(connection, query)
+            return duckdb_engine.rows(connection, query)
 
     def _write(self, name: str, rows: pa.Table, partitioned: bool) -> None:
         folder = self._lake.folder / name

@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from treasury.core.tables.column_types import INTEGER, TEXT
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.lake.commits import Commit, tables_of
 from treasury.lake.home.home_status import HomeStatus, home_status
 from treasury.lake.lake import Lake
 from treasury.lake.leases import leased
-from treasury.lake.table_declaration import INTEGER, TEXT
 
 STATUS = pa.schema(
     [("table", TEXT)]

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import step_sql
-from treasury.lake import engine
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import AMOUNT, INSTANT, TEXT, TEXTS
 from treasury.lake.snapshot import Snapshot
-from treasury.lake.table_declaration import AMOUNT, INSTANT, RAW, TEXT, TEXTS, VANISHED, Table
+from treasury.lake.table_declaration import RAW, VANISHED, Table
 
 CHANGE: Final = pa.schema(
     [("changed_at", INSTANT), ("change", TEXT), ("field", TEXT), ("before", TEXT), ("after", TEXT)]
@@ -52,20 +53,22 @@ def changes(
 
 
 def _query(table: Table) -> str:
-    key = ", ".join(map(engine.quoted, table.key))
-    same_key = " AND ".join(f"n.{engine.quoted(k)} = o.{engine.quoted(k)}" for k in table.key)
+    key = ", ".join(map(duckdb_engine.quoted, table.key))
+    same_key = " AND ".join(
+        f"n.{duckdb_engine.quoted(k)} = o.{duckdb_engine.quoted(k)}" for k in table.key
+    )
     fields = ", ".join(
-        f"{{'field': '{c.name}', 'before': {text.format(f'o.{engine.quoted(c.name)}')},"
-        f" 'after': {text.format(f'n.{engine.quoted(c.name)}')}}}"
+        f"{{'field': '{c.name}', 'before': {text.format(f'o.{duckdb_engine.quoted(c.name)}')},"
+        f" 'after': {text.format(f'n.{duckdb_engine.quoted(c.name)}')}}}"
         for c in table.columns
         if c.name not in (*table.key, *table.volatile)
         for text in [_AS_TEXT.get(c.type, "{}::VARCHAR")]
     )
-    keys = ", ".join(f"n.{engine.quoted(k)}" for k in table.key)
+    keys = ", ".join(f"n.{duckdb_engine.quoted(k)}" for k in table.key)
     return f"""
 WITH versions AS (
-    SELECT *, NULL::TIMESTAMPTZ AS valid_to FROM {engine.quoted(table.name)}
-    UNION ALL BY NAME FROM {engine.quoted(table.history)}
+    SELECT *, NULL::TIMESTAMPTZ AS valid_to FROM {duckdb_engine.quoted(table.name)}
+    UNION ALL BY NAME FROM {duckdb_engine.quoted(table.history)}
 ), pairs AS (
     SELECT {keys}, n.valid_from AS changed_at,
         CASE WHEN o.valid_from IS NULL THEN 'new'

@@ -16,7 +16,8 @@ import duckdb
 
 from treasury.core.errors import StorageError
 from treasury.core.files import durable
-from treasury.lake import disk, engine
+from treasury.core.tables import duckdb_engine
+from treasury.lake import disk
 
 FILE_NAME: Final = "treasury.duckdb"
 
@@ -29,11 +30,11 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
         with disk.writing(path):
             for leftover in folder.glob(f".{FILE_NAME}.*"):
                 leftover.unlink()
-            with engine.new_database(draft) as connection:
+            with duckdb_engine.new_database(draft) as connection:
                 for name, select in views.items():
-                    view = engine.quoted(name)
+                    view = duckdb_engine.quoted(name)
                     connection.execute(f"CREATE VIEW {view} AS {select}")
-                    connection.execute(f"COMMENT ON VIEW {view} IS {engine.literal(about)}")
+                    connection.execute(f"COMMENT ON VIEW {view} IS {duckdb_engine.literal(about)}")
             durable.sync_files([draft], folder)
             os.replace(draft, path)
             durable.sync_folder(folder)
@@ -55,14 +56,14 @@ def published(folder: Path, below: Path, about: str) -> str:
         return "is missing"
     query = "SELECT comment, sql FROM duckdb_views() WHERE NOT internal"
     try:
-        with engine.connect() as connection:
-            engine.attach(connection, path, "made")
+        with duckdb_engine.connect() as connection:
+            duckdb_engine.attach(connection, path, "made")
             views = connection.execute(f"{query} AND database_name = 'made'").fetchall()
     except duckdb.Error as error:
         return f"does not open ({str(error).partition(chr(10))[0]})"
     if {comment for comment, _ in views} != {about}:
         return "shows another commit than the last"
-    place = engine.literal(f"{below}{os.sep}")[:-1]
+    place = duckdb_engine.literal(f"{below}{os.sep}")[:-1]
     if any("read_parquet(" in sql and place not in sql for _, sql in views):
         return "shows the files of another folder"
     return ""

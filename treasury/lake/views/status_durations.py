@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import step_sql
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
-from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT
 
 DURATION: Final = grouped_schema(
     (TEXT, "id", "status"),
@@ -81,8 +82,8 @@ FROM spans ORDER BY id, entered_at
 
 def _versions(name: str) -> str:
     return (
-        f"SELECT * EXCLUDE (valid_to) FROM {engine.quoted(name + '_history')}"
-        f" UNION ALL BY NAME FROM {engine.quoted(name)}"
+        f"SELECT * EXCLUDE (valid_to) FROM {duckdb_engine.quoted(name + '_history')}"
+        f" UNION ALL BY NAME FROM {duckdb_engine.quoted(name)}"
     )
 
 
@@ -91,15 +92,15 @@ def _event_steps(name: str, events: Events | None) -> str:
     if events is None:
         return engine.scan((), DURATION, ())
     kinds = ", ".join(
-        f"({engine.literal(kind)}, {engine.literal(status)})"
+        f"({duckdb_engine.literal(kind)}, {duckdb_engine.literal(status)})"
         for kind, status in events.statuses.items()
     )
-    untold = ", ".join(map(engine.literal, sorted(events.untold))) or "NULL"
-    record = f"e.{engine.quoted(events.record)}"
+    untold = ", ".join(map(duckdb_engine.literal, sorted(events.untold))) or "NULL"
+    record = f"e.{duckdb_engine.quoted(events.record)}"
     return f"""
     SELECT {record} AS id, e.created_at AS entered_at,
         coalesce(max(k.status), max(v.status)) AS status
-    FROM {engine.quoted(events.table)} e
+    FROM {duckdb_engine.quoted(events.table)} e
     LEFT JOIN (VALUES {kinds}) AS k(kind, status) ON k.kind = e.event_type
     LEFT JOIN ({_versions(name)}) v ON v.id = {record} AND v.version = e.version
     WHERE e.created_at IS NOT NULL AND (k.status IS NOT NULL OR e.event_type IN ({untold}))

@@ -13,7 +13,8 @@ from typing import Any, Final, Protocol
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import Snapshot, engine
+from treasury.core.tables import duckdb_engine
+from treasury.lake import Snapshot
 
 SIZE: Final = 12
 
@@ -29,21 +30,21 @@ class ArrowTables:
     """Tables worked out once, to page and to search in: `Held(open_lines=table)`."""
 
     def __init__(self, **tables: pa.Table) -> None:
-        self._connection = engine.connect()
+        self._connection = duckdb_engine.connect()
         self.add(**tables)
 
     def add(self, **tables: pa.Table) -> None:
         """Add further tables."""
         for name, table in tables.items():
             self._connection.register("arrow", table)
-            quoted = engine.quoted(name)
+            quoted = duckdb_engine.quoted(name)
             self._connection.execute(f"CREATE TABLE {quoted} AS FROM arrow")
             self._connection.unregister("arrow")
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
         """The rows of one SELECT of ours."""
         with self._connection.cursor() as cursor:
-            return engine.rows(cursor, query, params)
+            return duckdb_engine.rows(cursor, query, params)
 
 
 class QueryPage(msgspec.Struct, frozen=True):

@@ -17,8 +17,8 @@ import pyarrow as pa
 from treasury.actions import OPEN, UNSETTLED, Action, Batch
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount
+from treasury.core.tables.column_types import AMOUNT, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Heading,

@@ -18,9 +18,9 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import TreasuryError
+from treasury.core.tables.duckdb_engine import quoted
 from treasury.lake import Snapshot
 from treasury.lake.commits import COMMITS
-from treasury.lake.engine import quoted
 from treasury.lake.snapshot import Keys
 from treasury.lake.table_declaration import HISTORY
 from treasury.reconcile.engine.pipeline import Step, drop, load, make, rename, spent_steps

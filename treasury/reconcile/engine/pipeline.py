@@ -18,7 +18,8 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import engine as lake
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.duckdb_engine import quoted
 from treasury.reconcile.engine.rowless import is_rowless, written_shape
 
 READ_THROUGH: Final = "-- read through"
@@ -105,8 +106,8 @@ def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
 def compose(steps: Iterable[Step], final: str) -> str:
     """One query: every step as a common table expression, then all rows of `final`."""
     indented = {step.name: step.sql.replace("\n", "\n    ") for step in steps}
-    parts = ",\n".join(f"{lake.quoted(name)} AS (\n    {sql}\n)" for name, sql in indented.items())
-    return f"WITH {parts}\nSELECT * FROM {lake.quoted(final)}"
+    parts = ",\n".join(f"{quoted(name)} AS (\n    {sql}\n)" for name, sql in indented.items())
+    return f"WITH {parts}\nSELECT * FROM {quoted(final)}"
 
 
 def load(
@@ -117,8 +118,8 @@ def load(
     Without the `kind` other connections of the database see them, too.
     """
     for name, table in tables.items():
-        created = f"CREATE OR REPLACE {kind} TABLE {lake.quoted(name)}"
-        columns = None if table.num_rows else lake.typed_columns(table.schema)
+        created = f"CREATE OR REPLACE {kind} TABLE {quoted(name)}"
+        columns = None if table.num_rows else duckdb_engine.typed_columns(table.schema)
         if columns is not None:
             connection.execute(f"{created} ({columns})")
             continue
@@ -172,7 +173,7 @@ def read_in_turn(
             without.add(step.name)
         if step.name in results:
             ordered = connection.table(step.name).order(results[step.name])
-            tables[step.name] = lake.read_beside(connection, ordered)
+            tables[step.name] = duckdb_engine.read_beside(connection, ordered)
         for name in spent.get(place, ()):
             if name in in_place:
                 connection.unregister(name)
@@ -183,12 +184,12 @@ def read_in_turn(
 
 def drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Give back the rows of a step or of a table that was given."""
-    connection.execute(f"DROP TABLE {lake.quoted(name)}")
+    connection.execute(f"DROP TABLE {quoted(name)}")
 
 
 def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
     """Call a table otherwise."""
-    connection.execute(f"ALTER TABLE {lake.quoted(name)} RENAME TO {lake.quoted(new)}")
+    connection.execute(f"ALTER TABLE {quoted(name)} RENAME TO {quoted(new)}")
 
 
 _COLUMNS: Final[dict[str, str]] = {}
@@ -198,7 +199,7 @@ has one schema."""
 
 def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
     """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
-    name, shape = lake.quoted(step.name), written_shape(step.sql)
+    name, shape = quoted(step.name), written_shape(step.sql)
     columns = _COLUMNS.get(step.sql) if shape is None else shape.columns
     if columns is not None and is_rowless(connection, step.sql, rowless):
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
@@ -208,7 +209,7 @@ def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[
     if columns is None:
         table = connection.table(step.name)
         pairs = zip(table.columns, table.types, strict=True)
-        _COLUMNS[step.sql] = ", ".join(f"{lake.quoted(column)} {type_}" for column, type_ in pairs)
+        _COLUMNS[step.sql] = ", ".join(f"{quoted(column)} {type_}" for column, type_ in pairs)
     return 1 if counted is None else int(counted[0])
 
 

@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month
 from treasury.core.files import durable
-from treasury.lake import disk, engine
+from treasury.core.tables import duckdb_engine
+from treasury.lake import disk
 from treasury.reconcile.settle.settled_tables import SETTLED, UNSETTLED
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         database = folder / f"settled-{uuid4().hex}.duckdb"
         try:
             durable.make_folder(folder)
-            with engine.new_database(database) as connection:
+            with duckdb_engine.new_database(database) as connection:
                 for name, table in tables.items():
                     connection.register("given", table)
                     connection.execute(f"CREATE TABLE {name} AS FROM given")
@@ -126,7 +127,7 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
                 rows={name: table.num_rows for name, table in tables.items()},
             )
             durable.write_whole(folder / _CONTENTS, msgspec.json.encode(contents))
-        except (OSError, *engine.UNWRITTEN):
+        except (OSError, *duckdb_engine.UNWRITTEN):
             unneeded = folder.glob(f"{database.name}*")
         else:
             unneeded = (path for path in folder.glob("settled-*") if path.name != database.name)

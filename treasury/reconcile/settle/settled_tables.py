@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 
 SETTLED: Final = {
     "settled_lines": grouped_schema(

@@ -20,7 +20,9 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.files.package_files import step_sql
-from treasury.lake import AMOUNT, TEXT, engine
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import AMOUNT, TEXT
+from treasury.core.tables.duckdb_engine import quoted
 from treasury.lake.lake import REPAIRED
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import Step, drop, in_order, load, needed, run, steps_of
@@ -145,7 +147,7 @@ def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step
     reading = [step for step in _with_settling(unpaid, _REJOINING) if step not in of_all]
     steps_run.bring(reading)
     if any(_has_rows(connection, concerned) for concerned in _REJOINING):
-        _take_up(steps_run, engine.moment(settled.known_at))
+        _take_up(steps_run, duckdb_engine.moment(settled.known_at))
         steps_run.forget(_OF_RECORDS)
     ready = {step.name for step in (*of_all, *reading)} - {*_OF_RECORDS, *_PAID}
     steps_run.bring([step for step in every if step.name not in ready])
@@ -157,7 +159,7 @@ def _stands(
     connection: duckdb.DuckDBPyConnection, settled: SettledMonths, every: Sequence[Step]
 ) -> bool:
     """Whether every settled record is stored as it was, and decided as it was."""
-    moment, words = engine.moment(settled.known_at), _words(tuple(every))
+    moment, words = duckdb_engine.moment(settled.known_at), _words(tuple(every))
     # Of a lake that was restored or repaired since, rows may be as they were before.
     same = connection.execute(
         "SELECT count(*) FILTER (WHERE number > $commit AND kind = $repaired) = 0"
@@ -200,7 +202,7 @@ def _take_up(steps_run: Run, moment: str) -> None:
     for name, (key, settled, settled_key, written) in _RECORDS.items():
         if not _has_rows(connection, sources[settled]):
             continue
-        columns = ", ".join(f"t.{engine.quoted(read)}" for read in connection.table(name).columns)
+        columns = ", ".join(f"t.{quoted(read)}" for read in connection.table(name).columns)
         connection.execute(
             f"INSERT INTO {name} SELECT {columns} FROM memory.main.{name} AS t"
             f" SEMI JOIN {sources[settled]} AS s ON s.{settled_key} = t.{key}"
@@ -233,4 +235,4 @@ def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
 def _columns(connection: duckdb.DuckDBPyConnection, name: str, words: Collection[str]) -> str:
     """The columns of a table of records that any step reads."""
     read = [column for column in connection.table(name).columns if column in words]
-    return ", ".join(f"t.{engine.quoted(column)}" for column in read)
+    return ", ".join(f"t.{quoted(column)}" for column in read)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from treasury.core.errors import TableError
-from treasury.lake.table_declaration import AMOUNT, DATE, INSTANT, TEXT
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.matching_inputs import (
     NULLABLE,
     TYPE_NAMES,

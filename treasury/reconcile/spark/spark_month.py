@@ -17,7 +17,7 @@ import pyarrow as pa
 from treasury.core.files import durable
 from treasury.core.files.package_files import step_sql
 from treasury.core.settings import Secret
-from treasury.lake import engine as lake_engine
+from treasury.core.tables import duckdb_engine
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import drop, load, needed
 from treasury.reconcile.funding_words import STORED_FOR_FUNDING
@@ -114,9 +114,9 @@ def _answer(
         home.unregister("brought")
     # An answer that read another table of the lake past the steps would find it without a row.
     for view in basis.snapshot.views():
-        home.execute(f"DROP VIEW {lake_engine.quoted(view)}")
+        home.execute(f"DROP VIEW {duckdb_engine.quoted(view)}")
     funding = {
-        name: basis.snapshot.select(f"FROM {lake_engine.quoted(name)}")
+        name: basis.snapshot.select(f"FROM {duckdb_engine.quoted(name)}")
         for name in STORED_FOR_FUNDING
     }
     load(home, funding)

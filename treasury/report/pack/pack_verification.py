@@ -37,6 +37,7 @@ from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.money import total
+from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean, utf8_text
 from treasury.decisions.corrections import CORRECTIONS
@@ -46,7 +47,7 @@ from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
 from treasury.journal.period_history import closed_periods
-from treasury.lake import TEXT, Lake
+from treasury.lake import Lake
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules

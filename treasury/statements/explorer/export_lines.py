@@ -16,9 +16,10 @@ from typing import Any, Final
 import msgspec
 
 from treasury.core.calendar import parse_instant
+from treasury.core.coins import current_coin
 from treasury.core.errors import InputError
 from treasury.core.tables.csv_input import CsvColumn, amount, csv_lines, text
-from treasury.statements.explorer.wallet_place import WalletPlace, current_coin
+from treasury.statements.explorer.wallet_place import WalletPlace
 
 _SUCCESS: Final = frozenset({"", "1", "ok", "success", "succeeded", "true"})
 _FAILURE: Final = ("0", "error", "fail", "false", "revert")

@@ -1,26 +1,10 @@
-"""A wallet's place, and the native coin of its chain: the coin in which gas is paid."""
+"""A wallet's place: its chain and its address."""
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
-NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "ARBITRUM": "ETH", "POLYGON": "POL"}
-"""The coin that a chain takes gas in; of a chain that is not here no gas is read."""
-_RENAMED: Final = {"MATIC": "POL"}
-"""Coins that explorers still write by a former name: the network renamed them one to one."""
-
-
-def native_coin(chain: str) -> str:
-    """The coin that a chain takes gas in; empty where none is known."""
-    return NATIVE_COINS.get(chain.upper(), "")
-
-
-def current_coin(symbol: str) -> str:
-    """A coin by the name that it has now: POL for MATIC."""
-    name = symbol.strip().upper()
-    return _RENAMED.get(name, name)
+from treasury.core.coins import native_coin
 
 
 class WalletPlace(msgspec.Struct, frozen=True):

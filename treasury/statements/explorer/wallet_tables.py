@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.lake import Table, columns_of
+from treasury.core.tables.column_types import columns_of
+from treasury.lake import Table
 
 WALLET_EVIDENCE: Final = Table(
     name="wallet_evidence",

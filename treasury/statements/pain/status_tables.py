@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from treasury.lake import Table, columns_of
+from treasury.core.tables.column_types import columns_of
+from treasury.lake import Table
 
 PAYMENT_STATUSES: Final = Table(
     name="payment_statuses",

@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from treasury.core.decoding import convert
 from treasury.core.errors import StatementError
+from treasury.core.tables.column_types import schema_of
 from treasury.core.tables.tabular import Tabular, html_table
 from treasury.core.text import safe_html
-from treasury.lake import Lake, mark_of, schema_of
+from treasury.lake import Lake, mark_of
 from treasury.lake.writer import Writer
 from treasury.statements.balance_proof import is_provable
 from treasury.statements.bank_file import FileTerms, StatementFile

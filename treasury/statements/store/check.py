@@ -8,7 +8,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.lake import TEXT
+from treasury.core.tables.column_types import TEXT
 from treasury.statements.field_values import Currencies, account_number
 from treasury.statements.read_files import Reading
 from treasury.statements.statement_tables import STATEMENTS

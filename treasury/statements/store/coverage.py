@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month, is_target_day
 from treasury.core.settings import WEEKDAYS, BankAccount, StatementDays
-from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, TEXTS, Snapshot
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INTEGER, TEXT, TEXTS
+from treasury.lake import Snapshot
 from treasury.statements.field_values import account_number
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of

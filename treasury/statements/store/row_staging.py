@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.errors import StorageError
-from treasury.lake import BOOL, DATE, INTEGER, TEXT
+from treasury.core.tables.column_types import BOOL, DATE, INTEGER, TEXT
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 

@@ -15,7 +15,8 @@ from typing import Any, Final, Literal
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import BOOL, INSTANT, TEXT, TEXTS, Writer, mark_of
+from treasury.core.tables.column_types import BOOL, INSTANT, TEXT, TEXTS
+from treasury.lake import Writer, mark_of
 from treasury.statements.field_values import Currencies, account_number
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.store.continuity import Continuity, continuity

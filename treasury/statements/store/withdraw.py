@@ -16,9 +16,10 @@ import pyarrow as pa
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import step_sql
+from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean
-from treasury.lake import TEXT, Lake, Snapshot, mark_of
+from treasury.lake import Lake, Snapshot, mark_of
 from treasury.statements.field_values import Currencies
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.store.statement_heads import restate

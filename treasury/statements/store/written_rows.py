@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import StorageError
 from treasury.core.files.package_files import step_sql
-from treasury.lake import BOOL, INTEGER, TEXT, Changes, Snapshot, Writer
+from treasury.core.tables.column_types import BOOL, INTEGER, TEXT
+from treasury.lake import Changes, Snapshot, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
 from treasury.statements.store.exports.respelled_rows import join_exports

@@ -13,8 +13,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import InputError
+from treasury.core.tables.column_types import DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.lake import DATE, INTEGER, TEXT
 
 if TYPE_CHECKING:
     from treasury.lake import Lake, Snapshot

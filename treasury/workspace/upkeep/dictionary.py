@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_text
+from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT, TEXTS, TYPE_WORDS, Column
 from treasury.core.text import clean
 from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
-from treasury.lake import INSTANT, INTEGER, LAKE_COLUMNS, TEXT, TEXTS, Column, Snapshot, Table
-from treasury.lake.table_declaration import TYPE_WORDS
+from treasury.lake import LAKE_COLUMNS, Snapshot, Table
 from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.statements.explorer.wallet_tables import WALLET_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
@@ -197,7 +197,7 @@ def page() -> str:
         for c in LAKE_COLUMNS
     )
     groups = "\n".join(map(_group, GROUPS))
-    template = package_text("treasury.workspace", "tables_page.md")
+    template = package_text("treasury.workspace.upkeep", "tables_page.md")
     return template.removesuffix("\n").format(groups=groups, added=added)
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from treasury.actions.policies.policy import POLICY_FILE, Policy
 from treasury.core.errors import InputError
 from treasury.core.money import CURRENCIES, EXPONENTS, parse_amount, plain_digits
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, TEXT
 from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
 from treasury.decisions.agreed_terms import (
@@ -29,7 +30,6 @@ from treasury.decisions.agreed_terms import (
 )
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.chain import reads_entries
-from treasury.lake import AMOUNT, BOOL, DATE, TEXT
 
 MEASURED: Final = grouped_schema(
     (TEXT, "coin", "measurement", "cost_formula", "reversal", "pool", "proposed_by"),

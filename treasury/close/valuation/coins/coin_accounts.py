@@ -32,11 +32,11 @@ from treasury.close.valuation.coins.coin_walk import (
 )
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount, total
+from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean
-from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.rates import ReferenceRates
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.calendar import Month
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
+from treasury.lake import Snapshot
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days

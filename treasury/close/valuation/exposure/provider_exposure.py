@@ -27,9 +27,9 @@ from treasury.close.valuation.exposure.exposure_limits import REPORTING, WHOLE
 from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
 from treasury.core.money import difference, exponent, rounded, total, totals
+from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
-from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.rates import ReferenceRates
 from treasury.reconcile.clocks import end_of, rail_of
 from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stored

@@ -22,7 +22,7 @@ import pyarrow as pa
 from treasury.core.decoding import convert
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import format_amount, total
-from treasury.lake import DATE, INTEGER, TEXT
+from treasury.core.tables.column_types import DATE, INTEGER, TEXT
 from treasury.statements.arrow_columns import column
 from treasury.statements.store.row_staging import Staging
 

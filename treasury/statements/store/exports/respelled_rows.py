@@ -22,7 +22,8 @@ import pyarrow as pa
 
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import total
-from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, Snapshot
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INTEGER, TEXT
+from treasury.lake import Snapshot
 from treasury.statements.arrow_columns import column
 from treasury.statements.csv.profiles import plain
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS

@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.money import total
-from treasury.lake import TEXT, Snapshot
+from treasury.core.tables.column_types import TEXT
+from treasury.lake import Snapshot
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
 from treasury.statements.store.movement_identity import SUPERSEDED
 from treasury.statements.store.row_staging import Staging

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.files.package_files import step_sql
-from treasury.lake import TEXT, Snapshot
+from treasury.core.tables.column_types import TEXT
+from treasury.lake import Snapshot
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
 from treasury.statements.store.row_staging import BARE, PART, WORDLESS, Staging
 from treasury.statements.store.statement_heads import Heads
