@@ -18,7 +18,7 @@ from treasury.core.calendar import Month
 from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.lake import Lake
 from treasury.rates import TABLES as RATE_TABLES
-from treasury.reconcile import Question
+from treasury.reconcile.question import Question
 from treasury.reconcile.engine import rowless
 from treasury.reconcile.monthly import STEPS, run_on_question
 from treasury.statements import TABLES as STATEMENT_TABLES

@@ -12,7 +12,8 @@ from treasury.workspace import Workspace
 from treasury.workspace import open_workspace as open  # noqa: A004 - treasury.open() reads well
 
 if TYPE_CHECKING:
-    from treasury.reconcile import Matches, Rules, match_references
+    from treasury.reconcile.matching import Matches, match_references
+    from treasury.reconcile.rules import Rules
 
 __all__ = ["Matches", "Rules", "TreasuryError", "Workspace", "match_references", "open"]
 

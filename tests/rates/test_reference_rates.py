@@ -14,7 +14,7 @@ from rate_samples import BANKS_FILE, desk, own_file, written
 from treasury.core.calendar import is_target_day
 from treasury.core.errors import SettingsError
 from treasury.rates import brought_history
-from treasury.reconcile import Rules
+from treasury.reconcile.rules import Rules
 from treasury.reconcile.rules import check_rules
 from treasury.workspace import Workspace
 

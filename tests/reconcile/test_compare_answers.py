@@ -15,7 +15,8 @@ from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line,
 from signed import close_month
 
 from treasury.core.errors import InputError, SettingsError
-from treasury.reconcile import ClassRule, Reconciliation, Rules, load_rules
+from treasury.reconcile.rules import ClassRule, Rules, load_rules
+from treasury.reconcile.monthly import Reconciliation
 from treasury.workspace import RULES_FILE, Workspace
 
 MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (

@@ -18,7 +18,7 @@ from treasury.core.settings import JournalPlace
 from treasury.journal import Journal
 from treasury.journal.signing import make_key
 from treasury.panels.steps.filed_payments import note_file
-from treasury.reconcile import Rules
+from treasury.reconcile.rules import Rules
 from treasury.workspace import Workspace
 
 

@@ -19,7 +19,8 @@ from match_tables import arrow, expectation, line, match, outcome
 from treasury import match_references
 from treasury.core.errors import TableError
 from treasury.core.tables import duckdb_engine
-from treasury.reconcile import Rows, matching
+from treasury.core.tables.row_view import Rows
+from treasury.reconcile import matching
 
 LINES = [line("a", "100.10", "PAY-2026-004417")]
 REQUESTS = [expectation("r", "PAY-2026-004417", "100.10")]

@@ -13,7 +13,7 @@ from filled import fill
 
 from treasury import Workspace
 from treasury.core.errors import InputError, NothingStored
-from treasury.reconcile import Reconciliation
+from treasury.reconcile.monthly import Reconciliation
 from treasury.reconcile.matching import OUTCOMES
 from treasury.reconcile.monthly import STEPS
 from treasury.sandbox import Sandbox

@@ -17,7 +17,7 @@ from view_desk import observe, pay_in, rows, virtual
 
 from treasury import Workspace
 from treasury.core.money import implied_rate, net_crypto
-from treasury.reconcile import Reconciliation
+from treasury.reconcile.monthly import Reconciliation
 from treasury.reconcile.conversion import Conversion, conversion_rows
 from treasury.reconcile.rules import Rules
 from treasury.sandbox import Sandbox

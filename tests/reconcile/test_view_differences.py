@@ -13,7 +13,7 @@ from filled import fill
 from view_desk import observe, rows
 
 from treasury import Workspace
-from treasury.reconcile import Reconciliation
+from treasury.reconcile.monthly import Reconciliation
 from treasury.sandbox import Sandbox
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
@@ -317,7 +317,7 @@ def test_the_practice_companys_own_hashes_are_all_right(month_end: Workspace) ->
 
 
 def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> None:
-    from treasury.reconcile import awaiting_funds
+    from treasury.reconcile.monthly import awaiting_funds
 
     workspace = fill(tmp_path, Sandbox(7))
     first, second, *_ = rows(workspace.awaiting_funds(), state="PAY")

@@ -17,7 +17,8 @@ from treasury.items import Carrying, Effects, OpenItems, SheetPlan
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
-from treasury.reconcile import Reconciliation, Rows
+from treasury.reconcile.monthly import Reconciliation
+from treasury.core.tables.row_view import Rows
 from treasury.trace.payment_trace import Trace
 
 

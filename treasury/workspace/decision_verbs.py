@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treasury.items import Carrying, DecisionSheets, Effects, Limits, OpenItems, SheetPlan
     from treasury.journal.decision_history import Decision, Remark
     from treasury.journal.decision_log import Decided
-    from treasury.reconcile import Reconciliation
+    from treasury.reconcile.monthly import Reconciliation
     from treasury.statements import Withdrawal
     from treasury.workspace.month_periods import Periods
 

@@ -22,7 +22,8 @@ from treasury.journal import Draft
 from treasury.journal.decision_history import Decision, Remark
 from treasury.journal.decision_log import Decided
 from treasury.journal.period_history import closed_periods, rules_in_force
-from treasury.reconcile import Reconciliation, Rules, load_rules
+from treasury.reconcile.monthly import Reconciliation
+from treasury.reconcile.rules import Rules, load_rules
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import answer_and_knowledge
 

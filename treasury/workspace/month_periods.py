@@ -38,7 +38,8 @@ from treasury.journal.period_history import (
     period_history,
     preparations,
 )
-from treasury.reconcile import Reconciliation, Rows
+from treasury.reconcile.monthly import Reconciliation
+from treasury.core.tables.row_view import Rows
 from treasury.reconcile.monthly import Basis, require_synced
 from treasury.reconcile.standing_knowledge import run_knowledge
 

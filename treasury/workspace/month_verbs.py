@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from treasury.close.valuation.coins.coin_accounts import CoinAccounts
     from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
     from treasury.core.text import Screen
-    from treasury.reconcile import Reconciliation, Rows
+    from treasury.reconcile.monthly import Reconciliation
+    from treasury.core.tables.row_view import Rows
     from treasury.report import ClosePack, Fees, Tied
     from treasury.report.accounting_files import ExportedBooks
     from treasury.report.pack.pack_verification import Verified

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treasury.actions import Actions
     from treasury.api import Client
     from treasury.extract import Progress, SyncReport
-    from treasury.reconcile import Rows
+    from treasury.core.tables.row_view import Rows
     from treasury.trace.payment_trace import Trace
 
 
@@ -156,7 +156,7 @@ class WorkspacePayments(WorkspaceFiles):
         `differs` names the payment details that changed since the last payment, as in the panel.
         """
         from treasury.panels.payable_requests import payable_table
-        from treasury.reconcile import awaiting_funds
+        from treasury.reconcile.monthly import awaiting_funds
         from treasury.reconcile.monthly import step_sql
 
         snapshot, question = self.snapshot(), self.question(self.this_month)

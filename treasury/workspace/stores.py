@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from treasury.journal.decision_log import Decided
     from treasury.lake import Lake, Snapshot
     from treasury.lake.home.lake_home import LakeHome
-    from treasury.reconcile import Question, Rows, Rules
+    from treasury.reconcile.question import Question
+    from treasury.core.tables.row_view import Rows
+    from treasury.reconcile.rules import Rules
 
 RULES_FILE = "rules.toml"
 Span = str | Month | tuple[str | Month, str | Month] | None
@@ -149,7 +151,7 @@ class WorkspaceStores:
 
         Below the columns stand the fields that a sync found in the records and nobody knows here.
         """
-        from treasury.reconcile import Rows
+        from treasury.core.tables.row_view import Rows
         from treasury.workspace.upkeep.dictionary import column_rows, new_fields, table_rows
 
         if name is None:
@@ -176,7 +178,7 @@ class WorkspaceStores:
         return self._rows(durations(self.snapshot(), name, LIFECYCLES.get(name)))
 
     def _rows(self, table: pa.Table, sql: str = "", *, as_stored: bool = False) -> Rows:
-        from treasury.reconcile import Rows
+        from treasury.core.tables.row_view import Rows
 
         return Rows(table, sql, self.settings.zone, as_stored=as_stored)
 
@@ -255,7 +257,7 @@ class WorkspaceStores:
 
     def question(self, month: str | Month, rules: Rules | None = None) -> Question:
         """Return what is asked about a month, under its own rules or those given."""
-        from treasury.reconcile import Question
+        from treasury.reconcile.question import Question
         from treasury.workspace.foreseen_effects import rules_for
 
         desk, period = self.settings.workspace, month_of(month)

@@ -38,7 +38,7 @@ from treasury.panels.frames.panel_text import desk_clock, instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, QueryPage, QuerySource, read_page
 from treasury.panels.frames.syncing import SyncProgress, synced
 from treasury.panels.panel_desk import PanelDesk
-from treasury.reconcile import Rows
+from treasury.core.tables.row_view import Rows
 
 _UNCHANGED: Final = "What was stored stays as it was."
 

@@ -25,7 +25,7 @@ from treasury.panels.frames.panel import Press, Presses
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.panel_desk import PanelDesk
-from treasury.reconcile import Reconciliation
+from treasury.reconcile.monthly import Reconciliation
 from treasury.trace.payment_trace import GAPS, Hop, Trace
 
 _NOTHING: Final = "Nothing was changed."

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treasury.core.settings import Settings
     from treasury.journal import Actor, Journal
     from treasury.lake import Lake, Snapshot
-    from treasury.reconcile import Rows
+    from treasury.core.tables.row_view import Rows
     from treasury.statements import AddReport, Problem, Withdrawal
 
 WITHDRAWN: Final = "statement.withdrawn"
@@ -169,7 +169,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         needed for an account in several. The same day again takes the former's place, which stays
         in the history. InputError for an account that is not declared, or a day to come.
         """
-        from treasury.reconcile import Rows
+        from treasury.core.tables.row_view import Rows
         from treasury.statements import confirm_balance
 
         self._require_now("confirm a balance")
@@ -218,7 +218,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def coverage(self) -> Rows:
         """How far the proved statements of every account that we know of reach, and what lacks."""
-        from treasury.reconcile import Rows
+        from treasury.core.tables.row_view import Rows
         from treasury.statements import stored_coverage
 
         snapshot = self.snapshot()
@@ -229,7 +229,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def list(self) -> Rows:
         """Every statement that counts: account, dates, balances, whether it is proved, its id."""
-        from treasury.reconcile import Rows
+        from treasury.core.tables.row_view import Rows
 
         return Rows(self.snapshot().sql(_LISTED), _LISTED, self.settings.zone)
 

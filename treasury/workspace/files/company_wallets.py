@@ -23,7 +23,7 @@ from treasury.core.money import typed_amount
 if TYPE_CHECKING:
     from treasury.journal import Actor
     from treasury.lake import Lake, Snapshot
-    from treasury.reconcile import Rows
+    from treasury.core.tables.row_view import Rows
     from treasury.statements.store.wallet_evidence import WalletEvidence
 
 
@@ -124,7 +124,7 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def list(self) -> Rows:
         """All evidence of company wallets: what it covers or states, who added it, from where."""
-        from treasury.reconcile import Rows
+        from treasury.core.tables.row_view import Rows
 
         query = (
             "SELECT kind, chain, address, asset, covers_from, covers_to, shows_gas, observed_at,"

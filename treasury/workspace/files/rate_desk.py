@@ -19,7 +19,8 @@ from treasury.core.tables.schemas import grouped_schema
 if TYPE_CHECKING:
     from treasury.lake import Lake, Snapshot
     from treasury.rates import AddedRates, ReferenceRates
-    from treasury.reconcile import Rows, Rules
+    from treasury.core.tables.row_view import Rows
+    from treasury.reconcile.rules import Rules
 
 _SOURCES: Final = """\
 SELECT source, publisher, base, string_agg(DISTINCT quote, ' ' ORDER BY quote) AS quotes,
@@ -78,7 +79,7 @@ class RateDesk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         no file of the ECB has, on the days that the company's own file lacks.
         """
         from treasury.rates import brought_history
-        from treasury.reconcile import Rows
+        from treasury.core.tables.row_view import Rows
 
         brought = brought_history()
         rows = [{**row, "used": _used(row)} for row in self.snapshot().sql(_SOURCES).to_pylist()]

@@ -513,7 +513,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _rules(folder: Path) -> Iterator[HealthFinding]:
-    from treasury.reconcile import load_rules
+    from treasury.reconcile.rules import load_rules
     from treasury.reconcile.rules import met_by_none
 
     path = folder / "rules.toml"
