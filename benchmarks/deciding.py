@@ -21,8 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from treasury.month.kept_run import forget_runs
 from treasury.panels.matches_panel import list_tables
-from treasury.reconcile.engine.kept_run import forget_runs
 from treasury.workspace import Workspace
 
 DECISIONS = 16

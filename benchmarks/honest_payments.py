@@ -23,11 +23,11 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.tables import duckdb_engine
-from treasury.reconcile.engine import pipeline
-from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
-from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
+from treasury.matching.engine import pipeline
+from treasury.matching.input_tables import EXPECTATIONS, LINES, read_table
+from treasury.matching.reference_matching import STEPS, read_decisions, rule_tables
+from treasury.matching.rules import Rules
+from treasury.matching.settled_tables import NOTHING_SETTLED
 
 OWN: Final = "NL05TEST0417164300"
 MOST_RIVALS_ASKED: Final = 5

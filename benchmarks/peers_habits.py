@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT / "tests" / "reconcile"))
 from habits_world import Habits, draw_habits
 
 from treasury import match_references
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
 
 __all__ = ["OURS", "answered", "compare", "main", "references", "settled_lines"]
 

@@ -15,7 +15,7 @@ import msgspec
 
 from treasury.journal import Actor
 from treasury.journal.period_history import closed_periods
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
 from treasury.workspace import Workspace
 
 VERBS = ("sync", "statements", "pin", "ignore", "resync", "close", "unpin")

@@ -55,7 +55,7 @@ from benchmarks.spark_cluster import (  # noqa: E402
     connect_server,
     processor_seconds,
 )
-from treasury.reconcile.rules import ClassRule, Rules  # noqa: E402
+from treasury.matching.rules import ClassRule, Rules  # noqa: E402
 
 ROWS = 1_000_000
 MONTH = "2026-10"
@@ -168,7 +168,7 @@ def match_with_duckdb(place: Path, into: Path) -> dict[str, Any]:
 
 
 def match_with_spark(place: Path, into: Path, address: str) -> dict[str, Any]:
-    from treasury import match_references
+    from treasury.matching.spark import match_references
 
     session: Any = address if address.startswith("sc://") else session_at(address, into)
     begin = time.perf_counter()

@@ -22,7 +22,7 @@ from treasury.api.models import finance_models, ramp_models
 from treasury.api.models.model_base import Model
 from treasury.cli import treasury
 from treasury.core.files.package_files import package_rows
-from treasury.items import KINDS, TURNS
+from treasury.month.items import KINDS, TURNS
 from treasury.sandbox.serve.published.openapi_fields import FIELDS
 from treasury.workspace.upkeep import dictionary
 

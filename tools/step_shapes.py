@@ -17,10 +17,10 @@ import msgspec
 from treasury.core.calendar import Month
 from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.lake import Lake
+from treasury.matching.engine import rowless
+from treasury.month.question import Question
+from treasury.month.reconciliation import STEPS, run_on_question
 from treasury.rates import TABLES as RATE_TABLES
-from treasury.reconcile.question import Question
-from treasury.reconcile.engine import rowless
-from treasury.reconcile.monthly import STEPS, run_on_question
 from treasury.statements import TABLES as STATEMENT_TABLES
 
 FILE = Path(str(resources.files(rowless.__package__))) / rowless.SHAPES

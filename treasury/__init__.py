@@ -12,8 +12,7 @@ from treasury.workspace import Workspace
 from treasury.workspace import open_workspace as open  # noqa: A004 - treasury.open() reads well
 
 if TYPE_CHECKING:
-    from treasury.reconcile.matching import Matches, match_references
-    from treasury.reconcile.rules import Rules
+    from treasury.matching import Matches, Rules, match_references
 
 __all__ = ["Matches", "Rules", "TreasuryError", "Workspace", "match_references", "open"]
 
@@ -25,9 +24,9 @@ _LAZY = {"Matches", "Rules", "match_references"}
 def __getattr__(name: str) -> Any:
     """Load the matching room only when it is asked for: `import treasury` stays quick."""
     if name in _LAZY:
-        from treasury import reconcile
+        from treasury import matching
 
-        return getattr(reconcile, name)
+        return getattr(matching, name)
     raise AttributeError(f"module 'treasury' has no attribute {name!r}")
 
 

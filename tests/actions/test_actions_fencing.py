@@ -17,8 +17,8 @@ from treasury.api import Client
 from treasury.api.exchange.transport import Clock
 from treasury.core.errors import ActionRefused, JournalError, OutcomeUnknown, SettingsError
 from treasury.core.machine.boot_clock import BootTime
-from treasury.items import open_actions
 from treasury.journal import Actor, Draft
+from treasury.month.items import open_actions
 
 FINANCE = "/finance/v1"
 CARD = {"type": "p", "reference_id": "ops-usd", "amount": "1.00", "currency": "EUR"}

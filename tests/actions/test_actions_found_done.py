@@ -8,7 +8,7 @@ from action_practice import TREASURY, Practice, refused
 from treasury.actions import Action
 from treasury.actions.action_states import actions_of
 from treasury.core.errors import ActionRefused, InvalidRequest, OutcomeUnknown
-from treasury.items import open_actions
+from treasury.month.items import open_actions
 
 POSTS = f"/finance/v1/accounts/{TREASURY}/transfers"
 

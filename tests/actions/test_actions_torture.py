@@ -18,7 +18,7 @@ from benchmarks.torture.runs import BROKEN, Result, Run, Step, draws, judge, jud
 from benchmarks.torture.settling import relayed_desk
 from treasury.actions import KINDS
 from treasury.actions.execution.sending_fence import SendingFence
-from treasury.items import open_actions
+from treasury.month.items import open_actions
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to cut a process off")
 

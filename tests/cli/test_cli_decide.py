@@ -15,8 +15,8 @@ from signed import close_month
 
 from treasury.cli import treasury
 from treasury.core.errors import ActionRefused, InputError
-from treasury.items.sheet.sheet_rows import ACTS
 from treasury.journal import Actor
+from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.workspace import RULES_FILE, Workspace
 
 

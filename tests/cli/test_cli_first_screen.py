@@ -11,9 +11,10 @@ import pytest
 
 from treasury.close import closing as closing_module
 from treasury.lake import engine
-from treasury.reconcile import monthly, treasury_view
-from treasury.reconcile.engine import kept_run, pipeline
-from treasury.reconcile.engine.memo import Memo
+from treasury.matching.engine import pipeline
+from treasury.matching.engine.memo import Memo
+from treasury.month import kept_run, treasury_view
+from treasury.month import reconciliation as monthly
 from treasury.workspace import Workspace
 
 

@@ -15,8 +15,8 @@ import pytest
 from treasury.close.valuation.coins.coin_events import STEPS
 from treasury.core.calendar import Month
 from treasury.core.tables.column_types import AMOUNT, INSTANT, TEXT
-from treasury.reconcile.engine.pipeline import load, run
-from treasury.reconcile.question_tables import month_days
+from treasury.matching.engine.pipeline import load, run
+from treasury.month.question_tables import month_days
 
 BEFORE = datetime(2026, 10, 31, 22, 30, tzinfo=UTC)
 AFTER = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)

@@ -38,7 +38,7 @@ from treasury.core.settings import (
 )
 from treasury.core.settings.notice_terms import MailServer, NoticeTerms, Webhook
 from treasury.journal import Journal
-from treasury.reconcile.rules import load_rules
+from treasury.matching.rules import load_rules
 
 GOOD = """\
 [workspace]

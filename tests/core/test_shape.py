@@ -48,8 +48,8 @@ def test_a_module_name_occurs_once() -> None:
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
-def test_the_workspace_is_the_only_module_outside_a_room() -> None:
-    assert {path.stem for path in (ROOT / "treasury").glob("*.py")} == {"__init__", "workspace"}
+def test_no_module_is_outside_a_room() -> None:
+    assert {path.stem for path in (ROOT / "treasury").glob("*.py")} == {"__init__"}
 
 
 def test_a_vague_word_is_told_from_a_name() -> None:

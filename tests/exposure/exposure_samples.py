@@ -15,10 +15,10 @@ from treasury.close.valuation.exposure.exposure_walk import HeldAmount
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, exposure_of
 from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
+from treasury.matching.reference_matching import Matches
+from treasury.matching.rules import Rules
+from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRates
-from treasury.reconcile.matching import Matches
-from treasury.reconcile.monthly import Reconciliation
-from treasury.reconcile.rules import Rules
 
 ZONE = ZoneInfo("Europe/Brussels")
 OCTOBER = Month(2026, 10)

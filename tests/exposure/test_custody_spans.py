@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from treasury.close.valuation.exposure.custody_spans import credit_spans, custody_spans
 from treasury.close.valuation.exposure.exposure_walk import HeldAmount, standing
-from treasury.reconcile.conversion import Conversion
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
+from treasury.month.conversion import Conversion
 
 
 def seen(moment: datetime, total: int | None, known_in: int = 0, known_out: int = 0) -> Any:

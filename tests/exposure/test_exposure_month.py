@@ -35,9 +35,9 @@ from treasury.close.valuation.exposure.provider_exposure import (
 )
 from treasury.core.errors import InputError, StorageError
 from treasury.core.money import format_amount
-from treasury.items.carry_proposals import Acceptance
-from treasury.reconcile.engine.kept_run import forget_runs
-from treasury.reconcile.monthly import run_on_matched
+from treasury.month.items.carry_proposals import Acceptance
+from treasury.month.kept_run import forget_runs
+from treasury.month.reconciliation import run_on_matched
 from treasury.report.exposure.confirmation_letter import confirmation_letter
 from treasury.report.pack.pack_contents import EVIDENCE
 from treasury.report.pack.pack_verification import verify_pack

@@ -20,7 +20,7 @@ from treasury.close.valuation.exposure.exposure_walk import (
     standing,
     value_peak,
 )
-from treasury.reconcile.clocks import end_of
+from treasury.month.clocks import end_of
 
 ENDS = [(day, end_of(day, ZONE)) for day in OCTOBER.days()]
 DAY_STARTS = [end_of(day - timedelta(days=1), ZONE) for day in OCTOBER.days()]

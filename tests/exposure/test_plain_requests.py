@@ -25,11 +25,11 @@ from treasury.close.valuation.exposure.provider_exposure import PACKAGE
 from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
-from treasury.reconcile.clocks import end_of
-from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
-from treasury.reconcile.matching import rule_tables
-from treasury.reconcile.question_tables import month_days
-from treasury.reconcile.rules import Rules
+from treasury.matching.engine.pipeline import in_order, load, run, steps_of
+from treasury.matching.reference_matching import rule_tables
+from treasury.matching.rules import Rules
+from treasury.month.clocks import end_of
+from treasury.month.question_tables import month_days
 
 OCTOBER, TODAY = Month.parse("2026-10"), date(2026, 11, 3)
 END, AS_SET = OCTOBER.end(ZONE), Rules()

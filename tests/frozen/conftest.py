@@ -29,8 +29,9 @@ def frozen(unpacked: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def practice_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the practice company's secrets; the person at the desk is anna."""
+def at_the_desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the practice company's secrets; the person at the desk is anna, who opens it first."""
+    monkeypatch.setenv("TREASURY_STATE", str(tmp_path / "state"))
     for name, (_, secret) in Sandbox(7).credentials.items():
         monkeypatch.setenv(f"TREASURY_{name.upper()}_SECRET", secret)
     monkeypatch.setenv("TREASURY_USER", "anna")

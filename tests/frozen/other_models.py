@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from treasury.close import closing, roll_forward
-from treasury.reconcile import matching, monthly
-from treasury.reconcile.engine.memo import Memo
-from treasury.reconcile.engine.pipeline import Step
+from treasury.matching import reference_matching as matching
+from treasury.matching.engine.memo import Memo
+from treasury.matching.engine.pipeline import Step
+from treasury.month import reconciliation as monthly
 
 
 def work_out_again(monkeypatch: pytest.MonkeyPatch) -> None:

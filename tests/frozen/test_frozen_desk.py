@@ -14,6 +14,7 @@ from frozen_answers import answers
 
 from treasury.cli import treasury
 from treasury.core.settings import FILE_NAME
+from treasury.journal.workspace_copies import register
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
@@ -75,10 +76,11 @@ def test_the_decision_sheet_is_applied(frozen: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("was_carried_out", [True, False])
 def test_the_action_of_unknown_outcome_is_looked_up_and_not_sent_again(
-    frozen: Path, was_carried_out: bool
+    unpacked: Path, frozen: Path, was_carried_out: bool
 ) -> None:
     desk, company = frozen / "desk", Sandbox(7)
     company.clock.set(DECEMBER)
+    register(unpacked / "desk")  # so that this one is a copy, which sends nothing anew
     run(desk, "journal", "adopt", "--reason", "unpacked", "--yes")
     (unknown,) = rows(desk, "actions", "list", "--state", "unknown")
     with company.serve() as served:

@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 from openpyxl.worksheet.worksheet import Worksheet
 
-from treasury.items.sheet.sheet_book import TITLES
+from treasury.month.items.sheet.sheet_book import TITLES
 from treasury.workspace import Workspace
 
 Filled = Mapping[str, Mapping[str, Any]]

@@ -15,9 +15,9 @@ from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.valuation.coins.coin_accounts import COINS
 from treasury.close.valuation.exposure.provider_exposure import EXPOSURE_TOTALS
-from treasury.decisions.standing_verdicts import STANDING
-from treasury.items import ACTIONS, Facts, OpenItems, open_items
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.decisions.standing_verdicts import STANDING
+from treasury.month.items import ACTIONS, Facts, OpenItems, open_items
+from treasury.month.reconciliation import Reconciliation
 
 Row = dict[str, Any]
 UNSEEN = ("counts_differ", "field_new", "list_refused", "named_nowhere", "reference_gap")

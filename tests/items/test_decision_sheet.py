@@ -19,8 +19,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 from treasury.core.errors import ActionRefused, InputError, StorageError
 from treasury.core.settings import FILE_NAME
 from treasury.core.tables.workbook_input import read_workbook
-from treasury.items import OpenItem, SheetPlan
-from treasury.items.sheet.sheet_rows import ACTS
+from treasury.month.items import OpenItem, SheetPlan
+from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from decision_sheets import choices_of, columns, desk_in, fill_in
 
-from treasury.items.sheet.sheet_rows import ACTS
+from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.workspace import Workspace
 
 pytestmark = [

@@ -11,7 +11,7 @@ import pytest
 from decision_sheets import choices_of, desk_in, fill_in
 from thorough import examples
 
-from treasury.items.sheet.sheet_rows import ACTS
+from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from decision_sheets import desk_in, fill_in
 
 from treasury.cli import treasury
-from treasury.items.sheet.sheet_rows import ACTS
 from treasury.journal import Actor
 from treasury.journal.decision_history import NOT_UPLOADED
+from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")

@@ -13,10 +13,10 @@ from items_october import facts_of, items_of, line
 from signed import close_month
 
 from treasury.close.closing import Closing
-from treasury.items import OpenItem, acceptances, open_items
-from treasury.items.carry_proposals import ACCEPTED, PROPOSED, WITHDRAWN
 from treasury.journal import Actor, Journal
 from treasury.journal.decision_log import read_decided
+from treasury.month.items import OpenItem, acceptances, open_items
+from treasury.month.items.carry_proposals import ACCEPTED, PROPOSED, WITHDRAWN
 from treasury.workspace import Workspace
 
 ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")

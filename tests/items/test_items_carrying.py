@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from treasury.cli import treasury
 from treasury.close.checklist import checklist
 from treasury.core.errors import ActionRefused, InputError
-from treasury.items import OpenItem
 from treasury.journal import Actor
+from treasury.month.items import OpenItem
 from treasury.report import first_screen
 from treasury.report.report_page import render_html
 from treasury.workspace import Workspace

@@ -13,8 +13,8 @@ from items_october import action, difference, facts_of, items_of, line, moved, w
 
 from treasury.close.closing import Closing
 from treasury.core.money import total
-from treasury.items import OpenItems, open_items
-from treasury.reconcile.matching import Matches
+from treasury.matching.reference_matching import Matches
+from treasury.month.items import OpenItems, open_items
 from treasury.workspace import Workspace
 
 

@@ -22,7 +22,7 @@ from treasury.close.checklist import checklist
 from treasury.close.closing import Closing
 from treasury.core.calendar import Month, parse_instant
 from treasury.core.money import total
-from treasury.items import OpenItems
+from treasury.month.items import OpenItems
 from treasury.report import first_screen
 from treasury.report.excel import workbook_beside
 from treasury.report.sections import sections

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.items import Effects, OpenItems
 from treasury.journal import Actor
+from treasury.month.items import Effects, OpenItems
 from treasury.panels.steps.verdict_steps import PendingVerdict, Verdict, ask_verdict
 from treasury.workspace import Workspace
 

@@ -18,8 +18,8 @@ from practised_month import practised
 
 from treasury.cli import treasury
 from treasury.core.errors import JournalError
-from treasury.items.sheet.sheet_rows import ACTS
 from treasury.journal import Actor, Entry, Journal
+from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.panels.steps.filed_payments import note_file
 from treasury.workspace import Workspace
 

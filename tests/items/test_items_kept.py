@@ -13,8 +13,8 @@ from items_october import facts_of, line, row_of
 
 from treasury.close.balances import month_balances
 from treasury.close.closing import Closing
-from treasury.items import Facts, open_items
-from treasury.items.item_facts import STALE_AFTER
+from treasury.month.items import Facts, open_items
+from treasury.month.items.item_facts import STALE_AFTER
 from treasury.workspace import Workspace
 
 

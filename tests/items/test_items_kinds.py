@@ -28,11 +28,11 @@ from items_october import (
 
 from treasury.close.closing import Closing
 from treasury.core.calendar import Month
-from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItem, open_items
-from treasury.items.item_kinds import OWNERS, Blocks, CheckStep, Turn
-from treasury.items.open_item import items_table
 from treasury.lake import Snapshot
-from treasury.reconcile.monthly import requests_at_cut_off
+from treasury.month.items import KINDS, OPEN_ITEMS, TURNS, OpenItem, open_items
+from treasury.month.items.item_kinds import OWNERS, Blocks, CheckStep, Turn
+from treasury.month.items.open_item import items_table
+from treasury.month.reconciliation import requests_at_cut_off
 from treasury.workspace import Workspace
 
 
@@ -182,7 +182,7 @@ def made(october: Closing, kind: str) -> Iterator[OpenItem]:
         yield from open_items(facts).select(kind=kind)
     elif kind == "settled_since":
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("treasury.items.request_items.requests_at_cut_off", ended_since)
+            patch.setattr("treasury.month.items.request_items.requests_at_cut_off", ended_since)
             yield from open_items(facts_of(october, basis=True)).select(kind=kind)
     elif kind in ("awaiting_approval", "payment_late"):
         yield from october.items.select(kind=kind)

@@ -15,8 +15,8 @@ from treasury.actions.policies.policy import Policy, load_policy
 from treasury.cli import treasury
 from treasury.close.closing import Closing
 from treasury.core.errors import ActionRefused, InputError, SettingsError
-from treasury.items import Limits, OpenItems, open_items
 from treasury.journal import Actor, Journal
+from treasury.month.items import Limits, OpenItems, open_items
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 

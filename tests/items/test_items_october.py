@@ -22,8 +22,8 @@ from treasury.close.checklist import checklist
 from treasury.close.closing import Closing
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
-from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
-from treasury.items import KINDS, TURNS, OpenItems
+from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON
+from treasury.month.items import KINDS, TURNS, OpenItems
 from treasury.report import first_screen
 from treasury.report.excel import workbook_beside
 from treasury.report.exceptions import open_lines

@@ -12,7 +12,7 @@ from drawn_company import DrawnCompany, drawn_company
 from treasury.cli import treasury
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused
-from treasury.items import OpenItems
+from treasury.month.items import OpenItems
 from treasury.report import first_screen
 
 OPEN_IN_BOTH = {

@@ -16,7 +16,7 @@ from treasury.core.errors import InputError
 from treasury.extract.completeness import SyncFinding, write_findings
 from treasury.extract.finance_tables import WALLETS
 from treasury.extract.ramp_tables import RAMP_REQUESTS
-from treasury.items import OpenItem
+from treasury.month.items import OpenItem
 from treasury.workspace import Workspace
 
 FINDINGS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from treasury.decisions.remark_rows import REQUEST_REMARKS, remark_table
 from treasury.journal import Actor, Journal, decisions
 from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import read_decided
 from treasury.journal.period_history import rules_in_force
+from treasury.month.decisions.remark_rows import REQUEST_REMARKS, remark_table
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from treasury.decisions import kept_verdicts
-from treasury.decisions.kept_verdicts import verdicts_at
 from treasury.journal import Actor, Journal, decisions
+from treasury.month.decisions import kept_verdicts
+from treasury.month.decisions.kept_verdicts import verdicts_at
 
 ANNA = Actor("anna", "environment")
 VERBS = ("accept", "accept", "reject", "ignore", "assign", "undo")

@@ -16,7 +16,7 @@ from notice_servers import Endpoint, Mailbox
 
 from treasury.core.calendar import Month
 from treasury.core.settings import FILE_NAME
-from treasury.items import OpenItem, OpenItems
+from treasury.month.items import OpenItem, OpenItems
 from treasury.workspace import Workspace
 from treasury.workspace.notices import due_items
 from treasury.workspace.notices.masking import masked

@@ -13,8 +13,8 @@ from panel_lab import Desk, Notebook
 from panel_practice import Practice
 from playwright.sync_api import Locator, expect
 
-from treasury.items.sheet.sheet_rows import ACTS
 from treasury.journal import Actor
+from treasury.month.items.sheet.sheet_rows import ACTS
 
 pytestmark = pytest.mark.browser
 

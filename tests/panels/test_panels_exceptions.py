@@ -16,7 +16,7 @@ from panel_practice import Practice
 from panel_rules import propose_transfers
 
 from treasury.core.settings import FILE_NAME
-from treasury.items.sheet.sheet_rows import ACTS
+from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.panels import ExceptionsPanel
 from treasury.panels.frames.blocks import Message
 from treasury.workspace import Workspace

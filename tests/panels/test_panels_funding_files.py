@@ -15,8 +15,8 @@ from panel_practice import Practice, said
 
 from treasury.actions.payment_orders import NAMESPACE
 from treasury.core.errors import JournalError
-from treasury.decisions.remarks import LIABILITY
 from treasury.journal import Actor, Entry
+from treasury.month.decisions.remarks import LIABILITY
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Text
 from treasury.workspace import Workspace

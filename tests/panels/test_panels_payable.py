@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 from treasury.cli import treasury
 from treasury.extract import TABLES
+from treasury.matching.engine.memo import Memo
+from treasury.matching.engine.pipeline import needed
+from treasury.month import reconciliation as monthly
+from treasury.month.funding import FUNDING
 from treasury.panels.frames.query_pages import ArrowTables
 from treasury.panels.payable_requests import DETAILS, payable_table
-from treasury.reconcile import monthly
-from treasury.reconcile.engine.memo import Memo
-from treasury.reconcile.engine.pipeline import needed
-from treasury.reconcile.funding import FUNDING
 from treasury.workspace import Workspace
 
 OURS = {"deposit_beneficiary": "Ramp Operator BV", "deposit_iban": "LT353250012345678901"}

@@ -13,9 +13,8 @@ from rate_samples import BANKS_FILE, desk, own_file, written
 
 from treasury.core.calendar import is_target_day
 from treasury.core.errors import SettingsError
+from treasury.matching.rules import Rules, check_rules
 from treasury.rates import brought_history
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.rules import check_rules
 from treasury.workspace import Workspace
 
 FRIDAY, SATURDAY, MONDAY = date(2026, 10, 30), date(2026, 10, 31), date(2026, 11, 2)

@@ -13,8 +13,8 @@ import pytest
 
 from treasury.core.settings import FILE_NAME
 from treasury.journal import Actor, Journal
-from treasury.reconcile.engine import kept_run
-from treasury.reconcile.engine.pipeline import Step
+from treasury.matching.engine.pipeline import Step
+from treasury.month import kept_run
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")

@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 from mangled_world import OWN, Truth, World
 
-from treasury.reconcile.matching_inputs import DECISIONS
+from treasury.matching.input_tables import DECISIONS
 
 __all__ = ["Habits", "draw_habits"]
 

@@ -16,7 +16,7 @@ from mangled_texts import Ceiling
 from mangled_world import Truth, World
 
 from treasury import match_references
-from treasury.reconcile.matching import Matches
+from treasury.matching.reference_matching import Matches
 
 __all__ = ["Figure", "Totals", "falls", "figures", "misnamed", "run", "totals"]
 

@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 from mangled_texts import Ceiling, Way, Written, plain
 
-from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES
+from treasury.matching.input_tables import EXPECTATIONS, LINES
 
 __all__ = ["OPERATOR", "OWN", "SCENES", "STATUSES", "Builder", "Kind", "Truth", "World", "scene"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from treasury.core.tables.column_types import AMOUNT
-from treasury.reconcile.matching import Matches, match_references
+from treasury.matching.reference_matching import Matches, match_references
 
 OWN = "NL05TEST0417164300"
 

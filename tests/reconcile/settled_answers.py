@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 
 MORE = ("bank_cutoffs", "excess_lines")
 """Tables of an answer that have no sheet."""

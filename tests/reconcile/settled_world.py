@@ -22,10 +22,10 @@ from treasury.core.settings import BankAccount
 from treasury.extract import TABLES as SERVICES
 from treasury.journal.decision_history import DECISIONS
 from treasury.lake import Lake, Table
-from treasury.reconcile.monthly import Basis
-from treasury.reconcile.question import Question
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.settle.settled_months import ClosedMonths
+from treasury.matching.rules import Rules
+from treasury.month.question import Question
+from treasury.month.reconciliation import Basis
+from treasury.month.settle.settled_months import ClosedMonths
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements import TABLES as BANK
 

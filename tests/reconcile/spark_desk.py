@@ -16,8 +16,8 @@ from subprocess import PIPE, Popen
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from treasury import match_references
 from treasury.core.errors import TreasuryError
+from treasury.matching.spark import match_references
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
@@ -85,7 +85,6 @@ def classic(folder):
             given[name] = path
             tables = (session.read.parquet(str(table)) for table in given.values())
             said[path.stem] = refusal(*tables, engine=session, into=folder / "refused")
-        said["nowhere"] = refusal(*frames, engine=session)
         said["no path"] = refusal(
             str(folder / "none.parquet"), frames[1], engine=session, into="x/y"
         )

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from spark_desk import spark
 
 from treasury.core.errors import TreasuryError
-from treasury.reconcile.monthly import SHEETS, worked_out
-from treasury.reconcile.spark.spark_lake import LakeOnCluster, read_lake
-from treasury.reconcile.spark.spark_month import month_on_spark
+from treasury.month.reconciliation import SHEETS, worked_out
+from treasury.month.spark.spark_lake import LakeOnCluster, read_lake
+from treasury.month.spark.spark_month import month_on_spark
 from treasury.workspace import Workspace
 
 sys.path.append(str(Path(__file__).parents[1] / "lake"))
@@ -143,7 +143,7 @@ def lake(folder):
 
     from treasury.core.tables.column_types import AMOUNT, TEXT, Column
     from treasury.lake import Lake, Table
-    from treasury.reconcile.spark.spark_run import spark_settings
+    from treasury.matching.spark.spark_run import spark_settings
 
     never = Table("never", (Column("id", TEXT, "nobody"),))
     place = folder / "tables {x,y} é #1"

@@ -12,8 +12,8 @@ from decide_desk import ANNA, BERT, FILED, copy_of, file_made, payable
 from pain_samples import payment, report
 
 from treasury.core.errors import ActionRefused, InputError
-from treasury.items import OpenItem
 from treasury.journal import Journal
+from treasury.month.items import OpenItem
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
 

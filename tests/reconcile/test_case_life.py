@@ -12,7 +12,7 @@ from mangled_figures import run
 from match_tables import arrow, expectation, line, match, outcome, state
 
 from treasury import match_references
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
 
 CODE = "PAY-2026-004417"
 WIRE = {"direction": "DBIT", "end_to_end_id": "E2E-1"}

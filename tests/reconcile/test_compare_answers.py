@@ -15,8 +15,8 @@ from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line,
 from signed import close_month
 
 from treasury.core.errors import InputError, SettingsError
-from treasury.reconcile.rules import ClassRule, Rules, load_rules
-from treasury.reconcile.monthly import Reconciliation
+from treasury.matching.rules import ClassRule, Rules, load_rules
+from treasury.month.reconciliation import Reconciliation
 from treasury.workspace import RULES_FILE, Workspace
 
 MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (
@@ -241,7 +241,7 @@ def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cut off between the journal and the file: one entry, and the file is written after all."""
-    from treasury.decisions import rule_changes
+    from treasury.month.decisions import rule_changes
 
     class CutOff(Exception):
         pass

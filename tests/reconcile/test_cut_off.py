@@ -19,8 +19,8 @@ from treasury.cli.commands.practice import prepare
 from treasury.close.roll_forward import RollForward
 from treasury.core.calendar import Month
 from treasury.core.tables.column_types import INSTANT
-from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE, requests_at_cut_off
+from treasury.matching.engine.pipeline import in_order, load, run, steps_of
+from treasury.month.reconciliation import MONTH_PACKAGE, requests_at_cut_off
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -17,8 +17,8 @@ from treasury.core.errors import ActionRefused, JournalError
 from treasury.core.settings import JournalPlace
 from treasury.journal import Journal
 from treasury.journal.signing import make_key
+from treasury.matching.rules import Rules
 from treasury.panels.steps.filed_payments import note_file
-from treasury.reconcile.rules import Rules
 from treasury.workspace import Workspace
 
 

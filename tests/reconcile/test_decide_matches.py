@@ -11,7 +11,7 @@ import pytest
 from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, line_of, october
 
 from treasury.core.errors import ActionRefused, InputError
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
 from treasury.workspace import Workspace
 
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
-from treasury.decisions.remark_rows import REQUEST_REMARKS
-from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
-from treasury.reconcile.funding_words import funding_table
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
+from treasury.month.decisions.remark_rows import REQUEST_REMARKS
+from treasury.month.funding import FUNDING, funding_rows, remarks_by_request
+from treasury.month.funding_words import funding_table
 
 TODAY = date(2026, 11, 2)
 SCHEMA = pa.schema(

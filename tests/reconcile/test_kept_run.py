@@ -15,9 +15,10 @@ from pain_samples import payment, report
 from treasury.core.errors import TreasuryError
 from treasury.journal.decision_history import decision_table, standing
 from treasury.journal.decision_log import read_decided
-from treasury.reconcile import monthly
-from treasury.reconcile.engine import kept_run, pipeline
-from treasury.reconcile.engine.memo import Memo
+from treasury.matching.engine import pipeline
+from treasury.matching.engine.memo import Memo
+from treasury.month import kept_run
+from treasury.month import reconciliation as monthly
 from treasury.workspace import Workspace
 
 MONTHS = ("2026-09", "2026-10")

@@ -21,7 +21,7 @@ from attacked_lines import (
 from match_tables import arrow, expectation, line, match, outcome
 
 from treasury import match_references
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
 
 # A second code
 

@@ -10,10 +10,10 @@ import pytest
 from attacked_lines import ACCOUNT_CODE, LONG, PAYER, Row, request, standing
 from match_tables import OWN, line, match, outcome, state
 
-from treasury.reconcile.engine.pipeline import load, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE
-from treasury.reconcile.question_tables import class_rule_table
-from treasury.reconcile.rules import ClassRule, Rules
+from treasury.matching.engine.pipeline import load, run, steps_of
+from treasury.matching.rules import ClassRule, Rules
+from treasury.month.question_tables import class_rule_table
+from treasury.month.reconciliation import MONTH_PACKAGE
 
 SECOND_PAYER = {"counterparty_account": "FR7630006000011234567890189"}
 ON_ACCOUNT = [standing("v", ACCOUNT_CODE)]

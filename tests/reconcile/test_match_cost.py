@@ -19,12 +19,12 @@ from benchmarks.hostile_sets import HOSTILE, standing_codes_of_a_year
 from treasury import match_references
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.column_types import AMOUNT
-from treasury.reconcile.engine import pipeline
-from treasury.reconcile.engine.pipeline import load, make, run
-from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
-from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
+from treasury.matching.engine import pipeline
+from treasury.matching.engine.pipeline import load, make, run
+from treasury.matching.input_tables import EXPECTATIONS, LINES, read_table
+from treasury.matching.reference_matching import STEPS, read_decisions, rule_tables
+from treasury.matching.rules import Rules
+from treasury.matching.settled_tables import NOTHING_SETTLED
 
 COMPARING_ALL = (
     "BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN", "CROSS_PRODUCT", "IE_JOIN", "PIECEWISE_MERGE_JOIN",

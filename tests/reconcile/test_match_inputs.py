@@ -20,7 +20,7 @@ from treasury import match_references
 from treasury.core.errors import TableError
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.row_view import Rows
-from treasury.reconcile import matching
+from treasury.matching import reference_matching as matching
 
 LINES = [line("a", "100.10", "PAY-2026-004417")]
 REQUESTS = [expectation("r", "PAY-2026-004417", "100.10")]

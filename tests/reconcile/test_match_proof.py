@@ -19,8 +19,7 @@ from match_tables import OWN, expectation, line, match
 from thorough import examples
 
 from treasury import match_references
-from treasury.reconcile.matching import Matches
-from treasury.reconcile.matching import OUTCOMES
+from treasury.matching.reference_matching import OUTCOMES, Matches
 
 SEEDS = [pytest.param(seed, marks=[pytest.mark.acceptance] * (seed > 2)) for seed in range(1, 6)]
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from match_tables import OWN, arrow, expectation, line, match
 from thorough import examples
 
-from treasury.reconcile.engine.pipeline import load
-from treasury.reconcile.matching import OUTCOMES, STEPS, rule_tables
-from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
+from treasury.matching.engine.pipeline import load
+from treasury.matching.input_tables import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.matching.reference_matching import OUTCOMES, STEPS, rule_tables
+from treasury.matching.rules import Rules
+from treasury.matching.settled_tables import NOTHING_SETTLED
 
 CODES = ["PAY-2026-000001", "PAY-2026-000002", "PAY-2026-000012", "VFY-8M3T-407"]
 TEXTS = st.sampled_from(

@@ -10,7 +10,7 @@ import pytest
 from match_tables import arrow, expectation, line, match, outcome, state
 
 from treasury import match_references
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
 
 CODE = "PAY-2026-004417"
 

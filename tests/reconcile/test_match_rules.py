@@ -10,7 +10,7 @@ from match_tables import arrow, expectation, line, match
 
 from treasury import match_references
 from treasury.core.errors import SettingsError
-from treasury.reconcile.rules import ClassRule, Rules, load_rules
+from treasury.matching.rules import ClassRule, Rules, load_rules
 
 
 def test_the_hash_follows_the_content() -> None:

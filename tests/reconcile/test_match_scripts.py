@@ -7,7 +7,7 @@ import unicodedata
 from attacked_lines import LONG, Row, left_open, request
 from match_tables import line, match
 
-from treasury.reconcile.match.letter_forms import latin_shapes
+from treasury.matching.letter_forms import latin_shapes
 
 OTHER = "PAY-2026-009983"
 BOTH = [request("r", LONG, "5000"), request("s", OTHER, "612.35")]

@@ -17,10 +17,10 @@ from attacked_lines import (
 )
 from match_tables import arrow, line, match, outcome
 
-from treasury.reconcile.engine.pipeline import load, run, steps_of
-from treasury.reconcile.matching import PACKAGE, rule_tables
-from treasury.reconcile.matching_inputs import LINES, read_table
-from treasury.reconcile.rules import Rules
+from treasury.matching.engine.pipeline import load, run, steps_of
+from treasury.matching.input_tables import LINES, read_table
+from treasury.matching.reference_matching import PACKAGE, rule_tables
+from treasury.matching.rules import Rules
 
 EXPECTATIONS = [standing("v", ACCOUNT_CODE), request("r", LONG, "9126.40")]
 DASH_LESS = "PAY2026004417"

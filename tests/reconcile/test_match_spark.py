@@ -24,15 +24,16 @@ from sqlglot import exp
 
 from treasury import Workspace
 from treasury.lake import Snapshot
-from treasury.reconcile import matching, monthly
-from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
-from treasury.reconcile.engine.kept_run import Run
-from treasury.reconcile.engine.pipeline import Step, load, run
-from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
-from treasury.reconcile.spark.spark_run import spark_columns
-from treasury.trace import lookup, tracer
+from treasury.matching import reference_matching as matching
+from treasury.matching.engine.dialect import SPARK_SETTINGS, render
+from treasury.matching.engine.pipeline import Step, load, run
+from treasury.matching.input_tables import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.matching.rules import Rules
+from treasury.matching.settled_tables import NOTHING_SETTLED
+from treasury.matching.spark.spark_run import spark_columns
+from treasury.month import reconciliation as monthly
+from treasury.month.kept_run import Run
+from treasury.month.trace import lookup, tracer
 
 TRACED = (*monthly.STEPS, *tracer.TRACE_STEPS, lookup.CHOSEN)
 """A month's steps, and those by which a payment is looked up."""

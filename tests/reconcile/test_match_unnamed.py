@@ -13,12 +13,12 @@ from habits_world import draw_habits
 from match_tables import OWN, arrow, expectation, line, match, outcome
 
 from treasury import match_references
-from treasury.reconcile.engine.pipeline import load, needed, run
-from treasury.reconcile.matching import STEPS, Matches, read_decisions, rule_tables
-from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
-from treasury.reconcile.unnamed import FACTS
+from treasury.matching.engine.pipeline import load, needed, run
+from treasury.matching.input_tables import EXPECTATIONS, LINES, read_table
+from treasury.matching.ranked_facts import FACTS
+from treasury.matching.reference_matching import STEPS, Matches, read_decisions, rule_tables
+from treasury.matching.rules import Rules
+from treasury.matching.settled_tables import NOTHING_SETTLED
 
 GARAGE, RENT = "VFY-8M3T-407", "VFY-9K2P-118"
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)

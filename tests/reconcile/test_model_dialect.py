@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from treasury.core.errors import InputError
-from treasury.reconcile.engine.dialect import render
-from treasury.reconcile.engine.pipeline import Step
+from treasury.matching.engine.dialect import render
+from treasury.matching.engine.pipeline import Step
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "treasury" / "reconcile").glob("*/*.sql"))
 

@@ -22,8 +22,8 @@ from treasury.close.fees import gas_costs
 from treasury.close.ledger import accounting
 from treasury.close.valuation.coins import coin_events
 from treasury.close.valuation.exposure import provider_exposure
-from treasury.reconcile import matching, monthly
-from treasury.reconcile.engine.pipeline import (
+from treasury.matching import reference_matching as matching
+from treasury.matching.engine.pipeline import (
     Step,
     in_order,
     load,
@@ -31,11 +31,12 @@ from treasury.reconcile.engine.pipeline import (
     run,
     steps_of,
 )
-from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
-from treasury.reconcile.settle.unsettled_run import SETTLE_STEPS
-from treasury.trace import lookup, tracer
+from treasury.matching.input_tables import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.matching.rules import Rules
+from treasury.matching.settled_tables import NOTHING_SETTLED
+from treasury.month import reconciliation as monthly
+from treasury.month.settle.unsettled_run import SETTLE_STEPS
+from treasury.month.trace import lookup, tracer
 from treasury.workspace.upkeep import dictionary
 
 ROOT = Path(__file__).resolve().parents[2] / "treasury"
@@ -196,14 +197,14 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
 
 STANDING_ALONE = (
     "treasury.close.steps",
-    "treasury.decisions.steps",
+    "treasury.month.decisions.steps",
     "treasury.workspace.steps",
     "treasury.extract.steps",
-    "treasury.items.steps",
+    "treasury.month.items.steps",
     "treasury.panels.queries",
-    "treasury.reconcile.queries",
+    "treasury.month.queries",
     "treasury.statements.store.steps",
-    "treasury.trace.queries",
+    "treasury.month.trace.queries",
 )
 
 MODEL = (

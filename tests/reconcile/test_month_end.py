@@ -13,9 +13,8 @@ from filled import fill
 
 from treasury import Workspace
 from treasury.core.errors import InputError, NothingStored
-from treasury.reconcile.monthly import Reconciliation
-from treasury.reconcile.matching import OUTCOMES
-from treasury.reconcile.monthly import STEPS
+from treasury.matching.reference_matching import OUTCOMES
+from treasury.month.reconciliation import STEPS, Reconciliation
 from treasury.sandbox import Sandbox
 
 
@@ -222,7 +221,7 @@ def test_a_class_rule_means_the_account_and_the_start_of_the_code(
 def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
     month_end: Workspace,
 ) -> None:
-    from treasury.reconcile.monthly import run_on_question
+    from treasury.month.reconciliation import run_on_question
 
     result = month_end.reconcile("2026-10")
     assert result.sql("funding").startswith("WITH")

@@ -15,7 +15,7 @@ from treasury import Workspace
 from treasury.cli import treasury
 from treasury.core.errors import InputError, SettingsError
 from treasury.core.settings import Secret, load_settings
-from treasury.reconcile.spark.spark_run import session_of
+from treasury.matching.spark.spark_run import session_of
 
 CANARY = "s3cr3t-canary"
 DESK = '[workspace]\ncompany = "A"\nenvironment = "sandbox"\n'

@@ -20,12 +20,12 @@ from treasury.close.roll_forward import MonthEnd, RollForward
 from treasury.core.calendar import Month
 from treasury.core.errors import WorkspaceDamaged
 from treasury.journal import Actor
-from treasury.reconcile import monthly
-from treasury.reconcile.engine import memo, pipeline
-from treasury.reconcile.engine.memo import Memo, fingerprint
-from treasury.reconcile.matching import Matches, match_references, read_decisions
-from treasury.reconcile.monthly import Basis
-from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge
+from treasury.matching.engine import memo, pipeline
+from treasury.matching.engine.memo import Memo, fingerprint
+from treasury.matching.reference_matching import Matches, match_references, read_decisions
+from treasury.month import reconciliation as monthly
+from treasury.month.reconciliation import Basis
+from treasury.month.standing_knowledge import Knowledge, answer_and_knowledge
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")

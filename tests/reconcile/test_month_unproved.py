@@ -8,7 +8,7 @@ from case_desk import OWN, camt, desk, entry
 from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
-from treasury.reconcile.monthly import step_sql
+from treasury.month.reconciliation import step_sql
 from treasury.statements.balance_proof import WITHOUT_BALANCES
 from treasury.workspace import Workspace
 

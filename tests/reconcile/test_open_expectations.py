@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import duckdb
 
-from treasury.reconcile.engine.pipeline import steps_of
-from treasury.reconcile.matching import PACKAGE
+from treasury.matching.engine.pipeline import steps_of
+from treasury.matching.reference_matching import PACKAGE
 
 GIVEN = """
 CREATE TABLE expectations AS

@@ -26,12 +26,12 @@ from treasury.core.errors import (
     StorageError,
     WorkspaceDamaged,
 )
-from treasury.items import OpenItems
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_log import read_decided
 from treasury.journal.period_history import require_turn
 from treasury.lake import Lake
-from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.month.items import OpenItems
+from treasury.month.standing_knowledge import Knowledge
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 

@@ -2,7 +2,7 @@
 
 from doc_examples import ROOT, as_run
 
-from treasury.reconcile.matching import TIERS
+from treasury.matching.reference_matching import TIERS
 
 
 def test_every_example_prints_what_the_page_shows() -> None:

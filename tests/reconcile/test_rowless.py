@@ -13,14 +13,15 @@ import sqlglot
 from mangled import draw
 from sqlglot import exp
 
-from treasury.reconcile import matching, monthly
-from treasury.reconcile.engine import pipeline
-from treasury.reconcile.engine.pipeline import load, make, run
-from treasury.reconcile.engine.rowless import AGGREGATES, is_rowless, written_shape
-from treasury.reconcile.matching import match_references
-from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.rules import ClassRule, Rules
-from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
+from treasury.matching import reference_matching as matching
+from treasury.matching.engine import pipeline
+from treasury.matching.engine.pipeline import load, make, run
+from treasury.matching.engine.rowless import AGGREGATES, is_rowless, written_shape
+from treasury.matching.input_tables import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.matching.reference_matching import match_references
+from treasury.matching.rules import ClassRule, Rules
+from treasury.matching.settled_tables import NOTHING_SETTLED
+from treasury.month import reconciliation as monthly
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from decide_desk import ANNA, clock_at, copy_of, double, october
 from settled_answers import outcomes, require_alike
 from signed import close_month
 
-from treasury.reconcile.monthly import Reconciliation, worked_out
-from treasury.reconcile.settle.settled_months import ClosedMonths
+from treasury.month.reconciliation import Reconciliation, worked_out
+from treasury.month.settle.settled_months import ClosedMonths
 from treasury.workspace import Workspace
 
 NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"

@@ -21,8 +21,13 @@ from settled_answers import outcomes, require_alike
 from settled_world import DrawnMonths
 
 from treasury.lake import Lake
-from treasury.reconcile.monthly import Reconciliation, matched_in_full, settling_terms, worked_out
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
+from treasury.month.reconciliation import (
+    Reconciliation,
+    matched_in_full,
+    settling_terms,
+    worked_out,
+)
 
 OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from treasury.reconcile import matching, spark
-from treasury.reconcile.engine.pipeline import Step, needed
-from treasury.reconcile.monthly import READ_FOR_ANSWER, STEPS
-from treasury.reconcile.spark.spark_run import only_readers
+from treasury.matching import reference_matching as matching
+from treasury.matching import spark
+from treasury.matching.engine.pipeline import Step, needed
+from treasury.matching.spark.spark_run import only_readers
+from treasury.month.reconciliation import READ_FOR_ANSWER, STEPS
 
 FETCHES = {"collect", "first", "head", "take", "tail", "toArrow", "toLocalIterator", "toPandas"}
 """Calls that bring rows to this process."""

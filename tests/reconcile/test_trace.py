@@ -16,10 +16,10 @@ from view_desk import observe, pay_in, virtual
 
 from treasury import Workspace
 from treasury.core.errors import InputError, NothingStored
+from treasury.month.trace.lookup import amounts_in
+from treasury.month.trace.payment_trace import Hop, Trace
+from treasury.month.trace.tracer import trace as traced
 from treasury.sandbox import Sandbox
-from treasury.trace.lookup import amounts_in
-from treasury.trace.payment_trace import Hop, Trace
-from treasury.trace.tracer import trace as traced
 
 
 def places(trace: Trace) -> list[tuple[str, str]]:

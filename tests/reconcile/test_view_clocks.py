@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.reconcile.clocks import (
+from treasury.matching.rules import Rules
+from treasury.month.clocks import (
     CALENDAR,
     TARGET,
     Rail,
@@ -20,7 +21,6 @@ from treasury.reconcile.clocks import (
     reacts_by,
     stage_of,
 )
-from treasury.reconcile.rules import Rules
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
 RULES = Rules()

@@ -17,9 +17,9 @@ from view_desk import observe, pay_in, rows, virtual
 
 from treasury import Workspace
 from treasury.core.money import implied_rate, net_crypto
-from treasury.reconcile.monthly import Reconciliation
-from treasury.reconcile.conversion import Conversion, conversion_rows
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
+from treasury.month.conversion import Conversion, conversion_rows
+from treasury.month.reconciliation import Reconciliation
 from treasury.sandbox import Sandbox
 from treasury.sandbox.story.rates import Quotes
 

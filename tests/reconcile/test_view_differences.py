@@ -13,7 +13,7 @@ from filled import fill
 from view_desk import observe, rows
 
 from treasury import Workspace
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 from treasury.sandbox import Sandbox
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
@@ -317,7 +317,7 @@ def test_the_practice_companys_own_hashes_are_all_right(month_end: Workspace) ->
 
 
 def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> None:
-    from treasury.reconcile.monthly import awaiting_funds
+    from treasury.month.reconciliation import awaiting_funds
 
     workspace = fill(tmp_path, Sandbox(7))
     first, second, *_ = rows(workspace.awaiting_funds(), state="PAY")
@@ -329,7 +329,7 @@ def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> 
     ]  # fmt: skip
     import pyarrow as pa
 
-    from treasury.decisions.remark_rows import REQUEST_REMARKS
+    from treasury.month.decisions.remark_rows import REQUEST_REMARKS
 
     remarks = pa.Table.from_pylist(remark_rows, schema=REQUEST_REMARKS)
     table = awaiting_funds(workspace.snapshot(), workspace._question("2026-11"), None, remarks)

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
-from treasury.reconcile.funding import FUNDING
-from treasury.reconcile.matching import Matches
-from treasury.reconcile.monthly import Reconciliation
+from treasury.matching.reference_matching import Matches
+from treasury.month.funding import FUNDING
+from treasury.month.reconciliation import Reconciliation
 
 ZONE = ZoneInfo("Europe/Brussels")
 KNOWN = datetime(2026, 11, 2, 8, 0, tzinfo=UTC)

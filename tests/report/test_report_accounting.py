@@ -21,7 +21,7 @@ from treasury.close.ledger.ledger_accounts import LedgerAccounts, load_mapping
 from treasury.close.ledger.transit import begun_before, owed_payouts
 from treasury.core.errors import InputError
 from treasury.core.money import total
-from treasury.reconcile.engine.pipeline import Step, steps_of
+from treasury.matching.engine.pipeline import Step, steps_of
 from treasury.report.accounting_files import mapping_text, write_beancount, write_csv
 from treasury.workspace import Workspace
 

@@ -19,7 +19,7 @@ BY_HAND = """\
 import os, sys
 from pathlib import Path
 import openpyxl
-from treasury.items.sheet.sheet_rows import ACTS
+from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.workspace import Workspace
 
 

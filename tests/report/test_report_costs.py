@@ -29,8 +29,8 @@ from treasury.close.fees.conversion_costs import (
     conversion_costs,
 )
 from treasury.core.money import rounded
+from treasury.month.conversion import CONVERSIONS
 from treasury.rates import ReferenceRates
-from treasury.reconcile.conversion import CONVERSIONS
 from treasury.report import fees_of
 from treasury.report.fee_section import conversion_costs_section
 from treasury.report.figures import conversion_costs as drawn_costs

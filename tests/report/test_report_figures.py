@@ -17,7 +17,7 @@ from report_samples import HOSTILE, account, fee, line, reconciliation
 from treasury.close.fees.fee_table import fees_of
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 from treasury.report import figures
 from treasury.report.drawing import Drawing, figure_png, figure_svg
 

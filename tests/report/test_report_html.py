@@ -22,7 +22,7 @@ from report_samples import (
 )
 
 from treasury.close.closing import closing_of
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 from treasury.report import open_lines
 from treasury.report.excel import SHEETS
 from treasury.report.grids import MOST_ROWS_SHOWN

@@ -19,7 +19,7 @@ from treasury.close.ledger.ledger_accounts import load_mapping
 from treasury.close.ledger.ledger_comparison import LedgerComparison, compare_ledger
 from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.core.errors import InputError
-from treasury.reconcile.internal import INTERNAL_TRANSFERS
+from treasury.month.internal import INTERNAL_TRANSFERS
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 

@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from treasury.close.closing import Closing
 from treasury.close.late_items import LATE_ITEMS
 from treasury.core.money import total
-from treasury.items.item_facts import needing_a_person
+from treasury.month.items.item_facts import needing_a_person
 from treasury.report.excel import workbook_beside
 from treasury.report.grids import Grid
 from treasury.report.report_page import render_html

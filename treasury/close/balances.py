@@ -25,10 +25,10 @@ from treasury.core.money import difference, total
 from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import wide
-from treasury.items.item_facts import needing_a_person
-from treasury.reconcile.engine.kept_run import kept_run
-from treasury.reconcile.engine.pipeline import needed
-from treasury.reconcile.monthly import STEPS, Reconciliation
+from treasury.matching.engine.pipeline import needed
+from treasury.month.items.item_facts import needing_a_person
+from treasury.month.kept_run import kept_run
+from treasury.month.reconciliation import STEPS, Reconciliation
 
 BALANCES: Final = grouped_schema(
     (TEXT, "kind", "of", "name", "currency"),

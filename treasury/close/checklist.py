@@ -22,7 +22,7 @@ from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean, safe_html
-from treasury.items.item_kinds import OWNERS, CheckStep
+from treasury.month.items.item_kinds import OWNERS, CheckStep
 
 CHECKLIST: Final = grouped_schema(
     (TEXT, "step", "state", "found", "blocking"),

@@ -10,7 +10,7 @@ from treasury.close.month_proof import Proof, in_transit
 from treasury.close.result_words import amounts_words, day, moment
 from treasury.core.text import clean
 from treasury.journal.period_history import Close
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 
 ALONE: Final = "signed alone, not reviewed"
 UNREAD: Final = "not known: the services were never read"

@@ -35,9 +35,16 @@ from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS, E
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, provider_exposure
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.tabular import Tabular
-from treasury.decisions.corrections import CORRECTIONS
-from treasury.decisions.standing_verdicts import STANDING
-from treasury.items import (
+from treasury.journal import Entry, Journal
+from treasury.journal.chain import Head
+from treasury.journal.decision_log import read_decided
+from treasury.journal.notice_history import notices_of
+from treasury.journal.period_history import Period, Preparation, closed_periods
+from treasury.lake import Lake
+from treasury.lake.upkeep.file_check import shaped
+from treasury.month.decisions.corrections import CORRECTIONS
+from treasury.month.decisions.standing_verdicts import STANDING
+from treasury.month.items import (
     ACTIONS,
     ITEM_REMARKS,
     LIMITS,
@@ -51,14 +58,7 @@ from treasury.items import (
     open_items,
     read_items,
 )
-from treasury.journal import Entry, Journal
-from treasury.journal.chain import Head
-from treasury.journal.decision_log import read_decided
-from treasury.journal.notice_history import notices_of
-from treasury.journal.period_history import Period, Preparation, closed_periods
-from treasury.lake import Lake
-from treasury.lake.upkeep.file_check import shaped
-from treasury.reconcile.monthly import Reconciliation, synced_at
+from treasury.month.reconciliation import Reconciliation, synced_at
 
 
 class Rolled(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -24,7 +24,7 @@ from treasury.core.settings import BankAccount
 from treasury.core.tables.tabular import in_one, plain_amounts
 from treasury.journal.chain import Head
 from treasury.journal.period_history import Period, Preparation
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 
 TABLES: Final = (
     "lines", "earlier_lines", "awaiting_funds", "virtual_accounts", "in_transit", "statements",
@@ -47,8 +47,8 @@ _SOURCES: Final = (
     ".py", ".sql", ".toml", ".csv", ".txt", ".html", ".css", ".mplstyle",
 )  # fmt: skip
 _ROOMS: Final = (
-    "close", "core", "decisions", "extract", "items", "journal", "lake", "rates", "reconcile",
-    "report", "statements",
+    "close", "core", "extract", "journal", "lake", "matching", "month", "rates", "report",
+    "statements",
 )  # fmt: skip
 """The rooms that an answer and its files are made by."""
 

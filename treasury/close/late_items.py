@@ -18,11 +18,11 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.decisions.corrections import late_decisions, posted_to
 from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period
 from treasury.lake import changes
-from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.month.decisions.corrections import late_decisions, posted_to
+from treasury.month.standing_knowledge import Knowledge
 
 LATE_ITEMS: Final = grouped_schema(
     (TEXT, "change", "entry_id", "month", "posts_to"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,10 +28,6 @@ from treasury.core.errors import ActionRefused, InputError, JournalError
 from treasury.core.settings import BankAccount
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.tabular import rows_hash
-from treasury.decisions.corrections import CORRECTIONS, correction_rows, late_decisions
-from treasury.decisions.file_debits import decisions_in_force
-from treasury.decisions.remark_rows import remark_table
-from treasury.decisions.standing_verdicts import standing_table
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import Decided, decide, read_decided
@@ -39,11 +35,15 @@ from treasury.journal.journal_store import Draft
 from treasury.journal.notice_history import NOTICE
 from treasury.journal.period_history import REOPEN, Close, Period, closed_periods, period_history
 from treasury.lake import Lake, Snapshot
-from treasury.reconcile.month.month_refusals import require_begun
-from treasury.reconcile.monthly import Basis, Reconciliation, reconcile_month
-from treasury.reconcile.question import Question
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge, run_knowledge
+from treasury.matching.rules import Rules
+from treasury.month.decisions.corrections import CORRECTIONS, correction_rows, late_decisions
+from treasury.month.decisions.file_debits import decisions_in_force
+from treasury.month.decisions.remark_rows import remark_table
+from treasury.month.decisions.standing_verdicts import standing_table
+from treasury.month.month_refusals import require_begun
+from treasury.month.question import Question
+from treasury.month.reconciliation import Basis, Reconciliation, reconcile_month
+from treasury.month.standing_knowledge import Knowledge, answer_and_knowledge, run_knowledge
 
 _COIN_LOTS_STORED, _COIN_EVENTS_STORED = "coin_lots", "coin_events"
 """What a close stores of measured coins for the month after it."""

@@ -18,15 +18,15 @@ import pyarrow.parquet as pq
 from treasury.close.evidence import LakeState
 from treasury.close.valuation.coins.coin_events import STEPS as COIN_STEPS
 from treasury.close.valuation.exposure.provider_exposure import STEPS as EXPOSURE_STEPS
-from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.journal.decision_history import DECISIONS
 from treasury.lake import Snapshot, Table
 from treasury.lake.commits import SCHEMA as COMMITS
 from treasury.lake.commits import Commit
 from treasury.lake.delta import StoredFile, StoredTable
+from treasury.month.decisions.remark_rows import REQUEST_REMARKS
+from treasury.month.reconciliation import STEPS, Basis
 from treasury.rates.rate_table import TABLES as RATE_TABLES
-from treasury.reconcile.monthly import STEPS, Basis
 from treasury.statements import TABLES as STATEMENT_TABLES
 
 DECIDED: Final = "decisions"

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from treasury.core.files.package_files import step_sql
 from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 
 FUNDING_TIMES: Final = grouped_schema(
     (TEXT, "request_id", "reference", "direction"),

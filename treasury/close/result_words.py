@@ -20,9 +20,9 @@ from treasury.core.money import format_amount, totals
 from treasury.core.tables.tabular import html_table
 from treasury.core.text import clean, safe_html
 from treasury.core.wording import LINE_CLASSES, OUTCOMES, instant_words
-from treasury.items import OpenItem
-from treasury.reconcile.funding import short_account
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.funding import short_account
+from treasury.month.items import OpenItem
+from treasury.month.reconciliation import Reconciliation
 
 _COUNTED: Final = {"suggested": "need decision", "conflict": "conflict"}
 _ENVIRONMENTS: Final = {

@@ -28,11 +28,11 @@ from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular, rows_hash
-from treasury.reconcile.engine.memo import Memo, fingerprint
-from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
-from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
-from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
-from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.matching.engine.memo import Memo, fingerprint
+from treasury.matching.engine.pipeline import in_order, load, needed, run, steps_of
+from treasury.matching.reference_matching import FEW, match_references, read_decisions, rule_tables
+from treasury.month.reconciliation import knowledge_key, requests_at_cut_off, step_sql
+from treasury.month.standing_knowledge import Knowledge
 
 ADDS: Final = {
     "opening": True,

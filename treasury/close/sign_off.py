@@ -23,14 +23,14 @@ from treasury.close.stored_answers import write_answers
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, NothingStored
 from treasury.core.tables.tabular import value_text
-from treasury.items import OpenItems
 from treasury.journal import Actor, Entry, Journal, period_history
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
 from treasury.journal.person_names import same_person
 from treasury.lake import CLOSE_OF, Lake
 from treasury.lake.upkeep.file_check import require_unaltered
-from treasury.reconcile.question import Question
+from treasury.month.items import OpenItems
+from treasury.month.question import Question
 
 
 class PreparedMonth(msgspec.Struct, frozen=True, eq=False, kw_only=True):

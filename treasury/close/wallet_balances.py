@@ -23,7 +23,7 @@ from treasury.core.coins import native_coin
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import difference, total
 from treasury.lake import Snapshot
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 
 _ZERO: Final = Decimal(0)
 _UNPROVED: Final = "service says delivered"

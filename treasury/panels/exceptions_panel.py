@@ -21,10 +21,10 @@ from treasury.core.errors import InputError, NothingStored
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import INTEGER
 from treasury.core.text import clean
-from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
-from treasury.items.item_kinds import OWNERS
 from treasury.journal.period_history import closed_periods
 from treasury.lake import Snapshot
+from treasury.month.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
+from treasury.month.items.item_kinds import OWNERS
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
 from treasury.panels.frames.list_panel import Listing, view_buttons

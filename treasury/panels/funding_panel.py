@@ -29,11 +29,12 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
 from treasury.core.money import format_amount
 from treasury.core.text import clean, visible
-from treasury.decisions.remarks import LIABILITY
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 from treasury.journal.decision_history import AcceptedPayee
 from treasury.lake import Snapshot
+from treasury.month.decisions.remarks import LIABILITY
+from treasury.month.funding import FUNDING, IN_FILE, REJECTED, WITH_THE_BANK
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
@@ -57,7 +58,6 @@ from treasury.panels.payable_requests import SHOWN_DETAILS, changed_details, pay
 from treasury.panels.steps.action_steps import PendingRequests, decide, sending_state
 from treasury.panels.steps.filed_payments import note_file
 from treasury.panels.steps.proposed_actions import batch_message
-from treasury.reconcile.funding import FUNDING, IN_FILE, REJECTED, WITH_THE_BANK
 
 _SUBMIT: Final = "ramp_request.submit_hash"
 _COLUMNS: Final = (

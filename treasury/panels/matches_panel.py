@@ -20,10 +20,11 @@ from treasury.core.errors import InputError, TreasuryError
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import format_amount
 from treasury.core.wording import OUTCOMES
-from treasury.decisions.standing_verdicts import NEEDS_A_PERSON, standing_table
-from treasury.decisions.verdicts import typed_expectations
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
+from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON, standing_table
+from treasury.month.decisions.verdicts import typed_expectations
+from treasury.month.standing_knowledge import Knowledge
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
 from treasury.panels.frames.list_panel import Listing, view_buttons
@@ -33,7 +34,6 @@ from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.verdict_steps import VERBS, PendingVerdict, Verdict, ask_verdict, settle
-from treasury.reconcile.standing_knowledge import Knowledge
 
 _ListName = Literal["lines", "candidates", "decisions"]
 _NOTHING_WRITTEN: Final = "Nothing was written."

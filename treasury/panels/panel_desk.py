@@ -10,16 +10,16 @@ from treasury.actions import Actions
 from treasury.api import Client
 from treasury.core.calendar import Month
 from treasury.core.settings import Settings
-from treasury.decisions.remarks import Marking
-from treasury.decisions.verdicts import Deciding
+from treasury.core.tables.row_view import Rows
 from treasury.extract import Progress, SyncReport
-from treasury.items import Carrying, Effects, OpenItems, SheetPlan
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
-from treasury.reconcile.monthly import Reconciliation
-from treasury.core.tables.row_view import Rows
-from treasury.trace.payment_trace import Trace
+from treasury.month.decisions.remarks import Marking
+from treasury.month.decisions.verdicts import Deciding
+from treasury.month.items import Carrying, Effects, OpenItems, SheetPlan
+from treasury.month.reconciliation import Reconciliation
+from treasury.month.trace.payment_trace import Trace
 
 
 class PanelDesk(Protocol):

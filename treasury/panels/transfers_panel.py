@@ -20,6 +20,7 @@ from treasury.core.errors import NothingStored, TreasuryError
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import format_amount
 from treasury.lake import Snapshot
+from treasury.month.internal import INTERNAL_TRANSFERS
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
@@ -40,7 +41,6 @@ from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel, answer_now
 from treasury.panels.panel_desk import PanelDesk
-from treasury.reconcile.internal import INTERNAL_TRANSFERS
 
 _ListName = Literal["transfers", "legs", "accounts"]
 _KINDS: Final = {

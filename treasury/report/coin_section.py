@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from treasury.close.result_words import amounts_words, day
 from treasury.close.valuation.coins.coin_accounts import CoinAccounts
 from treasury.core.text import clean
-from treasury.reconcile.funding import short_account
+from treasury.month.funding import short_account
 from treasury.report.grids import (
     NOTES,
     Cell,

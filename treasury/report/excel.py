@@ -38,8 +38,8 @@ from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
 from treasury.core.tables.workbook_process import written_beside
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS, LINE_CLASSES
-from treasury.decisions.remark_rows import REQUEST_REMARKS
-from treasury.items import OPEN_ITEMS, acceptance_table
+from treasury.month.decisions.remark_rows import REQUEST_REMARKS
+from treasury.month.items import OPEN_ITEMS, acceptance_table
 
 _TABLES: Final = (
     ("Checklist", "checklist", CHECKLIST),

@@ -26,9 +26,9 @@ from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS
-from treasury.items.item_facts import needing_a_person
-from treasury.reconcile.funding import short_account
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.funding import short_account
+from treasury.month.items.item_facts import needing_a_person
+from treasury.month.reconciliation import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid
 
 _EXCEPTIONS: Final = {

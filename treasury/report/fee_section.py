@@ -20,8 +20,8 @@ from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.tables.tabular import value_text
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS
-from treasury.reconcile.funding import short_account
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.funding import short_account
+from treasury.month.reconciliation import Reconciliation
 from treasury.report.grids import (
     NOTES,
     Cell,

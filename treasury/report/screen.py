@@ -38,11 +38,11 @@ from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.core.wording import OUTCOMES
-from treasury.items import TURNS, ItemGroup, OpenItems
-from treasury.items.evidence_items import NOT_PROVABLE, unprovable_accounts
 from treasury.lake import Snapshot
-from treasury.reconcile.monthly import Reconciliation, synced_at
-from treasury.reconcile.question import Question
+from treasury.month.items import TURNS, ItemGroup, OpenItems
+from treasury.month.items.evidence_items import NOT_PROVABLE, unprovable_accounts
+from treasury.month.question import Question
+from treasury.month.reconciliation import Reconciliation, synced_at
 
 _FUNDING_COLUMNS: Final = (
     "state", "due", "overdue", "direction", "reference", "send", "to", "approved", "seen",

@@ -28,11 +28,11 @@ from treasury.core.money import total
 from treasury.core.tables.tabular import value_text
 from treasury.core.text import clean
 from treasury.core.wording import LINE_CLASSES, OUTCOMES
-from treasury.items import OpenItem
-from treasury.items.evidence_items import NOT_PROVABLE
-from treasury.items.item_kinds import OWNERS
-from treasury.reconcile.funding import short_account
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.funding import short_account
+from treasury.month.items import OpenItem
+from treasury.month.items.evidence_items import NOT_PROVABLE
+from treasury.month.items.item_kinds import OWNERS
+from treasury.month.reconciliation import Reconciliation
 from treasury.report.coin_section import coins_section
 from treasury.report.exceptions import decisions_section, earlier_section, exceptions_section
 from treasury.report.exposure.exposure_section import exposure_section

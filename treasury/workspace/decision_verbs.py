@@ -12,14 +12,14 @@ from treasury.workspace.stores import WorkspaceStores
 if TYPE_CHECKING:
     from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
-    from treasury.decisions.comparison import Comparison
-    from treasury.decisions.remarks import Marking
-    from treasury.decisions.rule_changes import Changing
-    from treasury.decisions.verdicts import Deciding
-    from treasury.items import Carrying, DecisionSheets, Effects, Limits, OpenItems, SheetPlan
     from treasury.journal.decision_history import Decision, Remark
     from treasury.journal.decision_log import Decided
-    from treasury.reconcile.monthly import Reconciliation
+    from treasury.month.decisions.comparison import Comparison
+    from treasury.month.decisions.remarks import Marking
+    from treasury.month.decisions.rule_changes import Changing
+    from treasury.month.decisions.verdicts import Deciding
+    from treasury.month.items import Carrying, DecisionSheets, Effects, Limits, OpenItems, SheetPlan
+    from treasury.month.reconciliation import Reconciliation
     from treasury.statements import Withdrawal
     from treasury.workspace.month_periods import Periods
 
@@ -34,10 +34,10 @@ class WorkspaceDecisions(WorkspaceStores):
     @cached_property
     def matches(self) -> Deciding:
         """Verdicts on bank lines: `accept`, `reject`, `ignore`, `assign`, `undo`, `list`."""
-        from treasury.decisions.file_debits import decisions_in_force
-        from treasury.decisions.verdicts import Deciding
-        from treasury.reconcile.monthly import Basis
-        from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
+        from treasury.month.decisions.file_debits import decisions_in_force
+        from treasury.month.decisions.verdicts import Deciding
+        from treasury.month.reconciliation import Basis
+        from treasury.month.standing_knowledge import Knowledge, run_knowledge
 
         def knowledge(decided: Decided) -> Knowledge:
             snapshot = self.snapshot()
@@ -51,7 +51,7 @@ class WorkspaceDecisions(WorkspaceStores):
     @cached_property
     def funding(self) -> Marking:
         """Remarks on ramp requests: `marked_sent`, `will_not_fund`, `accept_payee`, `undo`."""
-        from treasury.decisions.remarks import Marking
+        from treasury.month.decisions.remarks import Marking
 
         return Marking(
             self.journal,
@@ -65,7 +65,7 @@ class WorkspaceDecisions(WorkspaceStores):
     @cached_property
     def rules(self) -> Changing:
         """The rules of matching and ageing: `current`, `preview`, `save`, `history`."""
-        from treasury.decisions.rule_changes import Changing
+        from treasury.month.decisions.rule_changes import Changing
 
         return Changing(
             self.rules_file,
@@ -79,7 +79,7 @@ class WorkspaceDecisions(WorkspaceStores):
     @cached_property
     def items(self) -> Carrying:
         """Open items past a close: `carry` proposes, `accept` agrees, `withdraw`, `list`."""
-        from treasury.items import Carrying
+        from treasury.month.items import Carrying
 
         return Carrying(
             self.journal,
@@ -99,7 +99,7 @@ class WorkspaceDecisions(WorkspaceStores):
         without, those of the last month that has ended. Raises ActionRefused for a closed month,
         InputError where the file is there already, StorageError where it cannot be written.
         """
-        from treasury.items import OpenItems
+        from treasury.month.items import OpenItems
 
         chosen = items if isinstance(items, OpenItems) else self.open_items(items)
         self._sheets().write(Path(path), chosen)
@@ -144,7 +144,7 @@ class WorkspaceDecisions(WorkspaceStores):
     @cached_property
     def limits(self) -> Limits:
         """Amounts below which an open item does not block: `propose`, `accept`, `list`."""
-        from treasury.items import Limits
+        from treasury.month.items import Limits
 
         return Limits(self.journal, lambda: self.policy, until=self.as_of, zone=self.settings.zone)
 
@@ -186,7 +186,7 @@ class WorkspaceDecisions(WorkspaceStores):
         return compare(a, b)
 
     def _sheets(self) -> DecisionSheets:
-        from treasury.items import DecisionSheets
+        from treasury.month.items import DecisionSheets
         from treasury.workspace.foreseen_effects import effects_of_drafts
 
         desk = self.settings.workspace

@@ -14,18 +14,17 @@ from treasury.close.result_words import count, outcome_counts
 from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError, NothingStored
-from treasury.decisions.comparison import Comparison, compare_bases
-from treasury.decisions.remarks import foreseen_remark
-from treasury.decisions.verdicts import foreseen
-from treasury.items import Effects, effects_between
 from treasury.journal import Draft
 from treasury.journal.decision_history import Decision, Remark
 from treasury.journal.decision_log import Decided
 from treasury.journal.period_history import closed_periods, rules_in_force
-from treasury.reconcile.monthly import Reconciliation
-from treasury.reconcile.rules import Rules, load_rules
-from treasury.reconcile.monthly import Basis
-from treasury.reconcile.standing_knowledge import answer_and_knowledge
+from treasury.matching.rules import Rules, load_rules
+from treasury.month.decisions.comparison import Comparison, compare_bases
+from treasury.month.decisions.remarks import foreseen_remark
+from treasury.month.decisions.verdicts import foreseen
+from treasury.month.items import Effects, effects_between
+from treasury.month.reconciliation import Basis, Reconciliation
+from treasury.month.standing_knowledge import answer_and_knowledge
 
 if TYPE_CHECKING:
     from treasury.statements import Withdrawal

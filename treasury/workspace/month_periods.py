@@ -25,8 +25,8 @@ from treasury.close.roll_forward import ROLL_FORWARD, RollForward
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.core.files.state_folder import user_path
+from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
-from treasury.items import OpenItems
 from treasury.journal import Actor
 from treasury.journal.decision_log import Decided, require_present
 from treasury.journal.kept_heads import publish_head
@@ -38,10 +38,9 @@ from treasury.journal.period_history import (
     period_history,
     preparations,
 )
-from treasury.reconcile.monthly import Reconciliation
-from treasury.core.tables.row_view import Rows
-from treasury.reconcile.monthly import Basis, require_synced
-from treasury.reconcile.standing_knowledge import run_knowledge
+from treasury.month.items import OpenItems
+from treasury.month.reconciliation import Basis, Reconciliation, require_synced
+from treasury.month.standing_knowledge import run_knowledge
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth

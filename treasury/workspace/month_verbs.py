@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.close.valuation.coins.coin_accounts import CoinAccounts
     from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
-    from treasury.core.text import Screen
-    from treasury.reconcile.monthly import Reconciliation
     from treasury.core.tables.row_view import Rows
+    from treasury.core.text import Screen
+    from treasury.month.reconciliation import Reconciliation
     from treasury.report import ClosePack, Fees, Tied
     from treasury.report.accounting_files import ExportedBooks
     from treasury.report.pack.pack_verification import Verified
@@ -45,14 +45,14 @@ class WorkspaceMonths(WorkspacePayments):
         Spark reads the lake's files in place and writes everything matched to the folder or schema
         `into`, if one is named; the answer is the same.
         """
-        from treasury.decisions.file_debits import in_force
-        from treasury.decisions.kept_verdicts import verdicts_at
-        from treasury.decisions.remark_rows import remark_table
         from treasury.journal.decision_history import MATCH, decision_table, standing
         from treasury.journal.decision_log import read_decided
         from treasury.journal.period_history import closed_periods
-        from treasury.reconcile.monthly import Basis, worked_out
-        from treasury.reconcile.settle.settled_months import ClosedMonths
+        from treasury.month.decisions.file_debits import in_force
+        from treasury.month.decisions.kept_verdicts import verdicts_at
+        from treasury.month.decisions.remark_rows import remark_table
+        from treasury.month.reconciliation import Basis, worked_out
+        from treasury.month.settle.settled_months import ClosedMonths
 
         settings, token = self.settings.engine, None
         if engine is None and settings is not None:
@@ -88,8 +88,8 @@ class WorkspaceMonths(WorkspacePayments):
             basis = Basis(snapshot, question, verdicts, remarks, closed)
         if not is_on_spark:
             return worked_out(basis).answer
-        from treasury.reconcile.spark.spark_lake import LakeOnCluster
-        from treasury.reconcile.spark.spark_month import month_on_spark
+        from treasury.month.spark.spark_lake import LakeOnCluster
+        from treasury.month.spark.spark_month import month_on_spark
 
         folder = self.folder / "spark"
         lake = LakeOnCluster(self.lake.folder, None if settings is None else settings.lake)
@@ -130,7 +130,7 @@ class WorkspaceMonths(WorkspacePayments):
         return self._rows(screen_facts(self.periods.month(month)))
 
     def _synced_month(self, month: str | Month | None) -> Closing:
-        from treasury.reconcile.monthly import require_synced
+        from treasury.month.reconciliation import require_synced
 
         require_synced(self.snapshot())
         return self.periods.month(month)
@@ -151,7 +151,7 @@ class WorkspaceMonths(WorkspacePayments):
         `not_valued`. `costs.by_pair` sums them, with what virtual accounts converted. `gas.by_use`
         is what company wallets paid for gas, `gas.each` that of each request and transfer.
         """
-        from treasury.reconcile.monthly import require_synced
+        from treasury.month.reconciliation import require_synced
         from treasury.report import calculated_fees, fees_between, fees_of
 
         require_synced(self.snapshot())

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from treasury.actions import Actions
     from treasury.api import Client
-    from treasury.extract import Progress, SyncReport
     from treasury.core.tables.row_view import Rows
-    from treasury.trace.payment_trace import Trace
+    from treasury.extract import Progress, SyncReport
+    from treasury.month.trace.payment_trace import Trace
 
 
 class WorkspacePayments(WorkspaceFiles):
@@ -155,9 +155,8 @@ class WorkspacePayments(WorkspaceFiles):
 
         `differs` names the payment details that changed since the last payment, as in the panel.
         """
+        from treasury.month.reconciliation import awaiting_funds, step_sql
         from treasury.panels.payable_requests import payable_table
-        from treasury.reconcile.monthly import awaiting_funds
-        from treasury.reconcile.monthly import step_sql
 
         snapshot, question = self.snapshot(), self.question(self.this_month)
         rows = awaiting_funds(snapshot, question, self._decisions(), self._remarks())
@@ -170,7 +169,7 @@ class WorkspacePayments(WorkspaceFiles):
         `what` is a reference, an IBAN, an amount, a transaction hash, or an id or its beginning;
         where it stands for several payments, the answer lists them. Raises NothingStored.
         """
-        from treasury.trace.tracer import trace
+        from treasury.month.trace.tracer import trace
 
         question = self.question(self.this_month)
         return trace(self.snapshot(), question, what, self._decisions(), self._remarks())

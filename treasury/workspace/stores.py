@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from treasury.actions.policies.policy import Policy
+    from treasury.core.tables.row_view import Rows
     from treasury.journal import Journal, Signing
     from treasury.journal.decision_log import Decided
     from treasury.lake import Lake, Snapshot
     from treasury.lake.home.lake_home import LakeHome
-    from treasury.reconcile.question import Question
-    from treasury.core.tables.row_view import Rows
-    from treasury.reconcile.rules import Rules
+    from treasury.matching.rules import Rules
+    from treasury.month.question import Question
 
 RULES_FILE = "rules.toml"
 Span = str | Month | tuple[str | Month, str | Month] | None
@@ -257,7 +257,7 @@ class WorkspaceStores:
 
     def question(self, month: str | Month, rules: Rules | None = None) -> Question:
         """Return what is asked about a month, under its own rules or those given."""
-        from treasury.reconcile.question import Question
+        from treasury.month.question import Question
         from treasury.workspace.foreseen_effects import rules_for
 
         desk, period = self.settings.workspace, month_of(month)
@@ -272,12 +272,12 @@ class WorkspaceStores:
         )
 
     def _decisions(self) -> pa.Table:
-        from treasury.decisions.file_debits import decisions_in_force
+        from treasury.month.decisions.file_debits import decisions_in_force
 
         return decisions_in_force(self.snapshot(), self.decided().entries)
 
     def _remarks(self) -> pa.Table:
-        from treasury.decisions.remark_rows import remark_table
+        from treasury.month.decisions.remark_rows import remark_table
 
         return remark_table(self.decided())
 

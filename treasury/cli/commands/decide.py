@@ -20,11 +20,11 @@ from treasury.cli.command_view import (
 )
 from treasury.cli.output import dry_run_option, say_verdict
 from treasury.core.text import clean
-from treasury.decisions.verdicts import typed_expectations
+from treasury.month.decisions.verdicts import typed_expectations
 
 if TYPE_CHECKING:
-    from treasury.items import Effects, SheetPlan
     from treasury.journal.decision_history import Decision
+    from treasury.month.items import Effects, SheetPlan
     from treasury.workspace import Workspace
 
 _seq_option = click.option(
@@ -358,7 +358,7 @@ def accept_payee(view: CommandView, name: str, reason: str, dry_run: bool) -> No
 
     It holds for that IBAN and name until either changes.
     """
-    from treasury.decisions.remarks import LIABILITY
+    from treasury.month.decisions.remarks import LIABILITY
 
     desk = view.workspace
     accept = partial(desk.funding.accept_payee, name, reason)

@@ -19,8 +19,8 @@ from treasury.cli.layout import echo_folded, terminal_width
 from treasury.cli.output import as_of_option
 from treasury.core.errors import InputError
 from treasury.core.text import clean
-from treasury.items import KINDS, TURNS, OpenItems
-from treasury.items.item_kinds import OWNERS, Turn
+from treasury.month.items import KINDS, TURNS, OpenItems
+from treasury.month.items.item_kinds import OWNERS, Turn
 
 if TYPE_CHECKING:
     from treasury.report import Fees
@@ -45,7 +45,7 @@ def reconcile(
 ) -> None:
     """Reconcile a month: every bank line with its one outcome and the reason."""
     from treasury.close.result_words import LINES_NOT_KNOWN, are_lines_known, count
-    from treasury.items.item_facts import needing_a_person
+    from treasury.month.items.item_facts import needing_a_person
     from treasury.report import outcome_word, reconciliation_summary
 
     workspace = view.workspace

@@ -20,7 +20,7 @@ from treasury.cli.output import dry_run_option, say_verdict
 from treasury.core.text import clean
 
 if TYPE_CHECKING:
-    from treasury.items import Limits, OpenItems
+    from treasury.month.items import Limits, OpenItems
     from treasury.workspace import Workspace
 
 _names_argument = click.argument("names", nargs=-1, required=True, metavar="ITEM...")

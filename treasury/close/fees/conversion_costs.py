@@ -35,10 +35,10 @@ from treasury.core.tables.decimal_columns import decimal_column, whole_numbers
 from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.core.tables.tabular import distinct_rows
 from treasury.core.wording import DIRECTIONS
+from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.rates.rate_table import BANK, OWN
 from treasury.rates.reference_rates import RateSources
-from treasury.reconcile.monthly import Reconciliation
 
 REQUEST: Final = "request"
 VIRTUAL_ACCOUNT: Final = "virtual account"

@@ -37,8 +37,8 @@ from treasury.core.tables.tabular import Tabular, wide
 from treasury.core.text import safe_html
 from treasury.core.wording import DIRECTIONS
 from treasury.lake import Snapshot
-from treasury.reconcile.engine.pipeline import load, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.matching.engine.pipeline import load, run, steps_of
+from treasury.month.reconciliation import MONTH_PACKAGE, Reconciliation
 
 ZERO: Final = Decimal(0)
 

@@ -26,9 +26,9 @@ from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEG
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.lake import Snapshot
+from treasury.matching.engine.pipeline import load, run, steps_of
 from treasury.rates import ReferenceRates
 from treasury.rates.reference_rates import RateSources
-from treasury.reconcile.engine.pipeline import load, run, steps_of
 
 PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))

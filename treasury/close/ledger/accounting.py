@@ -30,8 +30,8 @@ from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT, TEXTS
 from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.core.tables.tabular import Tabular, clean_column
 from treasury.core.text import clean
-from treasury.reconcile.engine.pipeline import in_order, run, steps_of
-from treasury.reconcile.monthly import Reconciliation, matched_in_full
+from treasury.matching.engine.pipeline import in_order, run, steps_of
+from treasury.month.reconciliation import Reconciliation, matched_in_full
 
 ROLES: Final = {
     "bank": "an account of ours whose statements we have",

@@ -37,7 +37,7 @@ from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv,
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean
-from treasury.reconcile.monthly import Reconciliation, matched_in_full
+from treasury.month.reconciliation import Reconciliation, matched_in_full
 
 COLUMNS: Final = (
     CsvColumn("account", text),

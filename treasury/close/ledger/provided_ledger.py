@@ -26,7 +26,7 @@ from treasury.journal import Actor
 from treasury.journal.chain import Entry, Head
 from treasury.journal.journal_store import Draft
 from treasury.journal.period_history import Close
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 
 _KIND: Final = "period.ledger"
 LARGEST: Final = 1024 * 1024

@@ -22,7 +22,7 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.money import difference
 from treasury.core.tables.column_types import AMOUNT, TEXT
 from treasury.core.text import clean
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.reconciliation import Reconciliation
 
 _PAYOUTS: Final = step_sql("treasury.close.steps", "owed_requests")
 _PAID: Final = step_sql("treasury.close.steps", "paid_by_day")

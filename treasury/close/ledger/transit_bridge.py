@@ -25,7 +25,7 @@ from treasury.core.money import difference, total
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular, wide
-from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
+from treasury.month.reconciliation import Reconciliation, requests_at_cut_off
 
 BRIDGE: Final = grouped_schema(
     (TEXT, "kind", "reference", "currency"),

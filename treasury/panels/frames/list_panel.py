@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.tables.csv_output import csv_text, rows_of
+from treasury.core.tables.row_view import Rows
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
@@ -38,7 +39,6 @@ from treasury.panels.frames.panel_text import desk_clock, instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, QueryPage, QuerySource, read_page
 from treasury.panels.frames.syncing import SyncProgress, synced
 from treasury.panels.panel_desk import PanelDesk
-from treasury.core.tables.row_view import Rows
 
 _UNCHANGED: Final = "What was stored stays as it was."
 

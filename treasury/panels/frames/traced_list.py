@@ -18,6 +18,8 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError, NothingStored
 from treasury.lake import Snapshot
+from treasury.month.reconciliation import Reconciliation
+from treasury.month.trace.payment_trace import GAPS, Hop, Trace
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Detail, Letter, StepBlock, Text
 from treasury.panels.frames.list_panel import ListPanel, PendingDecision
@@ -25,8 +27,6 @@ from treasury.panels.frames.panel import Press, Presses
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.panel_desk import PanelDesk
-from treasury.reconcile.monthly import Reconciliation
-from treasury.trace.payment_trace import GAPS, Hop, Trace
 
 _NOTHING: Final = "Nothing was changed."
 

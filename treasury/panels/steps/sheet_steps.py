@@ -7,7 +7,7 @@ from datetime import datetime
 from treasury.core.errors import ActionRefused
 from treasury.core.money import format_amount
 from treasury.core.text import clean
-from treasury.items import SheetPlan
+from treasury.month.items import SheetPlan
 from treasury.panels.frames.blocks import Message, StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status

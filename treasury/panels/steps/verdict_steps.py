@@ -18,9 +18,9 @@ import msgspec
 from treasury.core.errors import ActionRefused
 from treasury.core.money import format_amount, total
 from treasury.core.text import clean
-from treasury.items import Effects
 from treasury.journal import Actor
 from treasury.journal.decision_history import Decision
+from treasury.month.items import Effects
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Detail, Message, StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.list_panel import PendingDecision

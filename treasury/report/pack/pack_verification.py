@@ -40,18 +40,18 @@ from treasury.core.money import total
 from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean, utf8_text
-from treasury.decisions.corrections import CORRECTIONS
-from treasury.decisions.standing_verdicts import STANDING
-from treasury.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS, read_acceptances
 from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
 from treasury.journal.period_history import closed_periods
 from treasury.lake import Lake
-from treasury.reconcile.monthly import Basis
-from treasury.reconcile.question import Question
-from treasury.reconcile.rules import Rules
-from treasury.reconcile.standing_knowledge import run_knowledge
+from treasury.matching.rules import Rules
+from treasury.month.decisions.corrections import CORRECTIONS
+from treasury.month.decisions.standing_verdicts import STANDING
+from treasury.month.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS, read_acceptances
+from treasury.month.question import Question
+from treasury.month.reconciliation import Basis
+from treasury.month.standing_knowledge import run_knowledge
 from treasury.report.pack.other_models import (
     close_in,
     compare_with_journal,

@@ -20,9 +20,9 @@ from treasury.core.text import clean
 
 if TYPE_CHECKING:
     from treasury.core.settings import Settings
+    from treasury.core.tables.row_view import Rows
     from treasury.journal import Actor, Journal
     from treasury.lake import Lake, Snapshot
-    from treasury.core.tables.row_view import Rows
     from treasury.statements import AddReport, Problem, Withdrawal
 
 WITHDRAWN: Final = "statement.withdrawn"

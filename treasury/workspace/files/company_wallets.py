@@ -21,9 +21,9 @@ from treasury.core.errors import InputError
 from treasury.core.money import typed_amount
 
 if TYPE_CHECKING:
+    from treasury.core.tables.row_view import Rows
     from treasury.journal import Actor
     from treasury.lake import Lake, Snapshot
-    from treasury.core.tables.row_view import Rows
     from treasury.statements.store.wallet_evidence import WalletEvidence
 
 

@@ -17,10 +17,10 @@ from treasury.core.tables.column_types import DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 
 if TYPE_CHECKING:
-    from treasury.lake import Lake, Snapshot
-    from treasury.rates import AddedRates, ReferenceRates
     from treasury.core.tables.row_view import Rows
-    from treasury.reconcile.rules import Rules
+    from treasury.lake import Lake, Snapshot
+    from treasury.matching.rules import Rules
+    from treasury.rates import AddedRates, ReferenceRates
 
 _SOURCES: Final = """\
 SELECT source, publisher, base, string_agg(DISTINCT quote, ' ' ORDER BY quote) AS quotes,
@@ -78,8 +78,8 @@ class RateDesk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         The last row is the history that a package brings along, which answers for the pairs that
         no file of the ECB has, on the days that the company's own file lacks.
         """
-        from treasury.rates import brought_history
         from treasury.core.tables.row_view import Rows
+        from treasury.rates import brought_history
 
         brought = brought_history()
         rows = [{**row, "used": _used(row)} for row in self.snapshot().sql(_SOURCES).to_pylist()]

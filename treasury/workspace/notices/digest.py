@@ -14,7 +14,7 @@ import msgspec
 
 from treasury.core.money import format_amount
 from treasury.core.text import clean
-from treasury.items import TURNS
+from treasury.month.items import TURNS
 from treasury.workspace.notices.due_items import DueItem
 
 _MOST_LINES: Final = 200

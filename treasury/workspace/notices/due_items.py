@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.items import KINDS, OpenItem, OpenItems
-from treasury.items.item_kinds import Turn
+from treasury.month.items import KINDS, OpenItem, OpenItems
+from treasury.month.items.item_kinds import Turn
 from treasury.workspace.notices.masking import masked
 
 _AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")

@@ -490,8 +490,8 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
     from treasury.actions.policies.policy import load_policy
     from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
-    from treasury.items.materiality import Limits
     from treasury.journal.decision_log import read_decided
+    from treasury.month.items.materiality import Limits
 
     try:
         entries, policy = read_decided(journal).entries, load_policy(folder)
@@ -513,8 +513,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _rules(folder: Path) -> Iterator[HealthFinding]:
-    from treasury.reconcile.rules import load_rules
-    from treasury.reconcile.rules import met_by_none
+    from treasury.matching.rules import load_rules, met_by_none
 
     path = folder / "rules.toml"
     if not path.is_file():

@@ -21,15 +21,15 @@ from treasury.core.money import CURRENCIES, EXPONENTS, parse_amount, plain_digit
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, TEXT
 from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
-from treasury.decisions.agreed_terms import (
+from treasury.journal import Actor, Entry, Journal
+from treasury.journal.chain import reads_entries
+from treasury.month.decisions.agreed_terms import (
     AgreedTerms,
     TermsKind,
     TermsVerbs,
     agreed_terms,
     standing_rows,
 )
-from treasury.journal import Actor, Entry, Journal
-from treasury.journal.chain import reads_entries
 
 MEASURED: Final = grouped_schema(
     (TEXT, "coin", "measurement", "cost_formula", "reversal", "pool", "proposed_by"),

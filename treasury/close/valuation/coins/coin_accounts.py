@@ -37,9 +37,9 @@ from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean
+from treasury.matching.engine.pipeline import compose
+from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRates
-from treasury.reconcile.engine.pipeline import compose
-from treasury.reconcile.monthly import Reconciliation
 
 COINS: Final = grouped_schema(
     (TEXT, "coin", "pool", "name", "measurement", "cost_formula", "reversal"),

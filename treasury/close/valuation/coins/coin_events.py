@@ -20,9 +20,9 @@ from treasury.core.calendar import Month
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.lake import Snapshot
-from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
-from treasury.reconcile.question_tables import month_days
+from treasury.matching.engine.pipeline import in_order, load, needed, run, steps_of
+from treasury.month.question_tables import month_days
+from treasury.month.reconciliation import MONTH_PACKAGE, Reconciliation
 
 PACKAGE: Final = "treasury.close.valuation.coins.steps"
 _TARGETS: Final = ("coin_events", "coin_crossings")

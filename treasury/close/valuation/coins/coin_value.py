@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from treasury.core.money import half_up, quantize
+from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRates
-from treasury.reconcile.monthly import Reconciliation
 
 REPORTING: Final = "EUR"
 """The currency that coins are carried in."""

@@ -23,9 +23,9 @@ from treasury.close.balances import PROVED, is_observation, level_of
 from treasury.close.result_words import moment
 from treasury.close.valuation.exposure.exposure_walk import HeldAmount, doubted, lasting
 from treasury.core.money import difference, total
-from treasury.reconcile.clocks import end_of, rail_of, reacts_by
-from treasury.reconcile.conversion import Conversion
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
+from treasury.month.clocks import end_of, rail_of, reacts_by
+from treasury.month.conversion import Conversion
 
 _Row = Mapping[str, Any]
 _Balance = tuple[str, str]

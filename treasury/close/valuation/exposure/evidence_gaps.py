@@ -17,9 +17,9 @@ from treasury.close.result_words import moment
 from treasury.close.valuation.exposure.custody_spans import CREDIT
 from treasury.close.valuation.exposure.exposure_walk import EVER, HeldAmount
 from treasury.close.valuation.exposure.request_spans import IN_TRANSIT
-from treasury.items.item_facts import STALE_AFTER
-from treasury.reconcile.funding import short_account
-from treasury.reconcile.monthly import Reconciliation
+from treasury.month.funding import short_account
+from treasury.month.items.item_facts import STALE_AFTER
+from treasury.month.reconciliation import Reconciliation
 
 _Row = Mapping[str, Any]
 

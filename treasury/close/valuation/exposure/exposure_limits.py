@@ -14,7 +14,7 @@ from treasury.actions.policies.policy import Policy
 from treasury.core.money import parse_amount, plain_digits
 from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
+from treasury.month.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 
 WHOLE: Final = "all"
 """The scope of all that stands there, in the reporting currency."""

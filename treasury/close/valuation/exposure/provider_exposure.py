@@ -30,12 +30,12 @@ from treasury.core.money import difference, exponent, rounded, total, totals
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular
+from treasury.matching.engine.pipeline import compose, in_order, steps_of, stored
+from treasury.matching.reference_matching import PACKAGE as MATCHING_PACKAGE
+from treasury.month.clocks import end_of, rail_of
+from treasury.month.reconciliation import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
+from treasury.month.treasury_view import conversions_of
 from treasury.rates import ReferenceRates
-from treasury.reconcile.clocks import end_of, rail_of
-from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stored
-from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
-from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
-from treasury.reconcile.treasury_view import conversions_of
 
 PACKAGE: Final = "treasury.close.valuation.exposure.steps"
 _OWN_STEPS: Final = (

@@ -26,8 +26,8 @@ from treasury.close.valuation.exposure.exposure_walk import (
     without,
 )
 from treasury.core.money import added
-from treasury.reconcile.clocks import end_of, rail_of, reacts_by
-from treasury.reconcile.rules import Rules
+from treasury.matching.rules import Rules
+from treasury.month.clocks import end_of, rail_of, reacts_by
 
 _Row = Mapping[str, Any]
 

@@ -1,0 +1,251 @@
+"""Named SQL steps, each a short SELECT in a file of its own, composed into one query.
+
+A step may name other steps and the input tables; nothing is formatted into its text. The composed
+text is what runs and what a person sees. What a step reads follows from its text, and the order of
+the steps from what they read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.duckdb_engine import quoted
+from treasury.matching.engine.rowless import is_rowless, written_shape
+
+READ_THROUGH: Final = "-- read through"
+"""The first line of a step whose rows are many and read once or twice: storing them costs more."""
+_COMMENT: Final = re.compile(r"--[^\n]*")
+_READ: Final = re.compile(r'(?:(?<!DISTINCT )FROM|JOIN)\s+"?(\w+)')
+_WITH: Final = "WITH"
+_OWN: Final = re.compile(rf"(?:\b{_WITH}|,)\s+(\w+) AS \(")
+_LOADED: Final = "given_table"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One SELECT and the name that other steps know it by."""
+
+    name: str
+    sql: str
+    is_stored: bool = True
+    """Whether its rows are stored; else other steps read through it."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The steps and tables that its text selects from."""
+        return _read_by(self.sql)
+
+    @property
+    def mentions(self) -> Mapping[str, int]:
+        """How many times its text selects from each of them."""
+        return _mentioned_in(self.sql)
+
+
+@cache
+def _read_by(sql: str) -> frozenset[str]:
+    return frozenset(_mentioned_in(sql))
+
+
+@cache
+def _mentioned_in(sql: str) -> Mapping[str, int]:
+    text = _COMMENT.sub("", sql)
+    own = frozenset(_OWN.findall(text) if _WITH in text else ())
+    return Counter(name for name in _READ.findall(text) if name not in own)
+
+
+@cache
+def steps_of(package: str) -> Mapping[str, Step]:
+    """Every step of a package and its folders by its name, each from the file `<name>.sql`."""
+    steps: dict[str, Step] = {}
+    for file in _sql_files(resources.files(package)):
+        name = file.name.removesuffix(".sql")
+        if name in steps:
+            raise ValueError(f"{package} has two steps named {name}")
+        sql = file.read_text("utf-8").strip()
+        steps[name] = Step(name, sql, is_stored=not sql.startswith(READ_THROUGH))
+    return steps
+
+
+def _sql_files(folder: Traversable) -> Iterator[Traversable]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _sql_files(entry)
+        elif entry.name.endswith(".sql"):
+            yield entry
+
+
+def in_order(steps: Mapping[str, Step], targets: Iterable[str]) -> tuple[Step, ...]:
+    """The wanted steps and all that they rest on, each after what it reads."""
+    ordered: dict[str, Step] = {}
+
+    def visit(name: str, below: tuple[str, ...] = ()) -> None:
+        if name in ordered or name not in steps:
+            return
+        if name in below:
+            raise ValueError(f"steps read each other in a circle: {' > '.join((*below, name))}")
+        for read in sorted(steps[name].reads):
+            visit(read, (*below, name))
+        ordered[name] = steps[name]
+
+    for name in targets:
+        visit(name)
+    return tuple(ordered.values())
+
+
+def needed(steps: Sequence[Step], *targets: str) -> tuple[Step, ...]:
+    """Those of the steps that the wanted ones rest on, themselves included, in their order."""
+    names = {step.name for step in in_order({step.name: step for step in steps}, targets)}
+    return tuple(step for step in steps if step.name in names)
+
+
+def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps, each of them stored: where rows are few and read again and again."""
+    return tuple(msgspec.structs.replace(step, is_stored=True) for step in steps)
+
+
+def compose(steps: Iterable[Step], final: str) -> str:
+    """One query: every step as a common table expression, then all rows of `final`."""
+    indented = {step.name: step.sql.replace("\n", "\n    ") for step in steps}
+    parts = ",\n".join(f"{quoted(name)} AS (\n    {sql}\n)" for name, sql in indented.items())
+    return f"WITH {parts}\nSELECT * FROM {quoted(final)}"
+
+
+def load(
+    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table], *, kind: str = "TEMP"
+) -> None:
+    """Give the connection each Arrow table under its name, in the place of one that it had.
+
+    Without the `kind` other connections of the database see them, too.
+    """
+    for name, table in tables.items():
+        created = f"CREATE OR REPLACE {kind} TABLE {quoted(name)}"
+        columns = None if table.num_rows else duckdb_engine.typed_columns(table.schema)
+        if columns is not None:
+            connection.execute(f"{created} ({columns})")
+            continue
+        connection.register(_LOADED, table)
+        connection.execute(f"{created} AS FROM {_LOADED}")
+        connection.unregister(_LOADED)
+
+
+def run(
+    connection: duckdb.DuckDBPyConnection,
+    steps: Sequence[Step],
+    *,
+    targets: Collection[str] | None = None,
+) -> None:
+    """Run each step once and keep its rows for the steps after it, or only its name.
+
+    With `targets`, rows are given back as soon as no later step and no target reads them.
+    What can have no row is not asked again once its columns are known.
+    """
+    spent = {} if targets is None else spent_steps(steps, targets)
+    without: set[str] = set()
+    for place, step in enumerate(steps):
+        if not make(connection, step, without):
+            without.add(step.name)
+        for name in spent.get(place, ()):
+            drop(connection, name)
+
+
+def read_in_turn(
+    connection: duckdb.DuckDBPyConnection,
+    steps: Sequence[Step],
+    results: Mapping[str, str],
+    *,
+    loaded: Collection[str],
+    in_place: Collection[str],
+    rowless: Collection[str] = (),
+    gives_back: bool = True,
+) -> dict[str, pa.Table]:
+    """Run the steps, and read each of the results by its order as soon as it has run.
+
+    What no later step reads is given back before the next one runs, so that results that were read
+    and the rows that they come from are not held together. So are the tables that were `loaded`
+    and those that are registered and read `in_place`. Of few rows that takes longer than it is
+    worth: where it is not `gives_back`, all goes with the connection.
+    """
+    given = (*loaded, *in_place)
+    spent = spent_steps(steps, (), given=given, results=results) if gives_back else {}
+    without, tables = set(rowless), dict[str, pa.Table]()
+    for place, step in enumerate(steps):
+        if not make(connection, step, without):
+            without.add(step.name)
+        if step.name in results:
+            ordered = connection.table(step.name).order(results[step.name])
+            tables[step.name] = duckdb_engine.read_beside(connection, ordered)
+        for name in spent.get(place, ()):
+            if name in in_place:
+                connection.unregister(name)
+            else:
+                drop(connection, name)
+    return tables
+
+
+def drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Give back the rows of a step or of a table that was given."""
+    connection.execute(f"DROP TABLE {quoted(name)}")
+
+
+def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
+    """Call a table otherwise."""
+    connection.execute(f"ALTER TABLE {quoted(name)} RENAME TO {quoted(new)}")
+
+
+_COLUMNS: Final[dict[str, str]] = {}
+"""The columns of each step that has run and has no shape written down, by its text: what it reads
+has one schema."""
+
+
+def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
+    """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
+    name, shape = quoted(step.name), written_shape(step.sql)
+    columns = _COLUMNS.get(step.sql) if shape is None else shape.columns
+    if columns is not None and is_rowless(connection, step.sql, rowless):
+        connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        return 0
+    kind = "TABLE" if step.is_stored else "VIEW"
+    counted = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
+    if columns is None:
+        table = connection.table(step.name)
+        pairs = zip(table.columns, table.types, strict=True)
+        _COLUMNS[step.sql] = ", ".join(f"{quoted(column)} {type_}" for column, type_ in pairs)
+    return 1 if counted is None else int(counted[0])
+
+
+def spent_steps(
+    steps: Sequence[Step],
+    targets: Collection[str],
+    *,
+    given: Collection[str] = (),
+    results: Collection[str] = (),
+) -> dict[int, list[str]]:
+    """The stored steps that nothing reads any more, by the place of the last step that does.
+
+    So are the tables that were `given`, where a step reads them. What `targets` read is kept; the
+    `results` are read where they stand, and no later.
+    """
+    rows = {name: frozenset({name}) for name in given}
+    last: dict[str, int] = {}
+    for place, step in enumerate(steps):
+        read = frozenset[str]().union(*(rows.get(name, ()) for name in step.reads))
+        rows[step.name] = frozenset({step.name}) if step.is_stored else read
+        if step.is_stored or step.name in results:
+            last.update(dict.fromkeys(read, place))
+        if step.is_stored:
+            last[step.name] = place
+    needless = last.keys() - frozenset[str]().union(*(rows[name] for name in targets))
+    by_place: dict[int, list[str]] = {}
+    for name in sorted(needless):
+        by_place.setdefault(last[name], []).append(name)
+    return by_place

@@ -1,0 +1,66 @@
+"""What a line without a reference is ranked by: each fact with its weight and its words.
+
+They are the rows of `ranked_facts.csv`. The facts of one part of the score say the same more or
+less strongly: of each part the weightiest counts. All parts together stay under 1 with what every
+candidate gets for its amount and for a known counterparty. Names are compared as `name_folding`
+writes them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import package_rows
+from treasury.core.tables.column_types import TEXT, TEXTS
+from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.matching.rules import Rules
+
+
+class RankedFact(msgspec.Struct, frozen=True):
+    """A fact that connects a line with an expectation: its part, its weight, and its words."""
+
+    name: str
+    part: str
+    weight: Decimal
+    received: str
+    """Its words for a credit; what completes them follows."""
+    sent: str
+    """Its words for a debit."""
+
+
+_ROWS: Final = package_rows("treasury.matching", "ranked_facts.csv")
+FACTS: Final = tuple(convert(row, RankedFact) for row in _ROWS)
+_FACT: Final = grouped_schema(
+    (TEXT, "name", "part"), (pa.decimal128(6, 4), "weight"), (TEXT, "received", "sent")
+)
+
+
+def fact_tables(rules: Rules) -> dict[str, pa.Table]:
+    """The facts, and in one row how names are folded: legal forms, and letters without accents."""
+    folding = grouped_schema((TEXTS, "forms"), (TEXT, "accented", "plain"))
+    return {
+        "fact_weights": table_of([msgspec.structs.astuple(fact) for fact in FACTS], _FACT),
+        "name_folding": table_of([(rules.legal_forms, *_letters())], folding),
+    }
+
+
+_ACCENTED: Final = ((0xC0, 0x250), (0x386, 0x3D0), (0x1E00, 0x1F00))
+"""Where the letters with accents are of Latin and Greek names are."""
+_STRUCK: Final = {"Ø": "O", "Đ": "D", "Ð": "D", "Ł": "L", "Ħ": "H", "Ŧ": "T", "Æ": "A", "Œ": "O"}
+"""Letters that no accent can be taken from."""
+
+
+def _letters() -> tuple[str, str]:
+    """Upper-case letters with an accent, and the letter that each is without it."""
+    letters = dict(_STRUCK)
+    for letter in (chr(code) for block in _ACCENTED for code in range(*block)):
+        bare = unicodedata.normalize("NFD", letter)[0]
+        if letter.isupper() and bare != letter:
+            letters[letter] = bare
+    return "".join(letters), "".join(letters.values())

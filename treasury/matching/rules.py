@@ -1,0 +1,288 @@
+"""The rules of matching and ageing as data: a frozen struct, loadable from TOML, with its own hash.
+
+The hash travels with every result, so that an answer can be traced to the rules it was given under.
+A rule that could not mean what it says (a negative number, a pattern that does not read, a class
+that every line meets) is refused where the rules are read and where they are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.core.coins import NATIVE_COINS
+from treasury.core.decoding import convert
+from treasury.core.errors import SettingsError
+from treasury.core.files.package_files import package_toml
+from treasury.core.files.regular_files import read_settings
+from treasury.core.money import CURRENCIES
+from treasury.core.toml_text import parse_toml
+
+Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+_Written = Annotated[str, msgspec.Meta(min_length=1)]
+_Pair = Annotated[str, msgspec.Meta(pattern="^[A-Z0-9]+/[A-Z0-9]+$")]
+
+LineClass = Literal["bank_charge", "own_transfer", "other_business", "conversion_sweep"]
+StructuredKind = Literal["RF", "QRR", "OGM"]
+"""ISO 11649 creditor references, Swiss QR references, Belgian structured communications."""
+
+
+class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Lines that are other business: every condition given must hold; texts are RE2 patterns.
+
+    `bank_transaction_code` matches from the start of the ISO 20022 code (`PMNT/ICDT/SALA`);
+    `remittance` and `counterparty_name` are searched without regard to case; `account` and
+    `counterparty_account` are whole accounts; `source` and `direction` are the statement's words.
+    A rule by text alone never meets a credit, whose text its payer wrote, and none meets a return.
+    """
+
+    name: str
+    line_class: LineClass
+    source: Literal["own_bank", "provider_report"] | None = None
+    account: str | None = None
+    direction: Literal["CRDT", "DBIT"] | None = None
+    bank_transaction_code: str | None = None
+    counterparty_account: str | None = None
+    counterparty_name: str | None = None
+    remittance: str | None = None
+
+
+_STANDARD: Final = package_toml("treasury.matching", "standard_classes.toml")["classes"]
+_STANDARD_CLASSES: Final = convert(_STANDARD, tuple[ClassRule, ...])
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every choice that matching and ageing make; the defaults are those of the contract."""
+
+    min_segment: Size = 8
+    """A code of fewer letters and digits proves only in a structured field, behind a label, with
+    the exact amount or from a known payer; none is read out of an RF reference."""
+    min_code: Size = 5
+    """A code between slashes is read from this many letters and digits on."""
+    labels: tuple[_Written, ...] = (
+        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REFERENCIA", "REFERENS", "INVOICE", "INV",
+        "PAY", "PAYMENT", "ORDER", "CODE", "RECHNUNG", "RECHNUNGSNR", "RECHNUNGSNUMMER", "RECHN",
+        "RE", "RENR", "RG", "RGNR", "RN", "RNR", "FACTUUR", "FACTUURNR", "FACTUURNUMMER", "FAKTUUR",
+        "KENMERK", "BETALINGSKENMERK", "FACTURE", "FACT", "FAC", "FACTURA", "FRA", "FATURA",
+        "FATTURA", "FATT", "FAKTURA", "FAKTURANR", "FAKTURANUMMER", "FAKTURY", "FAKTURU", "FAKTURE",
+        "FAKTUR", "FV", "FAKTURA VAT", "LASKU", "LASKUN", "LASKUNUMERO", "LASKUNRO", "VIITE",
+        "VIITENUMERO", "VIITENUMBER", "VIITENRO", "ARVE", "ARVENR", "REKINS", "SASKAITA", "RACUN",
+        "SZAMLA", "SZAMLASZAM", "VS", "VARIABILNI SYMBOL", "VARIABILNY SYMBOL", "VAR SYMBOL", "OCR",
+        "KID", "REIKNINGUR", "ФАКТУРА", "ΤΙΜΟΛΟΓΙΟ",
+    )  # fmt: skip
+    """Words that announce a reference; upper case, without accents or the word for "number"."""
+    weak_labels: tuple[_Written, ...] = (
+        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REFERENCIA", "REFERENS", "PAY", "PAYMENT",
+        "ORDER", "CODE", "RE", "KENMERK", "VIITE", "VIITENUMERO", "VIITENUMBER", "VIITENRO", "OCR",
+        "KID",
+    )  # fmt: skip
+    """Labels that banks and other parties use, too: one of them counts at the beginning of its
+    phrase, after another label, or after one of `label_openers`."""
+    label_openers: tuple[_Written, ...] = (
+        "YOUR", "THE", "FOR", "WITH", "PER", "BY", "RE", "IHRE", "IHR", "MIT", "ZUR", "UW", "MET",
+        "VOTRE", "VOS", "AVEC", "SU", "CON", "VOSTRA", "VOSTRO", "VAR", "ERES",
+    )  # fmt: skip
+    """Words before a label that leave its number ours; letters and digits, upper case."""
+    other_numbers: tuple[_Written, ...] = (
+        "OUR", "OURS", "MY", "UNSER", "UNSERE", "UNSEREN", "MEIN", "MEINE", "NOTRE", "NOS", "MON",
+        "MA", "ONZE", "ONS", "MIJN", "NUESTRA", "NUESTRO", "MI", "NOSTRA", "NOSTRO", "NASZ",
+        "NASZA", "MEIDAN", "THEIR", "HIS", "HER", "CLIENT", "CUSTOMER", "KUNDE", "KUNDEN", "KLANT",
+        "KLANTEN", "CLIENTE", "MEMBER", "DEBTOR", "DEBITOR", "CREDITOR", "SUPPLIER", "VENDOR",
+        "LIEFERANT", "FOURNISSEUR", "LEVERANCIER", "TENANT", "ACCOUNT", "ACCT", "KONTO", "CONTRACT",
+        "VERTRAG", "POLICY", "INTERNAL", "EMPLOYEE", "USER", "SENDER", "PAYER", "PURCHASE", "PO",
+        "MANDATE", "MANDAT", "AUTH", "AUTHORISATION", "AUTHORIZATION", "SEPA", "BANK", "BATCH",
+        "TRANSACTION", "TRANSFER", "TRX", "TXN", "TRN", "CARD", "TERMINAL", "SWIFT", "TAX", "VAT",
+        "NO", "NR", "NUM", "NUMBER", "NUMMER", "NUMERO", "ID", "AND", "OR", "UND", "ODER", "EN",
+        "OF", "ET", "OU", "Y", "O", "E",
+    )  # fmt: skip
+    """Words before a label that announce a number of another party, of the bank, or a second one;
+    letters and digits, upper case."""
+    legal_forms: tuple[_Written, ...] = (
+        "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
+        "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",
+        "N", "S", "A", "R", "L", "MR", "MRS", "MS", "AND", "THE", "DE", "VAN", "DER", "DEN", "LA",
+        "SL", "SLU", "RL", "SRO", "OO", "DOO", "OYJ", "ASA", "UG", "MBH", "OHG", "KGAA", "EK", "EV",
+        "CV", "VOF", "BVBA", "SPRL", "SNC", "SASU", "EURL", "LDA", "LLP", "LP", "PTY", "CORP",
+        "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET",
+        "U", "E", "EN", "I", "OG", "OCH", "Y",
+    )  # fmt: skip
+    """Words that do not tell two names apart."""
+    over_tolerance: Decimal = Decimal("1.00")
+    """A payment above what remains by more than this is a question, unless its payer is known."""
+    usual_charges: tuple[Decimal, ...] = ()
+    """What banks on the way may keep of a payment: one so much short may be somebody else's."""
+    cut_lengths: tuple[Size, ...] = (
+        16, 18, 20, 25, 27, 30, 32, 35, 50, 60, 65, 70, 78, 80, 100, 105, 108, 140,
+    )  # fmt: skip
+    """Lengths, in characters or octets, at which banks cut a text."""
+    placeholders: tuple[_Written, ...] = (
+        "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
+        "NA", "UNKNOWN",
+    )  # fmt: skip
+    """What stands in a field that has no reference; letters and digits, upper case."""
+    max_words: Size = 5
+    """A code may be broken into up to this many words."""
+    max_text: Size = 2000
+    """Broken and damaged references are looked for in this many characters of a field; a line with
+    a longer one is a question."""
+    structured: tuple[StructuredKind, ...] = ("RF",)
+    """References with check digits that prove a line by themselves, printed in any groups."""
+    remittance_limit: Size = 140
+    """A remittance text as long as this may have been cut off at its end."""
+    reference_limit: Size = 35
+    """The same for an end-to-end id or a creditor reference."""
+    min_damaged: Size = 8
+    """A damaged reference is looked for in tokens of at least this many letters and digits, or of
+    one less where a code has just as many."""
+    look_alikes: tuple[tuple[_Written, _Written], ...] = (
+        ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
+        ("01", "OI"),
+    )  # fmt: skip
+    """Letters and digits as written, and the ones they may stand for. Letters of other scripts are
+    compared by Unicode's confusables."""
+    max_alike: Count = 20
+    """A damaged text that fits more codes than this says nothing, unless the amount agrees."""
+    window_days: Count = 30
+    """Without a reference, a line is suggested up to this many days after the request was made, and
+    a refund up to this many days after the payment."""
+    max_same_code: Size = 20
+    """Of a code with more expectations, `max_candidates` are looked at, and as many of the line's
+    amount; of more that are one slip away from it, the first. A person decides."""
+    max_candidates: Size = 5
+    """Candidates kept for each line."""
+    max_lessons: Size = 4
+    """So many of a payer's latest payments for each expectation or counterparty teach what one
+    without a reference is for."""
+    usual_days: Count = 3
+    """A payment this many days of the month from the others is around their usual day."""
+    max_pool: Count = 40
+    """Sums are looked for among at most this many open requests, or lines, of one counterparty."""
+    max_sum_steps: Count = 200_000
+    """Pairs of requests that the search for sums may look at; the earliest lines come first."""
+    contradicting_statuses: tuple[_Written, ...] = (
+        "CANCELLED", "CANCELED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
+    )  # fmt: skip
+    """Statuses of the service that contradict a match."""
+    ours_target_days: Count = 1
+    """Our clock: an approved request is due at the end of so many TARGET days later (policy)."""
+    theirs_target_days: Count = 1
+    """Their clock: the service reacts to a standard SEPA payment within this many TARGET days."""
+    unreferenced_hours: Count = 48
+    """Their clock for a virtual-account credit without its reference: clock hours."""
+    late_target_days: Count = 2
+    """From due, a payment is late for this many TARGET days, then missing."""
+    conversion_band: Decimal = Decimal(2)
+    """Per cent by which the rate that a conversion implies may lie outside the recorded rates."""
+    one_to_one: tuple[_Pair, ...] = ("EUR/EURC",)
+    """Conversions at exactly one to one: no band, and so no room for a fee."""
+    coins_at_par: tuple[_Pair, ...] = ("USDC/USD", "USDT/USD", "USDS/USD", "EURC/EUR")
+    """Coins that are valued as a currency, one for one, where no file of rates has them."""
+    classes: tuple[ClassRule, ...] = ()
+    """The company's own rules for what is other business; the first that a line meets counts."""
+    standard_classes: tuple[ClassRule, ...] = _STANDARD_CLASSES
+    """Rules that go by the bank's own codes, after those of the company."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the rules' content, in hexadecimal."""
+        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
+
+
+def load_rules(path: Path) -> Rules:
+    """Read rules from a TOML file; SettingsError names the file and the key that is wrong."""
+    try:
+        content = parse_toml(read_settings(path), parse_float=Decimal)
+    except FileNotFoundError:
+        raise SettingsError(f"{path} does not exist", do="write it, or name another file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: {error}", do="correct that key") from None
+    return _read(content, f"{path}: ")
+
+
+def check_rules(rules: Rules) -> Rules:
+    """The same rules; SettingsError names what could not mean what it says, or what is no Rules."""
+    if not isinstance(rules, Rules):
+        raise SettingsError(
+            f"rules: a {type(rules).__name__} is no Rules",
+            do="give Rules(window_days=20), or load_rules(path) of a file",
+        )
+    return _read(msgspec.to_builtins(rules, builtin_types=(Decimal,)), "rules: ")
+
+
+def _read(content: object, where: str) -> Rules:
+    try:
+        rules = convert(content, Rules)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{where}{error}", do="correct that key") from None
+    for name, unit in (("conversion_band", "per cent"), ("over_tolerance", "an amount")):
+        value = getattr(rules, name)
+        if not value.is_finite() or value < 0:
+            raise SettingsError(f"{where}{name} is {value}", do=f"give {unit}, 0 or more")
+    for value in rules.usual_charges:
+        if not value.is_finite() or value <= 0:
+            raise SettingsError(f"{where}usual_charges has {value}", do="give amounts above 0")
+    _require_par(rules.coins_at_par, where)
+    for rule in (*rules.classes, *rules.standard_classes):
+        wrong = _wrong(rule)
+        if wrong:
+            raise SettingsError(
+                f"{where}the class {rule.name!r:.60} {wrong}", do="correct that class"
+            )
+    return rules
+
+
+def _require_par(pairs: tuple[str, ...], where: str) -> None:
+    """SettingsError for what cannot count as a currency one for one."""
+    coins = [pair.split("/") for pair in pairs]
+    for coin, unit in coins:
+        pair = f"{where}coins_at_par has {coin}/{unit}"
+        if coin in NATIVE_COINS.values():
+            raise SettingsError(
+                f"{pair}: {coin} is a chain's own coin, which is no currency's worth",
+                do="remove it, and add its rates by a file of your own: treasury rates add FILE",
+            )
+        if coin in CURRENCIES or unit not in CURRENCIES or [c for c, _ in coins].count(coin) > 1:
+            raise SettingsError(
+                pair, do="give each coin once, with the currency of which it counts as one unit"
+            )
+
+
+def is_text_alone(rule: ClassRule) -> bool:
+    """Whether a class goes by text alone, which of a credit its payer wrote: no credit meets it."""
+    by_text = rule.remittance is not None or rule.counterparty_name is not None
+    return by_text and rule.bank_transaction_code is None and rule.counterparty_account is None
+
+
+def met_by_none(rules: Rules) -> tuple[str, ...]:
+    """The names of classes for credits that no line can meet, for they go by text alone."""
+    return tuple(
+        rule.name for rule in rules.classes if rule.direction == "CRDT" and is_text_alone(rule)
+    )
+
+
+def _wrong(rule: ClassRule) -> str:
+    """What keeps a class from meaning what it says."""
+    conditions = [name for name in _CONDITIONS if getattr(rule, name) is not None]
+    if not conditions:
+        return "has no condition, so that every line would meet it"
+    for name in conditions:
+        if name in _PATTERNS:
+            try:
+                pc.match_substring_regex(pa.array([""]), getattr(rule, name))
+            except pa.ArrowInvalid as error:
+                return f"has the {name} pattern {getattr(rule, name)!r:.60}: {error}"
+    return ""
+
+
+_CONDITIONS: Final = tuple(
+    name for name in ClassRule.__struct_fields__ if name not in {"name", "line_class"}
+)
+_PATTERNS: Final = frozenset({"bank_transaction_code", "counterparty_name", "remittance"})

@@ -1,0 +1,136 @@
+"""The matching function on Apache Spark: the same steps, checks and rows, where the rows are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.errors import TableError
+from treasury.matching.engine.pipeline import compose, needed
+from treasury.matching.input_tables import EXPECTATIONS, LINES
+from treasury.matching.reference_matching import (
+    OUTCOMES,
+    SIGN,
+    STANDING,
+    STEPS,
+    UNIQUE,
+    read_decisions,
+    require_tables,
+    rule_tables,
+)
+from treasury.matching.rules import Rules, check_rules
+from treasury.matching.settled_tables import NOTHING_SETTLED
+from treasury.matching.spark.spark_inputs import read_spark_table
+from treasury.matching.spark.spark_run import SparkRun, session_of, side_by_side, spark_settings
+
+_ANSWERS: Final = {
+    "lines": "outcomes",
+    "expectations": "expectation_states",
+    "allocations": "allocations",
+    "candidates": "candidates",
+}
+"""What is written, and the step that each is read from."""
+KEPT: Final = tuple(_ANSWERS)
+
+
+class SparkMatches(msgspec.Struct, frozen=True, eq=False):
+    """What became of every line and every expectation, as Spark tables in the place that was named.
+
+    The columns are those of `Matches`; amounts are in the line's currency. `sql` is the composed
+    query of the outcomes, in DuckDB's words, `rules_hash` the hash of the rules that were used.
+    """
+
+    lines: Any
+    expectations: Any
+    allocations: Any
+    candidates: Any
+    sql: str
+    rules_hash: str
+
+    def counts(self) -> dict[str, int]:
+        """How many lines ended in each outcome, every outcome named."""
+        rows = self.lines.groupBy("outcome").count().collect()
+        return dict.fromkeys(OUTCOMES, 0) | {row["outcome"]: row["count"] for row in rows}
+
+
+def match_references(
+    lines: Any,
+    expectations: Any,
+    *,
+    decisions: Any = None,
+    rules: Rules | None = None,
+    engine: Any,
+    into: str | Path,
+) -> SparkMatches:
+    """Match bank lines to expectations on a Spark cluster, as `treasury.match_references` does.
+
+    `engine` is a Spark session or its address. Lines and expectations may be Spark's DataFrames,
+    names of its tables or paths that it sees, besides what is taken here. The result is written to
+    `into`, a folder that the cluster sees or a schema of its catalog.
+
+    Raises TableError as there, StorageError where `into` cannot be written.
+    """
+    require_tables(lines, expectations)
+    rules = Rules() if rules is None else check_rules(rules)
+    session = session_of(engine)
+    with spark_settings(session):
+        run = SparkRun(session, into, STEPS, _ANSWERS.values())
+        try:
+            run.require_free(KEPT)
+            run.give(_inputs(run, lines, expectations, decisions, rules))
+            run.bring(STEPS)
+            return kept_matches(run, rules)
+        finally:
+            run.end()
+
+
+def kept_matches(run: SparkRun, rules: Rules) -> SparkMatches:
+    """What the steps of matching gave, written to the run's place."""
+    written = side_by_side(lambda name: run.keep(name, run.table(_ANSWERS[name])), KEPT)
+    answers = dict(zip(KEPT, written, strict=True))
+    sql = compose(needed(STEPS, "outcomes"), "outcomes")
+    return SparkMatches(**answers, sql=sql, rules_hash=rules.hash)
+
+
+def _inputs(
+    run: SparkRun, lines: Any, expectations: Any, decisions: Any, rules: Rules
+) -> dict[str, Any]:
+    tables = {
+        "lines": read_spark_table(run, lines, LINES, "lines"),
+        "expectations": read_spark_table(run, expectations, EXPECTATIONS, "expectations"),
+    }
+    tables["lines"] = tables["lines"].fillna({"is_reversal": False})
+    sizes, sums = [], []
+    for name, key, do in (
+        ("lines", "entry_id", SIGN),
+        ("expectations", "expectation_id", STANDING),
+    ):
+        rows = tables[name]
+        looked_for = "count(*)", f"min(IF(amount <= 0, {key}, NULL))", "sum(ceil(amount))"
+        size, wrong, total = rows.selectExpr(*looked_for).head()
+        if wrong is not None:
+            raise TableError(f"{name}: the amount of {wrong!r:.80} is not positive", do=do)
+        sizes.append(size)
+        sums.append(total or 0)
+    run.suit(max(sizes))
+    for name, key in (("lines", "entry_id"), ("expectations", "expectation_id")):
+        twice = tables[name].groupBy(key).count().where("count > 1").head()
+        if twice is not None:
+            raise TableError(f"{name}: {key} {twice[0]!r:.80} is there more than once", do=UNIQUE)
+    if sum(sums) >= 10**20:
+        raise TableError(
+            f"lines and expectations: all amounts together are {sum(sums):.2E}, more than can be"
+            " added",
+            do="correct the amount that cannot be, or match them in parts",
+        )
+    if hasattr(decisions, "toArrow"):  # a person's, and few
+        decisions = decisions.toArrow()
+    small: dict[str, pa.Table] = {
+        "decisions": read_decisions(decisions),
+        **NOTHING_SETTLED,
+        **rule_tables(rules),
+    }
+    return tables | small

@@ -1,0 +1,540 @@
+"""Euros that became coins unseen: proved by what balances moved between two observations.
+
+No endpoint lists a conversion. What a balance moved beyond the known transfers is what was
+converted; the credits that must, or may, have been in it follow from when they were booked and how
+long the service may take. A credit is in it for sure only where every explanation has it: of a few
+credits all combinations, of many all stretches of the order in which they fall due. Fiat over coins
+is the implied rate: it holds rate and fee together, for the service states neither.
+
+A credit that a person gave to an account is in its queue only while it leaves what is said of the
+others as it was: one that is given wrongly is said to show in no balance, and nothing else moves.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import accumulate, combinations
+from typing import Any, Final, TypeAlias
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.core.calendar import is_target_day
+from treasury.core.money import format_amount, implied_rate, product, total
+from treasury.core.tables.column_types import schema_of
+from treasury.matching.rules import Rules
+from treasury.month.clocks import end_of, placed_by, rail_of, reacts_by
+
+UNLOCKED: Final = ("VERIFIED", "NOT_REQUIRED")
+_NEARBY: Final = timedelta(days=7)
+"""Rates recorded up to this long before or after an interval are held against it."""
+_PROVED: Final = ("proved", "proved_as_group")
+_WAITING: Final = ("not_yet_credited", "held_kyc")
+_AT_MOST: Final = 12
+"""So many credits are looked at in every combination; more, in the order in which they fall due."""
+_NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
+
+_MEASURED: Final = (
+    "opened_at", "closed_at", "opening", "closing", "known_in", "known_out", "converted",
+)  # fmt: skip
+
+_Row = Mapping[str, Any]
+
+
+class Conversion(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of euros between two observations of a balance.
+
+    `converted` and the balances are in `asset`, `fiat` in `currency`; `credits` counts the bank
+    lines that may be in it, of which `edge_credits` may as well lie beyond its ends; `fiat` is the
+    sum of them all. The implied rate is fiat per coin, from the fewest credits to the most.
+    """
+
+    state: str
+    account_id: str
+    account: str
+    asset: str
+    currency: str
+    opened_at: datetime | None = None
+    closed_at: datetime | None = None
+    opening: Decimal | None = None
+    closing: Decimal | None = None
+    known_in: Decimal | None = None
+    known_out: Decimal | None = None
+    converted: Decimal | None = None
+    credits: int = 0
+    edge_credits: int = 0
+    fiat: Decimal | None = None
+    implied_rate: Decimal | None = None
+    implied_rate_to: Decimal | None = None
+    rate_low: Decimal | None = None
+    rate_high: Decimal | None = None
+    due: datetime | None = None
+    reason: str
+    next_step: str
+    entry_ids: list[str] = []
+    """The bank lines that are surely in it, as far as it is proved."""
+    edge_ids: list[str] = []
+    """Those that may be in it as well."""
+
+
+CONVERSIONS: Final = schema_of(Conversion)
+
+
+class Pending(msgspec.Struct, frozen=True, kw_only=True):
+    """A credit and the instants between which it may become coins; no `latest`: perhaps never."""
+
+    entry_id: str
+    booked: date
+    amount: Decimal
+    earliest: datetime
+    latest: datetime | None
+
+
+class _Explained(msgspec.Struct, frozen=True):
+    """Credits whose fiat explains a movement: those in every explanation, and those in some."""
+
+    sure: list[Pending]
+    maybe: list[Pending]
+    least: Decimal
+    most: Decimal
+    late: bool = False
+
+
+def conversion_rows(
+    accounts: Iterable[_Row],
+    intervals: Iterable[_Row],
+    credits: Iterable[_Row],  # noqa: A002 - what a bank calls them
+    rates: Iterable[_Row],
+    coverage: Iterable[_Row],
+    *,
+    until: date,
+    rules: Rules,
+    zone: ZoneInfo,
+) -> list[Conversion]:
+    """Every conversion of every account that has virtual accounts, oldest first for each.
+
+    The rows are those of the steps `conversion_accounts`, `conversion_intervals`,
+    `conversion_credits`, `recorded_rates` and `provider_coverage`. Credits booked up to `until`
+    that no balance shows yet end in rows of their own; contradicted ones, which may never be
+    converted, do not.
+    """
+    of_balance = _grouped(intervals, "account_id", "asset")
+    of_credits = _grouped(credits, "account_id", "asset")
+    of_pair = _grouped(rates, "asset", "currency")
+    reports = {row["currency"]: row for row in coverage}
+    rows: list[Conversion] = []
+    for account in accounts:
+        balance = (account["account_id"], account["asset"])
+        walk = _Walk(
+            account,
+            of_balance.get(balance, ()),
+            of_pair.get((account["asset"], account["currency"]), ()),
+            reports.get(account["currency"]),
+            rules,
+            zone,
+            until,
+        )
+        own = of_credits.get(balance, ())
+        surely = [_pending(row, rules, zone) for row in own if not row["is_decided"]]
+        decided = [_pending(row, rules, zone) for row in own if row["is_decided"]]
+        apart = _unfitting_credits(walk.conversions, surely, sorted(decided, key=_turn))
+        apart_ids = {credit.entry_id for credit in apart}
+        fitting = [credit for credit in decided if credit.entry_id not in apart_ids]
+        rows += [*walk.conversions([*surely, *fitting]), *walk.not_shown(apart)]
+    return rows
+
+
+def _unfitting_credits(
+    rows_of: Callable[[list[Pending]], list[Conversion]],
+    queue: list[Pending],
+    decided: list[Pending],
+) -> list[Pending]:
+    """Those of the credits given by people with which others would be proved no more.
+
+    All are taken where everything is proved with them; else those with which all others are, and
+    then those that leave the others as they are.
+    """
+    if not decided:
+        return []
+    if _all_proved(_standing(rows_of([*queue, *decided])), queue):
+        return []
+    fitting, before = queue, _standing(rows_of(queue))
+    for has_to_prove in (True, False):
+        for credit in (each for each in decided if each not in fitting):
+            after = _standing(rows_of([*fitting, credit]))
+            if has_to_prove:
+                fits = _all_proved(after, fitting)
+            else:  # each is proved if it was, and waits only if it did
+                ids = [proved.entry_id for proved in fitting]
+                fits = all(after.get(entry, 1) >= before.get(entry, 1) for entry in ids)
+            if fits:
+                fitting, before = [*fitting, credit], after
+    return [credit for credit in decided if credit not in fitting]
+
+
+def _all_proved(standing: Mapping[str, int], queue: Iterable[Pending]) -> bool:
+    return all(standing.get(credit.entry_id) == 2 for credit in queue)
+
+
+def _standing(rows: Iterable[Conversion]) -> dict[str, int]:
+    """2 for a credit in a proved conversion, 0 for one that surely waits; the others are open."""
+    standing: dict[str, int] = {}
+    for row in rows:
+        if row.state in _PROVED:
+            standing |= dict.fromkeys((*row.entry_ids, *row.edge_ids), 2)
+        elif row.state in _WAITING:
+            standing |= dict.fromkeys(row.entry_ids, 0)
+    return standing
+
+
+def _grouped(rows: Iterable[_Row], *names: str) -> dict[tuple[Any, ...], list[_Row]]:
+    groups: dict[tuple[Any, ...], list[_Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+def _pending(row: _Row, rules: Rules, zone: ZoneInfo) -> Pending:
+    booked: date = row["booking_date"]
+    match row["outcome"]:
+        case "matched" if not row["is_decided"]:
+            day = reacts_by(booked, rules, rail=rail_of(row["currency"]), instant=row["is_instant"])
+            latest: datetime | None = end_of(day, zone)
+        case "conflict" | "decided otherwise":
+            latest = None
+        case _:
+            latest = placed_by(booked, rules, zone)
+    return Pending(
+        entry_id=row["entry_id"],
+        booked=booked,
+        amount=row["amount"],
+        earliest=end_of(booked - timedelta(days=1), zone),
+        latest=latest,
+    )
+
+
+def _turn(credit: Pending) -> tuple[bool, datetime, date, str]:
+    """The order in which credits are expected to be converted."""
+    return (
+        credit.latest is None,
+        credit.latest or credit.earliest,
+        credit.booked,
+        credit.entry_id,
+    )
+
+
+class _Walk(msgspec.Struct):
+    """One balance from its first observation to its last, with the credits that feed it.
+
+    `edge` are credits of which it is open whether they have been converted; `waiting` have not.
+    """
+
+    account: _Row
+    intervals: Sequence[_Row]
+    rates: Sequence[_Row]
+    report: _Row | None
+    rules: Rules
+    zone: ZoneInfo
+    until: date
+    edge: list[Pending] = []
+    waiting: list[Pending] = []
+
+    def conversions(self, queue: Iterable[Pending]) -> list[Conversion]:
+        """What was converted, and what of the credits in the queue surely was not."""
+        self.edge, self.waiting = [], sorted(queue, key=_turn)
+        if self.report is None:
+            return [self._unreported(), *self._waiting_rows()]
+        # A row for each interval in which something moved that nothing else explains.
+        moved = [row for row in self.intervals if row["is_incomplete"] or row["converted"]]
+        return [*[self._proof(row) for row in moved], *self._waiting_rows()]
+
+    def _unreported(self) -> Conversion:
+        """Without a report of the provider's account: what moved, and that nothing proves it."""
+        amounts: dict[str, Any] = {}
+        if self.intervals:
+            amounts = {name: self.intervals[0][name] for name in ("opened_at", "opening")}
+            amounts |= {name: self.intervals[-1][name] for name in ("closed_at", "closing")}
+            for name in ("known_in", "known_out", "converted"):
+                stated = [row[name] for row in self.intervals]
+                amounts[name] = None if None in stated else total(stated)
+        return self._row(
+            "not_provable",
+            "no provider report shows the credits",
+            "Ask the provider for a report of the account behind the virtual IBANs",
+            **amounts,
+        )
+
+    def _waiting_rows(self) -> list[Conversion]:
+        """What surely has not become coins by the last observation: overdue, and under way."""
+        observed_at: datetime | None = self.account["observed_at"]
+        overdue: list[Pending] = []
+        under_way: list[Pending] = []
+        for credit in self.waiting:
+            if credit.latest is not None and credit.booked <= self.until:
+                is_overdue = observed_at is not None and credit.latest <= observed_at
+                (overdue if is_overdue else under_way).append(credit)
+        return [self._waiting_row(batch, observed_at) for batch in (overdue, under_way) if batch]
+
+    def _waiting_row(self, batch: list[Pending], observed_at: datetime | None) -> Conversion:
+        due = min(c.latest for c in batch if c.latest is not None)
+        kyc = self.account["kyc_status"]
+        overdue = observed_at is not None and due <= observed_at
+        state, reason = "not_yet_credited", "the last balance observed does not hold them yet"
+        step = "Ask the provider where they are" if overdue else "Wait, then sync"
+        if observed_at is None:
+            reason, step = "no balance was ever observed", "Sync"
+        elif kyc is not None and kyc not in UNLOCKED:
+            state = "held_kyc"
+            reason = f"held, as inferred: the holder's check says {kyc}"
+            step = "Have the holder's identity check completed"
+        elif all(c.earliest >= observed_at for c in batch):
+            reason, step = "no balance was observed since they were booked", "Sync"
+        return self._row(
+            state,
+            reason,
+            step,
+            closed_at=observed_at,
+            credits=len(batch),
+            fiat=total(c.amount for c in batch),
+            due=due,
+            entry_ids=[c.entry_id for c in batch],
+        )
+
+    def not_shown(self, credits_apart: Iterable[Pending]) -> list[Conversion]:
+        """Credits that people gave to the account and that its balance does not hold."""
+        return [
+            self._row(
+                "not_shown",
+                "given to this account by a person; its balances do not hold it with the others",
+                "Look at the decision again: undo it, or ask the provider where the coins went",
+                closed_at=self.account["observed_at"],
+                credits=1,
+                fiat=credit.amount,
+                due=credit.latest,
+                entry_ids=[credit.entry_id],
+            )
+            for credit in credits_apart
+            if credit.booked <= self.until
+        ]
+
+    # one interval
+
+    def _proof(self, interval: _Row) -> Conversion:
+        opened, closed, coins = interval["opened_at"], interval["closed_at"], interval["converted"]
+        measured: dict[str, Any] = {name: interval[name] for name in _MEASURED}
+        # What was due before and may have been converted then: nothing can tell any more.
+        self.edge = [c for c in self.edge if c.latest is None or c.latest > opened]
+        pool = [*self.edge, *(c for c in self.waiting if c.earliest < closed)]
+        if interval["is_incomplete"]:
+            return self._unproved(
+                pool, "a balance or the amount of a transfer is not stated", measured
+            )
+        if coins < 0:
+            lost = format_amount(-coins, self.account["asset"])
+            reason = f"the balance is {lost} lower than what is known to have moved"
+            return self._row(
+                "not_provable", reason, "Ask the provider what left the wallet", **measured
+            )
+        gap = self._uncovered(opened, closed)
+        if gap is not None:
+            return self._unproved(pool, gap, measured, "Add the provider's report, then look again")
+        band = self._band(opened, closed)
+        if band is None:
+            asset, currency = self.account["asset"], self.account["currency"]
+            reason = f"no rate of {asset} in {currency} is recorded to hold it against"
+            return self._unproved(pool, reason, measured)
+        measured |= {"rate_low": band[0], "rate_high": band[1]}
+        window = (product(coins, band[0]), product(coins, band[1]))
+        must = [c for c in pool if c.latest is not None and c.latest <= closed]
+        explained = _explained(pool, window, must, len(self.edge))
+        if explained is None:
+            return self._unexplained(pool, must, measured)
+        return self._proved(pool, explained, measured)
+
+    def _proved(
+        self, pool: list[Pending], explained: _Explained, measured: dict[str, Any]
+    ) -> Conversion:
+        coins = measured["converted"]
+        reasons = ["later than the service says"] if explained.late else []
+        if explained.maybe:
+            reasons.append(f"{_credits(len(explained.maybe))} may be in it or not")
+        self._settle(pool, explained.sure, explained.maybe)
+        return self._row(
+            "proved" if len(explained.sure) == 1 and not explained.maybe else "proved_as_group",
+            "; ".join(reasons),
+            "",
+            credits=len(explained.sure) + len(explained.maybe),
+            edge_credits=len(explained.maybe),
+            fiat=explained.most,
+            implied_rate=implied_rate(explained.least, coins),
+            implied_rate_to=implied_rate(explained.most, coins),
+            entry_ids=[c.entry_id for c in explained.sure],
+            edge_ids=[c.entry_id for c in explained.maybe],
+            **measured,
+        )
+
+    def _unexplained(
+        self, pool: list[Pending], must: list[Pending], measured: dict[str, Any]
+    ) -> Conversion:
+        """No credits fit: some are not in the report yet, there are none, or the rate is odd."""
+        closed: datetime = measured["closed_at"]
+        assert self.report is not None
+        reaches: date = self.report["covered_to"]
+        if reaches < closed.astimezone(self.zone).date():
+            reason = f"the provider's report reaches to {reaches:%-d %b %Y} only; {_NO_LIST}"
+            return self._unproved(
+                pool, reason, measured, "Add the provider's report, then look again"
+            )
+        batch = must or pool
+        if not batch:
+            return self._row(
+                "not_provable",
+                f"no credit explains it; {_NO_LIST}",
+                "Look for a payment session or a payment request of that amount",
+                **measured,
+            )
+        self._settle(pool, [], batch)
+        fiat = total(c.amount for c in batch)
+        rate = implied_rate(fiat, measured["converted"])
+        return self._row(
+            "rate_outside_band",
+            f"{_credits(len(batch))} over these coins is outside what was recorded; {_NO_LIST}",
+            "Ask the provider which credits were converted, and at what rate and fee",
+            credits=len(batch),
+            edge_credits=len(batch),
+            fiat=fiat,
+            implied_rate=rate,
+            implied_rate_to=rate,
+            edge_ids=[c.entry_id for c in batch],
+            **measured,
+        )
+
+    def _unproved(
+        self,
+        pool: list[Pending],
+        reason: str,
+        measured: dict[str, Any],
+        step: str = "Ask the provider",
+    ) -> Conversion:
+        """Nothing is known of these credits from here on but that they may have been converted."""
+        self._settle(pool, [], pool)
+        return self._row("not_provable", reason, step, **measured)
+
+    def _settle(self, pool: list[Pending], sure: list[Pending], maybe: list[Pending]) -> None:
+        """Take out what is converted, and keep apart what may be."""
+        converted = {c.entry_id for c in sure}
+        open_ = {c.entry_id for c in (*self.edge, *maybe)} - converted
+        self.waiting = [c for c in self.waiting if c.entry_id not in converted | open_]
+        self.edge = [c for c in pool if c.entry_id in open_]
+
+    def _uncovered(self, opened: datetime, closed: datetime) -> str | None:
+        """Why the provider's report does not show every credit of an interval."""
+        assert self.report is not None
+        if self.report["covered_to"] is None:
+            return "no statement of the provider's report is proved"
+        began: datetime | None = self.account["opened_at"]
+        first = max(opened, began) if began is not None else opened
+        covered_from: date = self.report["covered_from"]
+        if covered_from > first.astimezone(self.zone).date():
+            return f"the provider's report begins on {covered_from:%-d %b %Y}"
+        finished = closed.astimezone(self.zone).date() - timedelta(days=1)
+        while not is_target_day(finished):
+            finished -= timedelta(days=1)
+        reaches: date = self.report["covered_to"]
+        if reaches < finished:
+            return f"the provider's report reaches to {reaches:%-d %b %Y} only"
+        return None
+
+    def _band(self, opened: datetime, closed: datetime) -> tuple[Decimal, Decimal] | None:
+        """The lowest and the highest fiat per coin that are believed.
+
+        They are the rates recorded about the interval, or the nearest one, widened by the band of
+        the rules; exactly 1 where rules say so.
+        """
+        if f"{self.account['currency']}/{self.account['asset']}" in self.rules.one_to_one:
+            return Decimal(1), Decimal(1)
+        if not self.rates:
+            return None
+        first, last = (opened - _NEARBY).date(), (closed + _NEARBY).date()
+        about = [row for row in self.rates if first <= row["quoted_on"] <= last]
+        about = about or [min(self.rates, key=lambda row: abs(row["quoted_on"] - closed.date()))]
+        share = self.rules.conversion_band / 100
+        return (
+            product(min(row["lowest"] for row in about), 1 - share),
+            product(max(row["highest"] for row in about), 1 + share),
+        )
+
+    def _row(self, state: str, reason: str, next_step: str, **columns: Any) -> Conversion:
+        return Conversion(
+            state=state,
+            account_id=self.account["account_id"],
+            account=self.account["account_name"] or self.account["account_id"],
+            asset=self.account["asset"],
+            currency=self.account["currency"],
+            reason=reason,
+            next_step=next_step,
+            **columns,
+        )
+
+
+def _credits(count: int) -> str:
+    return f"{count} credit{'' if count == 1 else 's'}"
+
+
+def _explained(
+    pool: Sequence[Pending],
+    window: tuple[Decimal, Decimal],
+    must: Sequence[Pending],
+    edge: int,
+) -> _Explained | None:
+    """The credits whose fiat lies in the window; None where no credits' does.
+
+    Every combination of a few is looked at. Of many, the stretches of the order in which they fall
+    due, which begin among the first `edge` credits or right after them. Explanations that have all
+    that `must` be in them are preferred; sure is what every explanation has, a late one as well.
+    """
+    due = frozenset(pool.index(c) for c in must)
+    if len(pool) <= _AT_MOST:
+        sets = [
+            (frozenset(places), amount)
+            for size in range(1, len(pool) + 1)
+            for places in combinations(range(len(pool)), size)
+            if window[0] <= (amount := total(pool[place].amount for place in places)) <= window[1]
+        ]
+        on_time = [(members, amount) for members, amount in sets if due <= members]
+    else:
+        sets = _stretches(pool, window, edge, 0)
+        on_time = _stretches(pool, window, edge, max(due, default=-1) + 1)
+    chosen = on_time or sets
+    if not chosen:
+        return None
+    in_all = frozenset.intersection(*(members for members, _ in sets))
+    in_some = frozenset.union(*(members for members, _ in chosen)) - in_all
+    return _Explained(
+        [pool[place] for place in sorted(in_all)],
+        [pool[place] for place in sorted(in_some)],
+        min(amount for _, amount in chosen),
+        max(amount for _, amount in chosen),
+        late=not on_time,
+    )
+
+
+_Sets: TypeAlias = list[tuple[frozenset[int], Decimal]]
+
+
+def _stretches(
+    pool: Sequence[Pending], window: tuple[Decimal, Decimal], edge: int, at_least: int
+) -> _Sets:
+    """The shortest and the longest stretch, from each beginning, whose fiat lies in the window."""
+    sums = [Decimal(0), *accumulate((c.amount for c in pool), lambda a, b: total((a, b)))]
+    sets: _Sets = []
+    for first in range(edge + 1):
+        low = bisect_left(sums, total((sums[first], window[0])))
+        high = bisect_right(sums, total((sums[first], window[1]))) - 1
+        low = max(low, first + 1, at_least)
+        for last in sorted({low, high}) if low <= high else ():
+            sets.append((frozenset(range(first, last)), sums[last] - sums[first]))
+    return sets

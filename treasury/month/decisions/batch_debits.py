@@ -1,0 +1,123 @@
+"""A debit that a bank booked for a whole payment file: which of its requests it pays.
+
+A bank that books a batch shows one debit, with the file's id and the sum of its payments less those
+that it rejected. The file is journaled with its requests, so one decision settles all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.identifiers import plain_account
+from treasury.core.money import format_amount, total
+from treasury.core.text import clean
+from treasury.journal import Entry
+from treasury.journal.decision_history import PaymentFile, files_made
+from treasury.month.decisions.file_debits import order_stages
+from treasury.month.standing_knowledge import Knowledge
+from treasury.statements.pain.file_ids import FileIds
+
+
+def orders_paid(
+    knowledge: Knowledge,
+    entries: Iterable[Entry],
+    line_id: str,
+    file_name: str,
+    *,
+    reason: str,
+    accepted: Collection[tuple[str, tuple[str, ...]]],
+) -> tuple[str, ...]:
+    """The requests of a payment file that a debit pays: all but those that the bank has rejected.
+
+    Raises InputError for a file that was never made, ActionRefused where the line is no debit, or
+    not of exactly what these requests wait for, or neither names the file nor has a reason. What
+    the bank rejected because it has it already is paid by another debit, or by this one with a
+    reason, where the file was uploaded twice.
+    `accepted` are lines that are accepted already, each with the requests that it was accepted for.
+    """
+    orders = {
+        request: file
+        for request, files in files_made(entries).items()
+        for file in files
+        if file.name == file_name
+    }
+    if not orders:
+        raise InputError(
+            f"no payment file {clean(file_name)[:80]!r} was made here",
+            do="run `treasury request list` to see which were",
+        )
+    line = knowledge.line_rows([line_id])[line_id]
+    if line["direction"] != "DBIT":
+        raise ActionRefused(f"the line {line_id} is no debit", do="give the debit of the file")
+    payers = {plain_account(file.payer) for file in orders.values() if file.payer}
+    if payers - {plain_account(line["statement_account"])}:
+        raise ActionRefused(
+            f"the line {line_id} is no debit of the account that {clean(file_name)} pays from,"
+            f" {clean(', '.join(payers))}",
+            do="give the debit of that account, or accept the line for the requests that it pays",
+        )
+    paid = _ordered(knowledge, orders, line, reason)
+    rows = knowledge.expectation_rows
+    missing = [request for request in paid if request not in rows]
+    if missing or not paid:
+        raise ActionRefused(
+            f"nothing of {clean(file_name)} can be paid by it: its requests are rejected, or gone",
+            do="sync, then look at `treasury awaiting-funds`",
+        )
+    if (line_id, paid) in accepted:
+        return paid
+    outcome = knowledge.outcomes[line_id]
+    if outcome["outcome"] == "matched" and outcome["expectation_id"] not in orders:
+        raise ActionRefused(
+            f"the line {line_id} is matched already: {outcome['reason']}",
+            do="reject what is wrong of it first, with a reason",
+        )
+    apart = [request for request in paid if rows[request]["remaining"] != rows[request]["amount"]]
+    if apart:
+        row = rows[apart[0]]
+        raise ActionRefused(
+            f"{row['code']} of {clean(file_name)} has received"
+            f" {format_amount(row['received'], row['currency'])} by another line",
+            do="accept the line for the requests that it pays, once it is known which",
+        )
+    expected = total(rows[request]["remaining"] for request in paid)
+    if expected != line["amount"]:
+        currency = line["currency"]
+        raise ActionRefused(
+            f"the line {line_id} is {format_amount(line['amount'], currency)}, what of"
+            f" {clean(file_name)} is not rejected waits for {format_amount(expected, currency)}",
+            do="add the bank's answers to the file, or accept the line for some of it",
+        )
+    ids = FileIds(file.message_id for file in orders.values())
+    if not reason.strip() and not ids.named(line).whole:
+        raise ActionRefused(
+            f"the line {line_id} does not name {clean(file_name)}",
+            do="say how you know that it is this file's, as the reason",
+        )
+    return paid
+
+
+def _ordered(
+    knowledge: Knowledge, orders: Mapping[str, PaymentFile], line: Mapping[str, Any], reason: str
+) -> tuple[str, ...]:
+    """What of a file the bank did not reject, and what it has already where the debit is of both.
+
+    ActionRefused where that would be without a reason.
+    """
+    stages = order_stages(knowledge.snapshot, orders)
+    rows = knowledge.expectation_rows
+    ordered = {request for request in orders if stages.get(request) != "rejected"}
+    duplicates = {request for request in ordered if stages.get(request) == "duplicate"}
+    whole = total(rows[request]["amount"] for request in ordered if request in rows)
+    if not duplicates or whole != line["amount"]:
+        return tuple(sorted(ordered - duplicates))
+    if not reason.strip():
+        file = next(iter(orders.values()))
+        raise ActionRefused(
+            f"the line {line['entry_id']} would pay what the bank rejected of {clean(file.name)} as"
+            " a duplicate, too",
+            do="say how you know that this debit paid it, as the reason; else ask the bank",
+        )
+    return tuple(sorted(ordered))

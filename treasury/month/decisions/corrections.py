@@ -1,0 +1,168 @@
+"""Decisions about lines of closed months: each posts in the open month, and names the closed one.
+
+What a close says of a line stays. A decision that was journaled after what the close rests on says
+what the line is from then on; the next open month takes the difference. Each month is asked what it
+knew: the closed one, those that were closed after it, and the one that is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.core.calendar import Month
+from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
+from treasury.core.tables.schemas import grouped_schema
+from treasury.journal.chain import Entry
+from treasury.journal.decision_history import MATCH, standing
+from treasury.journal.period_history import Period
+from treasury.month.standing_knowledge import Knowledge
+
+CORRECTIONS: Final = grouped_schema(
+    (TEXT, "entry_id", "month", "side"),
+    (DATE, "booking_date"),
+    (TEXT, "statement_account", "source", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "counterparty_name", "outcome", "line_class", "kind"),
+    (AMOUNT, "matched_amount"),
+    (TEXT, "expectation_id", "reference"),
+)
+"""Two rows for each line that was decided after its `month` was closed: `side` is `before`, as the
+last closed month knew it, and `after`, as it is now."""
+_WORDS: Final = {"accept": "accepted", "reject": "rejected", "ignore": "closed", "undo": "undone"}
+
+
+class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision changed of a line after its month was closed.
+
+    `month` is the closed one, `posts_to` the one that takes the difference, `before` the last month
+    that knew the line as it was until then.
+    """
+
+    line: Mapping[str, Any]
+    month: str
+    before: str
+    posts_to: str
+    by: str
+    at: datetime
+    summary: str
+
+    @property
+    def entry_id(self) -> str:
+        """The line."""
+        return str(self.line["entry_id"])
+
+
+def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Period]) -> Month:
+    """The month that a line posts to; `known_from` is when it first came into the lake.
+
+    It is the month that the bank booked it in, unless that month was closed before the line was
+    known: then the next that was still open. So a closed month never changes, and no line is lost.
+    """
+    month = Month.of(booked)
+    while (
+        known_from is not None
+        and (period := closed.get(str(month))) is not None
+        and known_from > period.close.known_at
+    ):
+        month = month.next
+    return month
+
+
+def next_open(month: Month, closed: Mapping[str, Period]) -> Month:
+    """The first month from this one on that is not closed."""
+    while str(month) in closed:
+        month = month.next
+    return month
+
+
+def late_decisions(
+    knowledge: Knowledge, closed: Mapping[str, Period], entries: Iterable[Entry]
+) -> list[LateDecision]:
+    """What was decided about lines of closed months after what their closes rest on."""
+    if not closed:
+        return []
+    first = min(period.close.head.seq for period in closed.values())
+    by_line: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.kind.startswith(MATCH):
+            by_line.setdefault(entry.body.get("entry_id") or entry.subject, []).append(entry)
+    late = {name: own for name, own in by_line.items() if own[-1].seq > first}
+    if not late:
+        return []
+    lines, since = knowledge.line_rows(late), knowledge.known_from(late)
+    return [
+        decision
+        for name, own in late.items()
+        if name in lines
+        for decision in _of_line(lines[name], since.get(name), own, closed)
+    ]
+
+
+def correction_rows(
+    decisions: Sequence[LateDecision], before: Mapping[str, pa.Table], after: Mapping[str, pa.Table]
+) -> pa.Table:
+    """What late decisions correct, columns as in CORRECTIONS.
+
+    `before` and `after` are the lines of the month that each line was booked in, by the line. One
+    that a close never showed is left out: nothing was posted of it.
+    """
+    rows = []
+    for decision in decisions:
+        name = decision.entry_id
+        pair = [
+            lines[name].filter(pc.equal(lines[name]["entry_id"], name)).to_pylist()[:1]
+            for lines in (before, after)
+        ]
+        if all(pair):
+            for side, (row,) in zip(("before", "after"), pair, strict=True):
+                rows.append({**row, "side": side, "month": decision.month})
+    columns = [{name: row.get(name) for name in CORRECTIONS.names} for row in rows]
+    return pa.Table.from_pylist(columns, schema=CORRECTIONS)
+
+
+def _of_line(
+    line: Mapping[str, Any],
+    known_from: datetime | None,
+    entries: Sequence[Entry],
+    closed: Mapping[str, Period],
+) -> Iterable[LateDecision]:
+    home = posted_to(line["booking_date"], known_from, closed)
+    if str(home) not in closed:
+        return
+    before = home
+    while str(before) in closed:
+        then, now = before, before.next
+        bound = closed[str(then)].close.head.seq
+        until = closed[str(now)].close.head.seq if str(now) in closed else None
+        added = [
+            entry
+            for entry in entries
+            if entry.seq > bound and (until is None or entry.seq <= until)
+        ]
+        if added and _verdicts(entries, bound) != _verdicts(entries, until):
+            last = added[-1]
+            verb, reason = last.kind.removeprefix(MATCH), last.body.get("reason") or ""
+            words = f"{_WORDS.get(verb, verb)} by {last.actor.name} after the close"
+            yield LateDecision(
+                line=line,
+                month=str(home),
+                before=str(then),
+                posts_to=str(now),
+                by=last.actor.name,
+                at=last.at,
+                summary=f"{words}: {reason}" if reason else words,
+            )
+        before = now
+
+
+def _verdicts(entries: Iterable[Entry], until: int | None) -> list[tuple[str, tuple[str, ...]]]:
+    """What stood on a line after these of its entries."""
+    entries_until = [entry for entry in entries if until is None or entry.seq <= until]
+    decisions = standing(entries_until)
+    return [(made.verb, made.expectations) for made in decisions if made.verb in _WORDS]

@@ -1,0 +1,425 @@
+"""Remarks on ramp requests: marked as sent, not to be funded, not uploaded; each with a reason.
+
+A remark proves nothing. It is shown beside the state that the bank and the service prove, so that a
+colleague knows what is known outside the records. A request in a payment file is not to be paid
+again until the bank shows it, or somebody says that the file was not uploaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.money import format_amount
+from treasury.core.tables.row_view import Rows
+from treasury.core.tables.tabular import value_text
+from treasury.core.text import clean
+from treasury.journal import Actor, Draft, Journal
+from treasury.journal import decision_history as history
+from treasury.journal.decision_history import NOT_UPLOADED, AcceptedPayee, PaymentFile, Remark
+from treasury.journal.decision_log import Decided, decide, read_decided
+from treasury.journal.person_names import same_person
+from treasury.lake import Snapshot
+from treasury.month.decisions.file_answers import file_answers
+from treasury.month.decisions.file_debits import answer_to
+from treasury.month.decisions.remark_rows import remark_table
+from treasury.statements.pain.order_answers import OrderAnswer, stored_statuses
+
+LIABILITY: Final = (
+    "Whoever releases a payment in spite of its bank's warning bears the loss where it was the"
+    " wrong payee."
+)
+"""What a confirmation says of a payee whose name the bank did not confirm."""
+
+_WAITING: Final = {
+    "marked_sent": ("AWAITING_FUNDS",),
+    "will_not_fund": ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
+    NOT_UPLOADED: ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
+}
+"""The statuses in which each remark says anything."""
+_FACTS: Final = (
+    "payment_reference", "ramp_type", "status", "fiat_amount", "fiat_currency", "crypto_amount",
+    "crypto_currency", "version",
+)  # fmt: skip
+_FIND: Final = f"""\
+SELECT id, {", ".join(_FACTS)} FROM ramp_requests
+WHERE id = $name OR upper(payment_reference) = upper($name)
+"""  # noqa: S608 - declared column names
+
+
+_STATUSES: Final = """\
+SELECT * FROM payment_statuses WHERE vanished_at IS NULL ORDER BY created_at, status_id
+"""
+_NOT_CLOSE: Final = {
+    "": ("the bank has not verified its payee", "wait for the bank's answer, and add it"),
+    "match": ("the bank found the payee's name as ordered", "there is nothing to accept"),
+    "none": (
+        "the bank knows another name for its IBAN",
+        "do not release it; verify the details anew, outside the file, by two people",
+    ),
+    "not_possible": (
+        "the bank could not verify its payee",
+        "verify the details before the release, outside the file",
+    ),
+}
+"""Why there is nothing to accept, by what verifying the payee gave, and what to do."""
+
+
+class Marking:
+    """The verbs; a request is named by its payment reference or its id."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        snapshot: Callable[[], Snapshot],
+        now: Callable[[], datetime],
+        *,
+        until: datetime | None = None,
+        zone: ZoneInfo | None = None,
+        one_person: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._zone = zone
+        self._one_person = one_person
+        self._journal = journal
+        self._snapshot = snapshot
+        self._now = now
+        self._until = until
+
+    def marked_sent(
+        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> Remark:
+        """Say that the payment was sent, though no statement shows it yet."""
+        return self._journal_remark("marked_sent", request, reason, actor, dry_run=dry_run)
+
+    def will_not_fund(
+        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> Remark:
+        """Say that the request will not be funded; at the service it stays open."""
+        return self._journal_remark("will_not_fund", request, reason, actor, dry_run=dry_run)
+
+    def not_uploaded(
+        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> Remark:
+        """Say that the payment file which the request is in was not uploaded, so that it is paid.
+
+        By another person than the one who made it; a desk of one says why, and is marked so. Raises
+        ActionRefused where the request is in no payment file, or the bank has answered to it.
+        """
+        return self._journal_remark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
+
+    def void_file(
+        self, name: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> list[str]:
+        """Take a payment file back, so that all that is in it is to be paid; the requests' ids.
+
+        By another person than the one who made it; a desk of one says why, and is marked so. Raises
+        ActionRefused where the bank has answered to it and not rejected all of it.
+        """
+        who, reason = actor or self._journal.who(), reason.strip()
+        if not reason:
+            raise InputError("a payment file is taken back with a reason", do="give the reason")
+
+        def build(decided: Decided) -> tuple[list[Draft], list[str]]:
+            inside = {
+                request: file
+                for request, file in history.standing_files(decided.entries).items()
+                if file.name == name
+            }
+            if not inside:
+                raise ActionRefused(
+                    f"nothing is in a payment file {clean(name)[:80]!r} any more",
+                    do="run `treasury request list` to see which files stand",
+                )
+            alone = self._is_alone(next(iter(inside.values())), who)
+            for request, file in inside.items():
+                self._require_unanswered(file, request)
+            body = {"reason": reason, "requests": sorted(inside), "alone": alone}
+            return [Draft(history.FILE_VOIDED, name, body, who)], sorted(inside)
+
+        return decide(self._journal, build, until=self._until, dry_run=dry_run)[1]
+
+    def accept_payee(
+        self,
+        request: str,
+        reason: str,
+        *,
+        agreed: AcceptedPayee | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> AcceptedPayee:
+        """Accept the name that the bank knows for a payee whose name it found to match closely.
+
+        By another person than the one who made the payment file; a desk of one says why, and is
+        marked so. It holds for that IBAN, that name and what the bank said, in later files too.
+        `agreed` is what a `dry_run` gave, so that no other name is accepted than the one that was
+        shown. Raises ActionRefused where the bank found no close match, or another by now.
+        """
+        who, reason = actor or self._journal.who(), reason.strip()
+        if not reason:
+            raise InputError("a payee's name is accepted with a reason", do="say how you compared")
+        row = self._find(request)
+
+        def build(decided: Decided) -> tuple[list[Draft], AcceptedPayee]:
+            file = history.standing_files(decided.entries).get(row["id"])
+            name = row["payment_reference"] or row["id"]
+            answer = None if file is None else self._answer(file)
+            result = "" if answer is None else answer.payee
+            if file is None or answer is None or result != "close":
+                raise ActionRefused(f"{name}: {_NOT_CLOSE[result][0]}", do=_NOT_CLOSE[result][1])
+            if not file.payee_iban:
+                raise ActionRefused(
+                    f"{clean(file.name)} was journaled without its payees: what is accepted for"
+                    f" {name} could not be told from another IBAN",
+                    do="compare the names before the release, and release it or not at the bank",
+                )
+            known_as = clean(answer.payee_name)
+            pair = (file.payee_iban, file.payee, answer.payee_name)
+            if agreed is not None and pair != (agreed.iban, agreed.name, agreed.known_as):
+                raise ActionRefused(
+                    f"{name} is no longer what was compared: {clean(file.payee)},"
+                    f" {clean(file.payee_iban)}, is known as {known_as or 'a similar name'}",
+                    do="compare the names as they are now",
+                )
+            names = history.accepted_payees(decided.entries).get((file.payee_iban, file.payee), {})
+            stands = names.get(answer.payee_name)
+            if stands is not None and stands.holds_in(file):
+                return [], stands
+            alone = same_person(file.by, who.name)
+            if alone and not self._one_person():
+                raise ActionRefused(
+                    f"{who.name} made {clean(file.name)} and cannot accept that its bank knows"
+                    f" {clean(file.payee)} as {known_as or 'somebody of a similar name'}",
+                    do="have a colleague compare and accept it",
+                )
+            accepted = AcceptedPayee(
+                iban=file.payee_iban,
+                name=file.payee,
+                known_as=answer.payee_name,
+                reason=reason,
+                by=who.name,
+                at=self._now(),
+                alone=alone,
+                file=file.name,
+            )
+            body = msgspec.structs.asdict(accepted) | {"request": row["id"]}
+            del body["by"], body["at"]
+            return [Draft(history.PAYEE_ACCEPTED, row["id"], body, who)], accepted
+
+        return decide(self._journal, build, until=self._until, dry_run=dry_run)[1]
+
+    def _answer(self, file: PaymentFile) -> OrderAnswer | None:
+        """What the bank says of a payment that left in a file."""
+        if not file.message_id:
+            return None
+        statuses = stored_statuses(self._snapshot().sql, [file.message_id])
+        return answer_to(file, statuses[file.message_id])
+
+    def _is_alone(self, file: PaymentFile, who: Actor) -> bool:
+        """Whether who made a file takes it back, as a desk of one may; else ActionRefused."""
+        alone = same_person(file.by, who.name)
+        if alone and not self._one_person():
+            raise ActionRefused(
+                f"{who.name} made {clean(file.name)} and cannot take it back, nor any of it",
+                do="have a colleague see at the bank that it was not uploaded, and take it back",
+            )
+        return alone
+
+    def _require_unanswered(self, file: PaymentFile, name: str) -> None:
+        """ActionRefused where the bank answered about a payment, and has not rejected it."""
+        answer = self._answer(file)
+        if answer is not None and answer.stage != "rejected":
+            raise ActionRefused(
+                f"the bank has {clean(file.name)}, and of {file.reference or name} it says:"
+                f" {answer.words}",
+                do="ask the bank to cancel it; wait for its answer before you pay again",
+            )
+
+    def undo(
+        self,
+        request: str,
+        reason: str = "",
+        *,
+        seq: int | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Remark:
+        """Take the last remark on a request back.
+
+        `seq` is the remark that is meant: no other is taken back. Raises ActionRefused where
+        nothing is remarked, or another remark stands.
+        """
+        return self._journal_remark(
+            "undo", request, reason, actor, intended_seq=seq, dry_run=dry_run
+        )
+
+    def list(self) -> Rows:
+        """The remark that stands on each request, its place in the journal, and its payment file.
+
+        `seq` is the place of the remark; empty for a request that is in a payment file only.
+        `proposed_by` is who a sheet names as having proposed it.
+        """
+        decided = read_decided(self._journal, until=self._until)
+        remarks, table = history.standing_remarks(decided.entries), remark_table(decided)
+        said = pc.or_(table["mark"].is_valid(), table["file"].is_valid())
+        table = table.filter(pc.or_(said, table["hash_state"].is_valid()))
+        ids = table["request_id"].to_pylist()
+        places = [remarks[name].seq if name in remarks else None for name in ids]
+        placed = table.append_column("seq", pa.array(places, pa.int64()))
+        proposers = [remarks[name].proposed_by or None if name in remarks else None for name in ids]
+        placed = placed.append_column("proposed_by", pa.array(proposers, pa.string()))
+        return Rows(placed, zone=self._zone)
+
+    def answers(self, statuses: pa.Table | None = None) -> Rows:
+        """What banks answered to payment files, by file, batch and payment, in words.
+
+        A row for each status that is stored, or for each of `statuses`, as a report was read.
+        """
+        if statuses is None:
+            statuses = self._snapshot().sql(_STATUSES)
+        entries = read_decided(self._journal, until=self._until).entries
+        return Rows(file_answers(statuses, entries), zone=self._zone)
+
+    def _journal_remark(
+        self,
+        word: str,
+        request: str,
+        reason: str,
+        actor: Actor | None,
+        *,
+        intended_seq: int | None = None,
+        dry_run: bool,
+    ) -> Remark:
+        who, reason = actor or self._journal.who(), reason.strip()
+        if not reason and word != "undo":
+            raise InputError("a remark is made with a reason", do="give the reason")
+        row = self._find(request)
+        intended = [] if intended_seq is None else [intended_seq]
+
+        def build(decided: Decided) -> tuple[list[Draft], Remark]:
+            draft, planned = self._plan(decided, word, row, reason, who=who, intended=intended)
+            return [] if draft is None else [draft], planned
+
+        added, remark = decide(self._journal, build, until=self._until, dry_run=dry_run)
+        return history.read_remark(added[0]) if added else remark
+
+    def plan_remark(
+        self, decided: Decided, mark: str, request: str, reason: str, who: Actor
+    ) -> tuple[Draft | None, Remark]:
+        """What a remark would journal onto these decisions, None where it stands already.
+
+        `mark` is one of WAITING. Nothing is written; raises what the verbs raise.
+        """
+        if not reason.strip():
+            raise InputError("a remark is made with a reason", do="give the reason")
+        row = self._find(request)
+        return self._plan(decided, mark, row, reason.strip(), who=who, intended=[])
+
+    def _plan(
+        self,
+        decided: Decided,
+        word: str,
+        row: dict[str, Any],
+        reason: str,
+        *,
+        who: Actor,
+        intended: MutableSequence[int],
+    ) -> tuple[Draft | None, Remark]:
+        stands = history.standing_remarks(decided.entries).get(row["id"])
+        file = history.standing_files(decided.entries).get(row["id"])
+        if stands is not None and stands.mark == word:
+            return None, stands
+        _check(word, row, stands, file, intended[0] if intended else None)
+        alone = {}
+        if word == NOT_UPLOADED and file is not None:
+            alone = {"alone": self._is_alone(file, who)}
+            self._require_unanswered(file, row["id"])
+        if stands is not None:  # also if somebody remarks while this is tried
+            intended[:] = [stands.seq or 0]
+        undone = file if word == NOT_UPLOADED else stands
+        undoes = undone.seq if undone else None
+        body = {
+            "reason": reason,
+            "undoes": undoes,
+            "facts": {name: value_text(row[name]) for name in _FACTS},
+            **alone,
+        }
+        planned = Remark(
+            seq=None,
+            mark=word,
+            request_id=row["id"],
+            reason=reason,
+            by=who.name,
+            at=self._now(),
+            name=row["payment_reference"] or row["id"],
+            undoes=undoes,
+        )
+        return Draft(f"request.{word}", row["id"], body, who), planned
+
+    def _find(self, name: str) -> dict[str, Any]:
+        rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()
+        if len(rows) != 1:
+            count_words = "more than one ramp request has" if rows else "no ramp request has"
+            raise InputError(
+                f"{count_words} the reference or id {clean(name)[:60]!r}",
+                do="give its id, as `treasury awaiting-funds --format json` shows it",
+            )
+        return rows[0]
+
+
+def _check(
+    word: str,
+    row: dict[str, Any],
+    standing: Remark | None,
+    file: PaymentFile | None,
+    intended_seq: int | None,
+) -> None:
+    name = row["payment_reference"] or row["id"]
+    if word == "undo":
+        if standing is None:
+            raise ActionRefused(
+                f"nothing is remarked on {name}", do="run `treasury request list` to see what is"
+            )
+        if intended_seq not in {None, standing.seq}:
+            raise ActionRefused(
+                f"{name} is {standing.mark} by {standing.by}:"
+                " that is not the remark that was meant",
+                do="run `treasury request list` to see what stands, then decide again",
+            )
+        return
+    if word == NOT_UPLOADED:
+        if file is None:
+            raise ActionRefused(
+                f"{name} is in no payment file", do="run `treasury request list` to see which are"
+            )
+    elif standing is not None:
+        raise ActionRefused(
+            f"{name} is already {standing.mark} by {standing.by}: {clean(standing.reason)}",
+            do="undo that first, if it is wrong",
+        )
+    if word == "will_not_fund" and file is not None:
+        raise ActionRefused(
+            f"{name} left in {clean(file.name)} by {file.by}, and may be paid by it",
+            do="if that was not uploaded, say so first: treasury request not-uploaded",
+        )
+    if row["status"] not in _WAITING[word]:
+        amount = row["fiat_amount"]
+        worth = f" ({format_amount(amount, row['fiat_currency'])})" if amount is not None else ""
+        raise ActionRefused(
+            f"{name}{worth} is {row['status']}: it does not wait for funds",
+            do="sync, then look at it again",
+        )
+
+
+def foreseen_remark(decided: Decided, planned: Remark) -> Decided:
+    """What would be decided once this remark was journaled."""
+    body = {"reason": planned.reason, "undoes": planned.undoes}
+    who = Actor(planned.by, "environment")
+    draft = Draft(f"request.{planned.mark}", planned.request_id, body, who)
+    return decided.foresee([(planned.at, draft)])

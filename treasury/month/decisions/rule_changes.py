@@ -1,0 +1,250 @@
+"""Changing the rules: what a change does to all that was ever stored, seen before it is saved.
+
+The file `rules.toml` holds the rules that are in force; the journal holds every content that was
+saved, with its effect, so that an earlier answer is given under the rules of then.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.core.errors import InputError, StorageError
+from treasury.core.files import durable
+from treasury.core.files.regular_files import read_regular
+from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
+from treasury.core.tables.row_view import Rows
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.tabular import Tabular, html_table, value_text
+from treasury.core.text import clean, safe_html
+from treasury.journal import Actor, Draft, Journal
+from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.period_history import RULES_SAVED, closed_periods, rules_in_force
+from treasury.lake import Snapshot
+from treasury.matching.rules import Rules, check_rules, load_rules, met_by_none
+from treasury.month.decisions.comparison import moves_between, totals_of
+from treasury.month.decisions.file_debits import decisions_in_force
+from treasury.month.question import Question
+from treasury.month.reconciliation import Basis, awaiting_funds, step_sql
+from treasury.month.standing_knowledge import run_knowledge
+
+_WAITS: Final = ("state", "due", "overdue", "silent")
+
+
+class Preview(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What new rules would move: `lines` as in compare.MOVES, `totals` as in compare.TOTALS.
+
+    `requests` are those that would be due or overdue otherwise. Lines of closed months stand in
+    `closed`: they keep the rules of their close, and nothing moves.
+    """
+
+    rules: Rules
+    before: Rules
+    lines: pa.Table
+    totals: pa.Table
+    requests: pa.Table
+    closed: pa.Table
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The lines that would move."""
+        return self.lines
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The lines that would move, their sums, requests, and lines of closed months."""
+        return {
+            "Lines": self.lines,
+            "Totals": self.totals,
+            "Requests": self.requests,
+            "Closed months": self.closed,
+        }
+
+    @property
+    def sql(self) -> str:
+        """The query of the outcomes, which reads the rules from a table."""
+        return step_sql("outcomes")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Preview of rules {self.rules.hash[:12]}: {self.lines.num_rows} lines and"
+            f" {self.requests.num_rows} requests would move>"
+        )
+
+    def _repr_html_(self) -> str:
+        head = f"<p>{safe_html(repr(self)[1:-1])}</p>"
+        tables = (table for table in (self.totals, self.lines, self.requests) if table.num_rows)
+        return head + "".join(map(html_table, tables))
+
+
+class Changing:
+    """The rules of a workspace: in force, previewed, saved."""
+
+    def __init__(
+        self,
+        path: Path,
+        journal: Journal,
+        snapshot: Callable[[], Snapshot],
+        question: Callable[[Rules], Question],
+        *,
+        until: datetime | None = None,
+        zone: ZoneInfo | None = None,
+    ) -> None:
+        self._zone = zone
+        self._path = path
+        self._journal = journal
+        self._snapshot = snapshot
+        self._question = question
+        self._until = until
+
+    def current(self) -> Rules:
+        """The rules that the file holds; those of the contract where there is none."""
+        return load_rules(self._path) if os.path.lexists(self._path) else Rules()
+
+    def is_journaled(self) -> bool:
+        """Whether the file is what was last saved: not so after it was edited by hand."""
+        in_force = rules_in_force(read_decided(self._journal, until=self._until).entries)
+        return in_force is None or in_force.hash == self.current().hash
+
+    def history(self) -> Rows:
+        """Every content that was saved: when, by whom, why, and how many lines moved."""
+        rows = [
+            {
+                "saved_at": entry.at,
+                "saved_by": entry.actor.name,
+                "reason": entry.body.get("reason"),
+                "rules_hash": entry.subject,
+                "lines": entry.body["effect"]["lines"],
+            }
+            for entry in self._journal.entries(RULES_SAVED)
+        ]
+        return Rows(pa.Table.from_pylist(rows, schema=_HISTORY), zone=self._zone)
+
+    def preview(self, new: Rules | str | Path) -> Preview:
+        """What these rules would move in all that is stored; writes nothing.
+
+        Raises SettingsError for a file that does not read, naming the key.
+        """
+        return self._preview(read_rules(new), read_decided(self._journal, until=self._until))
+
+    def save(
+        self,
+        new: Rules | str | Path,
+        reason: str,
+        *,
+        actor: Actor | None = None,
+    ) -> Preview:
+        """Put these rules in force, and journal their content and effect.
+
+        Raises InputError for a class that no line can meet.
+
+        The journal is written first; a run that was cut off before the file was is simply run
+        again.
+        """
+        if not reason.strip():
+            raise InputError("rules are changed with a reason", do="give the reason")
+        require_present(self._until)
+        rules = read_rules(new)
+        if isinstance(new, Rules):  # what differs from the contract; a person's file as it stands
+            content, usual = msgspec.to_builtins(new), msgspec.to_builtins(Rules())
+            own = {n: _without_nulls(value) for n, value in content.items() if value != usual[n]}
+            text = msgspec.toml.encode(own).decode()
+        else:
+            text = read_regular(Path(new))
+        for name in met_by_none(rules):
+            raise InputError(
+                f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",
+                do="give its bank_transaction_code or counterparty_account too",
+            )
+        who = actor or self._journal.who()
+
+        def build(decided: Decided) -> tuple[list[Draft], Preview]:
+            preview = self._preview(rules, decided)
+            in_force = rules_in_force(decided.entries)
+            if in_force is not None and in_force.hash == rules.hash:
+                return [], preview
+            return [Draft(RULES_SAVED, rules.hash, _body(preview, reason.strip()), who)], preview
+
+        _, preview = decide(self._journal, build)
+        try:
+            durable.write_whole(self._path, text.encode())
+        except OSError as error:
+            raise StorageError(
+                f"{self._path} cannot be written: {error.strerror or error}; the journal has the"
+                " rules",
+                do="make the folder writable, then save the same rules again",
+            ) from error
+        return preview
+
+    def _preview(self, rules: Rules, decided: Decided) -> Preview:
+        before = self.current()
+        snapshot = self._snapshot()
+        verdicts = decisions_in_force(snapshot, decided.entries)
+        old, new = (Basis(snapshot, self._question(basis), verdicts) for basis in (before, rules))
+        moves = moves_between(run_knowledge(old), run_knowledge(new), "rule")
+        closed = closed_periods(decided.entries)
+        locked = pa.array(
+            [f"{day:%Y-%m}" in closed for day in moves["booking_date"].to_pylist()], pa.bool_()
+        )
+        lines = moves.filter(pc.invert(locked))
+        waiting, would_wait = (
+            awaiting_funds(basis.snapshot, basis.question, verdicts) for basis in (old, new)
+        )
+        was = {row["request"]: row for row in waiting.to_pylist()}
+        is_moved = [
+            any(row[name] != was[row["request"]][name] for name in _WAITS)
+            for row in would_wait.to_pylist()
+        ]
+        return Preview(
+            rules=rules,
+            before=before,
+            lines=lines,
+            totals=totals_of(lines),
+            requests=would_wait.filter(pa.array(is_moved, pa.bool_())),
+            closed=moves.filter(locked),
+        )
+
+
+_HISTORY: Final = grouped_schema(
+    (INSTANT, "saved_at"),
+    (TEXT, "saved_by", "reason", "rules_hash"),
+    (INTEGER, "lines"),
+)
+
+
+def read_rules(source: Rules | str | Path) -> Rules:
+    """Rules as they are given: themselves, or the TOML file that holds them."""
+    return check_rules(source) if isinstance(source, Rules) else load_rules(Path(source))
+
+
+def _without_nulls(value: Any) -> Any:
+    """TOML has no null: what is not given is left out."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(part) for name, part in value.items() if part is not None}
+    return [_without_nulls(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _body(preview: Preview, reason: str) -> dict[str, Any]:
+    effect = [
+        {name: value_text(v) if isinstance(v, Decimal) else v for name, v in row.items()}
+        for row in preview.totals.to_pylist()
+    ]
+    return {
+        "content": msgspec.to_builtins(preview.rules),
+        "before": msgspec.to_builtins(preview.before),
+        "before_hash": preview.before.hash,
+        "reason": reason,
+        "effect": {
+            "lines": preview.lines.num_rows,
+            "requests": preview.requests.num_rows,
+            "totals": effect,
+        },
+    }

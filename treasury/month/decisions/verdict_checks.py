@@ -1,0 +1,338 @@
+"""Whether a decision on a bank line may be taken, on what is known and decided already.
+
+A wrong match is worse than none: what a fact contradicts takes a reason, and what can never be
+(another currency, a line that is not booked) is refused. A line of a closed month may be decided:
+the decision posts in the month that is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.core.errors import ActionRefused, InputError, TreasuryError
+from treasury.core.money import format_amount, quantize, total
+from treasury.core.tables.tabular import value_text
+from treasury.core.text import clean
+from treasury.journal.decision_history import Decision
+from treasury.journal.decision_log import Decided
+from treasury.journal.period_history import closed_periods
+from treasury.month.decisions.corrections import next_open, posted_to
+from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON
+from treasury.month.decisions.verdict_facts import contradicts, expectation_facts, line_facts
+from treasury.month.standing_knowledge import Knowledge
+
+Body = dict[str, Any]
+_SETTLES: Final = ("accept", "ignore")
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person asks for, in ids."""
+
+    verb: str
+    entry_id: str
+    expectations: tuple[str, ...] = ()
+    reason: str = ""
+    to: str = ""
+    undoes: int | None = None
+    shares: Mapping[str, Decimal] = {}
+
+
+_Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
+"""Refuses a wish, or says what speaks against it and was outweighed by its reason."""
+
+
+class Check:
+    """Checks wishes one after another; what an earlier one claims, a later one has not."""
+
+    def __init__(self, knowledge: Knowledge, decided: Decided, stand: Sequence[Decision]) -> None:
+        self._knowledge = knowledge
+        self._closed = closed_periods(decided.entries)
+        self._stand = stand
+        self._claimed: dict[str, Decimal] = {}
+
+    def all(self, wishes: Sequence[Wish]) -> list[Body | None]:
+        """The body to journal for each; None for one that stands already."""
+        ids = [wish.entry_id for wish in wishes]
+        repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
+        if repeated is not None:
+            raise InputError(
+                f"the line {repeated} is given more than once", do="give each line once"
+            )
+        return [*map(self._granting(ids), wishes)]
+
+    def each(self, wishes: Sequence[Wish]) -> list[Body | TreasuryError | None]:
+        """The body to journal for each, None for one that stands, or why it is refused.
+
+        What is refused claims nothing.
+        """
+        grant = self._granting([wish.entry_id for wish in wishes])
+        answers: list[Body | TreasuryError | None] = []
+        for wish in wishes:
+            claimed = dict(self._claimed)
+            try:
+                answers.append(grant(wish))
+            except (ActionRefused, InputError) as refusal:
+                self._claimed = claimed
+                answers.append(refusal)
+        return answers
+
+    def _granting(self, ids: Sequence[str]) -> Callable[[Wish], Body | None]:
+        """What gives the body of a wish on one of these lines, or refuses it."""
+        lines = self._knowledge.line_rows(ids)
+        known_from = self._knowledge.known_from(ids) if self._closed else {}
+
+        def grant(wish: Wish) -> Body | None:
+            line = lines.get(wish.entry_id)
+            booked = line["booking_date"] if line else None
+            if line is None:  # it is in no statement any more: as it was last seen
+                undone = next((d for d in self._stand if d.seq == wish.undoes), None)
+                text = (undone.facts.get("line") or {}).get("booking_date") if undone else None
+                booked = date.fromisoformat(text) if text else None
+            body = self._body(wish, line)
+            if body is not None and booked is not None:
+                home = posted_to(booked, known_from.get(wish.entry_id), self._closed)
+                if str(home) in self._closed:
+                    open_month = next_open(home, self._closed)
+                    body |= {"closed_month": str(home), "posts_to": str(open_month)}
+            return body
+
+        return grant
+
+    def _body(self, wish: Wish, line: dict[str, Any] | None) -> Body | None:
+        despite: Sequence[str] = ()
+        if wish.verb != "undo":
+            if any(states_wish(decision, wish) for decision in self._stand):
+                return None
+            self._require_undecided(wish)
+            assert line is not None  # find_line found it
+            despite = _RULES[wish.verb](self, wish, line)
+        rows = self._knowledge.expectation_rows
+        outcome = self._knowledge.outcomes.get(wish.entry_id)
+        commit = self._knowledge.snapshot.commit
+        return {
+            "entry_id": wish.entry_id,
+            "expectation_id": wish.expectations[0] if len(wish.expectations) == 1 else None,
+            "expectation_ids": list(wish.expectations),
+            "reason": wish.reason,
+            "to": wish.to,
+            "undoes": wish.undoes,
+            **({"despite": list(despite)} if despite else {}),
+            **(
+                {"shares": {name: value_text(wish.shares[name]) for name in wish.shares}}
+                if wish.shares
+                else {}
+            ),
+            "facts": {
+                "line": None if line is None else line_facts(line),
+                "expectations": {
+                    name: expectation_facts(rows[name])
+                    for name in wish.expectations
+                    if name in rows
+                },
+            },
+            "seen": {
+                "outcome": outcome and outcome["outcome"],
+                "why": outcome and outcome["reason"],
+                "rules_hash": self._knowledge.rules.hash,
+                "commit": commit.number if commit else None,
+            },
+        }
+
+    def _require_undecided(self, wish: Wish) -> None:
+        for decision in self._stand:
+            if decision.entry_id != wish.entry_id:
+                continue
+            settled = decision.verb in _SETTLES
+            contrary = wish.verb == "accept" and decision.verb == "reject"
+            if settled or (contrary and set(decision.expectations) & set(wish.expectations)):
+                about = f" for {', '.join(decision.expectations)}" if decision.expectations else ""
+                when = f"{decision.at:%Y-%m-%d %H:%M} UTC"
+                why = f" ({clean(decision.reason)})" if decision.reason else ""
+                state = f"{decision.by} decided it on {when}: {decision.verb}{about}{why}"
+                raise already(decision.entry_id, "decided", state)
+
+    def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
+        """Whether the line can be received there, and whether it takes a reason to say so."""
+        if (line["entry_status"] or "BOOK") != "BOOK":
+            raise ActionRefused(
+                f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
+                do="add the statement that books it, then decide",
+            )
+        outcome = self._knowledge.outcomes[wish.entry_id]
+        if outcome["outcome"] == "returned":
+            raise ActionRefused(
+                f"the money of line {wish.entry_id} went back ({outcome['reason']})",
+                do="accept the payment that replaces it",
+            )
+        rows = [self._knowledge.expectation_rows[name] for name in wish.expectations]
+        for row in rows:  # amounts of two currencies are never set against each other
+            if line["currency"] != row["currency"]:
+                raise ActionRefused(
+                    f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
+                    f" {row['currency']}",
+                    do="it cannot be received there: ask the provider, or close the line with a"
+                    " reason",
+                )
+        _require_divided(wish, line, rows)
+        over = self._over(wish, line, outcome, rows)
+        why = [*self._contradictions(line, outcome, rows), *over]
+        if why and not wish.reason:
+            raise ActionRefused(
+                f"the line {wish.entry_id} is not simply accepted: {'; '.join(why)}",
+                do="say why it is right nevertheless, as the reason",
+            )
+        return why
+
+    def reject(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
+        """Taking an automatic match apart makes a payment look unpaid: not without a reason."""
+        outcome = self._knowledge.outcomes[wish.entry_id]
+        if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
+            raise ActionRefused(
+                f"the line {wish.entry_id} is {outcome['outcome']} by its reference",
+                do="say why that is wrong, as the reason",
+            )
+        return ()
+
+    def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
+        """A line that pays something is not closed: what it pays would be paid again."""
+        if not wish.reason:
+            raise InputError("a line is closed with a reason", do="give the reason")
+        outcome = self._knowledge.outcomes[wish.entry_id]
+        if outcome["outcome"] == "matched":
+            raise ActionRefused(
+                f"the line {wish.entry_id} is matched ({outcome['reason']}); closed, what it pays"
+                " would read as unpaid",
+                do="reject the match first, if it is wrong",
+            )
+        return ()
+
+    def assign(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
+        """Whether somebody is named, and there is anything left to decide."""
+        if not wish.to:
+            raise InputError("nobody is named", do="say whom the line is for")
+        outcome = self._knowledge.outcomes[wish.entry_id]
+        if outcome["outcome"] not in NEEDS_A_PERSON:
+            raise ActionRefused(
+                f"the line {wish.entry_id} is {outcome['outcome']}: nothing is left to decide",
+                do="run `treasury match open` to see what is",
+            )
+        return ()
+
+    def _contradictions(
+        self, line: dict[str, Any], outcome: dict[str, Any], rows: list[dict[str, Any]]
+    ) -> Iterable[str]:
+        if outcome["outcome"] in {"conflict", "duplicate"}:
+            yield f"{outcome['outcome']}: {outcome['reason']}"
+        elif outcome["outcome"] == "matched" and outcome["expectation_id"] not in {
+            row["expectation_id"] for row in rows
+        }:
+            yield f"its reference belongs to {outcome['expectation_id']}"
+        if line["line_class"] is not None:
+            yield f"the rules class it as {line['line_class']}"
+        for row in rows:
+            receives = line["direction"] == row["direction"]
+            suggestion = (outcome["outcome"], outcome["expectation_id"])
+            if not receives and suggestion != ("suggested", row["expectation_id"]):
+                yield f"it is {line['direction']}, {row['code']} expects {row['direction']}"
+            if receives and contradicts(row["status"], self._knowledge.rules):
+                yield f"{row['code']} is {row['status']}"
+            opened = row["opened_at"]
+            if receives and opened is not None and opened.date() > line["booking_date"]:
+                yield (
+                    f"{row['code']} was opened on {opened.date()}, after the line of"
+                    f" {line['booking_date']}"
+                )
+            if row["account"] is not None and row["account"] != line["account"]:
+                yield f"it reached {line['account']}, {row['code']} belongs to {row['account']}"
+
+    def _over(
+        self,
+        wish: Wish,
+        line: dict[str, Any],
+        outcome: dict[str, Any],
+        rows: list[dict[str, Any]],
+    ) -> Iterable[str]:
+        """Whether the line is more than what is still expected, earlier wishes counted."""
+        if any(row["direction"] != line["direction"] for row in rows):
+            return
+        if wish.shares:
+            for row in rows:
+                share = wish.shares[row["expectation_id"]]
+                if row["remaining"] is not None and share > row["remaining"]:
+                    yield (
+                        f"{format_amount(share, line['currency'])} is more than the"
+                        f" {format_amount(row['remaining'], line['currency'])} still expected for"
+                        f" {row['code']}"
+                    )
+            return
+        if any(row["remaining"] is None for row in rows):
+            return
+        room = Decimal(0)
+        for row in rows:
+            name = row["expectation_id"]
+            own = outcome["matched_amount"] if outcome["expectation_id"] == name else None
+            claimed = self._claimed.get(name, Decimal(0))
+            open_amount = total((row["remaining"], own or Decimal(0), claimed.copy_negate()))
+            room = total((room, max(open_amount, Decimal(0))))
+            self._claimed[name] = total((claimed, line["amount"]))
+        if line["amount"] > room:
+            codes = ", ".join(str(row["code"]) for row in rows)
+            yield (
+                f"{format_amount(line['amount'], line['currency'])} is more than the"
+                f" {format_amount(room, line['currency'])} still expected for {codes}"
+            )
+
+
+_RULES: Final[dict[str, _Rule]] = {
+    "accept": Check.accept,
+    "reject": Check.reject,
+    "ignore": Check.ignore,
+    "assign": Check.assign,
+}
+
+
+def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Refuse a line for several of which one expects any amount: nobody said how much is whose."""
+    worth = format_amount(line["amount"], line["currency"])
+    standing = [str(row["code"]) for row in rows if row["amount"] is None]
+    if not wish.shares:
+        if len(rows) > 1 and standing:
+            raise ActionRefused(
+                f"the line {wish.entry_id} of {worth} is for several, and"
+                f" {', '.join(standing)} take any amount",
+                do="divide it: write CODE=AMOUNT for each, together the amount of the line",
+            )
+        return
+    for code, share in wish.shares.items():
+        if quantize(share, line["currency"]) != share:
+            raise InputError(
+                f"the share of {clean(code)}, {share}, is finer than {line['currency']} is paid in",
+                do="give each share in whole cents, together the amount of the line",
+            )
+    shares = total(wish.shares.values())
+    if any(share <= 0 for share in wish.shares.values()) or shares != line["amount"]:
+        raise InputError(
+            f"the shares come to {format_amount(shares, line['currency'])}, the line"
+            f" {wish.entry_id} is {worth}",
+            do="give each a share above nothing, together the amount of the line",
+        )
+
+
+def states_wish(decision: Decision, wish: Wish | Decision) -> bool:
+    """Whether a decision that stands says what is wished."""
+    names = ("verb", "entry_id", "expectations", "to")
+    is_same = all(getattr(decision, name) == getattr(wish, name) for name in names)
+    return is_same and decision.shares == dict(wish.shares)
+
+
+def already(line: str, how: str, state: str) -> ActionRefused:
+    """The refusal to decide what is decided."""
+    return ActionRefused(
+        f"the line {line} is already {how}: {state}",
+        do="undo that first, if it is wrong",
+    )

@@ -1,0 +1,87 @@
+"""The facts that a decision rests on, as its maker saw them, and what has moved since.
+
+A decision about a bank line stands whatever the world says later. But where its line or its
+expectation is no longer what it was, that is said, with both values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from treasury.core.tables.tabular import value_text
+from treasury.matching.rules import Rules
+
+_LINE: Final = (
+    "account",
+    "amount",
+    "currency",
+    "direction",
+    "booking_date",
+    "counterparty_account",
+)
+_TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "counterparty_name")
+_EXPECTATION: Final = ("kind", "code", "amount", "currency", "direction", "account", "status")
+_ABSENT: Final = {"line": "the line is in no statement any more", "request": "the record is gone"}
+
+
+def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
+    """What tells whether a bank line is still the one that was decided about; texts as a hash."""
+    texts = msgspec.json.encode([row[name] for name in _TEXTS])
+    return {name: value_text(row[name]) for name in _LINE} | {
+        "texts": hashlib.sha256(texts).hexdigest()
+    }
+
+
+def expectation_facts(row: Mapping[str, Any]) -> dict[str, str]:
+    """What tells whether an expectation is still the one that was decided about."""
+    return {name: value_text(row[name]) for name in _EXPECTATION}
+
+
+def contradicts(status: str | None, rules: Rules) -> bool:
+    """Whether a record in this status can no longer be paid."""
+    return (status or "").upper().replace("-", "_") in rules.contradicting_statuses
+
+
+def moved(
+    then: Mapping[str, Any],
+    line: Mapping[str, str] | None,
+    expectations: Mapping[str, Mapping[str, str]],
+    rules: Rules,
+) -> list[str]:
+    """What is no longer as it was seen: `amount was 100.00, is 120.00`; empty where all is.
+
+    `then` are a decision's facts. A status moves all the time; it counts only where it came to
+    contradict.
+    """
+    moves = list(_differences(then.get("line") or {}, line, _ABSENT["line"]))
+    for name, facts in (then.get("expectations") or {}).items():
+        now = expectations.get(name)
+        came_to_contradict = (
+            now is not None
+            and contradicts(now["status"], rules)
+            and not contradicts(facts.get("status"), rules)
+        )
+        changes = [
+            change
+            for change in _differences(facts, now, _ABSENT["request"])
+            if not change.startswith("status ") or came_to_contradict
+        ]
+        moves += [f"{facts.get('code') or name}: {change}" for change in changes]
+    return moves
+
+
+def _differences(
+    then: Mapping[str, str], now: Mapping[str, str] | None, absent_words: str
+) -> Iterable[str]:
+    if now is None:
+        yield absent_words
+        return
+    for name, value in then.items():
+        if name == "texts" and value != now.get(name):
+            yield "texts changed"
+        elif value != now.get(name):
+            yield f"{name} was {value or 'none'}, is {now.get(name) or 'none'}"

@@ -1,0 +1,441 @@
+"""Requests that wait for their funds, in the words of the desk: state, when it is due, what to do.
+
+The SQL step `funding` says what the bank shows; here the two clocks are read and the next step is
+written. Bank details stay hidden until a request is approved. What a colleague remarked ("marked
+sent", "will not fund") stands beside the state and is no evidence. A request that left in a payment
+file is IN FILE, and not to be paid, until the bank shows it or somebody says otherwise; one whose
+transaction hash was given here is HASH PROPOSED until the service has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.money import format_amount
+from treasury.core.tables.column_types import schema_of
+from treasury.core.text import clean
+from treasury.matching.rules import Rules
+from treasury.month.clocks import Rail, days_word, rail_of, reacts_by
+from treasury.statements.pain.order_answers import OrderAnswer
+
+_Row = Mapping[str, Any]
+
+
+class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One request: `send` is in `currency`; `overdue` counts `overdue_unit`s since `due`.
+
+    `file` is the payment file that it is in, journaled at `file_seq`; `answer` what the bank says
+    of it; `at_bank` the stage of `OrderAnswer`, or `payee` where the bank did not find the payee's
+    name as ordered.
+    """
+
+    state: str
+    due: date | None
+    overdue: int
+    overdue_unit: str
+    direction: str
+    reference: str
+    send: Decimal | None
+    currency: str
+    to: str
+    to_account: str
+    approved: datetime | None
+    seen: str
+    evidence_to: date | None
+    next_step: str
+    silent: bool
+    marked: str
+    file: str
+    file_seq: int | None
+    answer: str
+    at_bank: str
+    request: str
+
+
+FUNDING: Final = schema_of(FundingRow)
+_LEFT_US = ("SENT", "HASH GIVEN")
+"""States in which the money has left us, so that the service's clock runs."""
+_UNPAID = (
+    "PAY", "CHECK BANK", "RETURNED", "REJECTED", "SEND CRYPTO", "HASH USED TWICE",
+    "DETAILS INACTIVE",
+)  # fmt: skip
+"""States in which our side has still to act, so that our clock runs."""
+IN_FILE = "IN FILE"
+"""The state of a request that left in a payment file, while the bank shows nothing of it."""
+WITH_THE_BANK = "WITH THE BANK"
+"""The state of one of which the bank answered, and neither rejected nor debited it yet."""
+REJECTED = "REJECTED"
+"""The state of one that the bank finally rejected, while nothing shows that it was debited."""
+HASH_PROPOSED = "HASH PROPOSED"
+"""The state of a request whose transaction hash was given here, while the service has none."""
+
+
+def funding_rows(
+    requests: Iterable[_Row],
+    rules: Rules,
+    today: date,
+    remarks: Mapping[str, _Row] | None = None,
+) -> list[FundingRow]:
+    """A row for each request of the step `funding`: most overdue first, then the larger amount.
+
+    `remarks` are people's remarks and payment files by request id, as in REQUEST_REMARKS.
+    """
+    by_request = remarks or {}
+    rows = (_row(row, rules, today, by_request.get(row["request_id"])) for row in requests)
+    return sorted(
+        rows, key=lambda row: (-row.overdue, row.currency, -(row.send or 0), row.reference)
+    )
+
+
+def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:
+    """People's remarks by request, from the table of the journal."""
+    return {row["request_id"]: row for row in remarks.to_pylist()} if remarks is not None else {}
+
+
+def short_account(account: str | None) -> str:
+    """`…8901`: enough of an account to recognise it by."""
+    return f"…{account[-4:]}" if account else ""
+
+
+def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> FundingRow:
+    if remark is not None and remark.get("debited") and request["state"] in _UNPAID:
+        # A debit of the whole file may have paid it, whatever else is said of the payment.
+        request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
+    on_ramp = request["ramp_type"] == "ON_RAMP"
+    currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
+    rail = _rail(request)
+    approved = request["status"] != "AWAITING_APPROVAL"
+    due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
+    state = _remarked_state(request, remark)
+    overdue = rail.between(due, today) if due is not None and state in _UNPAID else 0
+    evidence = [_payment_words(request)]
+    if remark is not None and remark["file"] is not None and state in {IN_FILE, WITH_THE_BANK}:
+        evidence.append(f"in {remark['file']}")
+        if request["evidence_to"] is not None:
+            leaves = remark["execution"] or remark["filed_at"].date()
+            due = rail.add(leaves, rules.ours_target_days)
+            overdue = rail.between(due, min(today, request["evidence_to"]))
+    # Days of the rail that the service has been silent past its own time.
+    is_sent = state in _LEFT_US and request["sent_on"] is not None
+    silent_since = rail.between(_reacts_by(request, rules), today) if is_sent else 0
+    names = ("beneficiary", "iban") if on_ramp else ("wallet_chain", "wallet_address")
+    beneficiary, account = (request[f"deposit_{name}"] for name in names)
+    answer = _bank_answer(request, remark)
+    if answer is not None:
+        evidence.append(_answer_words(answer))
+    changes = {"state": state, "is_overdue": overdue > 0, "answer": answer}
+    step = (
+        _HASH_STEPS[remark["hash_state"]]
+        if remark is not None and state == HASH_PROPOSED
+        else _next_step({**request, **changes}, due, silent_since, rules, today)
+    )
+    return FundingRow(
+        state=state,
+        due=due,
+        overdue=overdue,
+        overdue_unit=rail.unit,
+        direction="on-ramp" if on_ramp else "off-ramp",
+        reference=request["payment_reference"] or "",
+        send=request["fiat_gross"] if on_ramp else request["crypto"],
+        currency=currency,
+        to=(f"{beneficiary or ''} {short_account(account)}".strip()) if approved else "",
+        to_account=(account or "") if approved else "",
+        approved=request["approved_at"],
+        seen=", ".join(evidence),
+        evidence_to=request["evidence_to"] if on_ramp else None,
+        next_step=_remarked_step(step, state, remark),
+        silent=silent_since > 0,
+        marked=_remark_words(remark, state),
+        file=(remark["file"] or "") if remark is not None else "",
+        file_seq=remark["file_seq"] if remark is not None else None,
+        answer=_answer_words(answer),
+        at_bank=_at_bank(answer),
+        request=request["request_id"],
+    )
+
+
+def _remarked_state(request: _Row, remark: _Row | None) -> str:
+    """The state that the bank shows, unless a payment file or a remark says what it cannot."""
+    state: str = request["state"]
+    if remark is None or state not in _UNPAID:
+        return state
+    if state == "SEND CRYPTO" and remark["hash_state"] is not None:
+        return HASH_PROPOSED
+    answer = _bank_answer(request, remark)
+    if _is_in_file(request, remark, answer):
+        return _state_at_bank(request, answer)
+    if answer is not None and state in {"PAY", "RETURNED"}:
+        # Rejected, and taken back: the statements have to reach to the rejection all the same.
+        state = state if _state_at_bank(request, answer) == REJECTED else "CHECK BANK"
+    return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
+
+
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+
+def _bank_answer(request: _Row, remark: _Row | None) -> OrderAnswer | None:
+    """What the bank says of the payments of a request: of the last, unless another may be paid.
+
+    Whatever file a payment was in: one that nobody says to have uploaded, and that the bank has not
+    rejected, may still be paid. Payments that came back are over.
+    """
+    answered = () if remark is None else remark.get("answers", ())
+    answers: list[OrderAnswer | None] = [
+        answer for made, answer in answered if not _is_back(request, made)
+    ]
+    undecided = [answer for answer in answers[:-1] if answer and answer.stage != "rejected"]
+    last = answers[-1] if answers else None
+    if undecided and (last is None or last.stage == "rejected"):
+        return undecided[-1]
+    if last is None or last.stage != "rejected":
+        return last
+    # The statements have to reach to the last of the days on which the bank rejected any.
+    return max((answer for answer in answers if answer), key=lambda answer: answer.at or _LATEST)
+
+
+def _is_back(request: _Row, made: datetime) -> bool:
+    """Whether what left in a file is what came back since, and so is over.
+
+    A file that was made after the day of the debit that came back paid another one.
+    """
+    back: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
+    debited: date | None = request["came_back_of"]
+    is_before = back is not None and made.date() < back
+    return is_before and (debited is None or made.date() <= debited)
+
+
+def _state_at_bank(request: _Row, answer: OrderAnswer | None) -> str:
+    """The state of a payment in a file by the bank's answer, of which no line shows anything.
+
+    It is REJECTED, and may be paid again, only where the statements to the day of the rejection
+    show no debit, and nothing is pending.
+    """
+    if answer is None:
+        return IN_FILE
+    if answer.stage not in {"contradicted", "duplicate", "rejected"}:
+        return WITH_THE_BANK
+    shown_to: date | None = request["evidence_to"]
+    is_shown = (
+        answer.stage == "rejected"
+        and request["state"] in {"PAY", "RETURNED"}
+        and answer.at is not None
+        and shown_to is not None
+        and shown_to >= answer.at.date()
+    )
+    return REJECTED if is_shown else "CHECK BANK"
+
+
+def _at_bank(answer: OrderAnswer | None) -> str:
+    if answer is None:
+        return ""
+    is_undecided = answer.stage in {"received", "signature", "accepted"}
+    return "payee" if is_undecided and answer.payee in _UNVERIFIED else answer.stage
+
+
+def _answer_words(answer: OrderAnswer | None) -> str:
+    """`RJCT: rejected, AC04 account closed, 30 Oct`; nothing where the bank did not answer."""
+    if answer is None:
+        return ""
+    on = f", {answer.at:%-d %b}" if answer.at is not None else ""
+    return f"{answer.words}{on}{_PAYEE_WORDS[answer.payee]}"
+
+
+_PAYEE_WORDS: Final = {
+    "": "",
+    "match": "; the payee's name matches",
+    "close": "; the payee's name matches closely",
+    "accepted": "; the payee's name matches closely and was accepted",
+    "none": "; the payee's name does not match",
+    "not_possible": "; the payee could not be verified",
+}
+
+
+def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool:
+    """Whether no line tells yet of a payment that left in a file, or that the bank answers of."""
+    if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
+        return False
+    if answer is not None and answer.stage != "rejected":
+        return True
+    return remark["file"] is not None and not _is_back(request, remark["filed_at"])
+
+
+def _remark_words(remark: _Row | None, state: str) -> str:
+    """`marked sent by ines, 29 Oct: reason`; nothing where nobody remarked anything."""
+    if remark is None:
+        return ""
+    remarks = []
+    if remark["mark"] is not None:
+        reason = f": {remark['reason']}" if remark["reason"] else ""
+        remarks.append(
+            f"{REMARK_WORDS[remark['mark']]} by {remark['marked_by']},"
+            f" {remark['marked_at']:%-d %b}{reason}"
+        )
+    if state == HASH_PROPOSED:
+        remarks.append(f"hash given by {remark['hash_by']}, {remark['hash_at']:%-d %b}")
+    if remark["file"] is not None and state in {IN_FILE, WITH_THE_BANK, "CHECK BANK"}:
+        remarks.append(
+            f"left in {remark['file']} by {remark['filed_by']}, {remark['filed_at']:%-d %b}"
+        )
+    return "; ".join(remarks)
+
+
+REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
+"""How a remark is said, before the name of whoever made it."""
+
+
+def _remarked_step(step: str, state: str, remark: _Row | None) -> str:
+    """The next step, where a colleague says that the money is on its way already."""
+    if remark is None or remark["mark"] != "marked_sent" or state not in _UNPAID:
+        return step
+    return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
+
+
+def _rail(request: _Row) -> Rail:
+    """The rail that the payment leaves us by, in whose days both clocks are read."""
+    on_ramp = request["ramp_type"] == "ON_RAMP"
+    return rail_of(request["fiat_currency"] if on_ramp else request["crypto_currency"])
+
+
+def _reacts_by(request: _Row, rules: Rules) -> date:
+    instant = bool(request["is_instant"])
+    return reacts_by(request["sent_on"], rules, rail=_rail(request), instant=instant)
+
+
+_DEBIT_WORDS = {
+    "wrong_on": "contradicted debit",
+    "unnamed_on": "debit without reference",
+    "maybe_on": "possible debit",
+}
+
+
+def _payment_words(request: _Row) -> str:
+    """What the bank, or for an off-ramp the service, shows of the payment."""
+    if request["ramp_type"] != "ON_RAMP":
+        if request["hash_of"]:
+            return f"hash of {request['hash_of']}"
+        return "hash given" if request["state"] == "HASH GIVEN" else "no hash"
+    received: Decimal | None = request["received"]
+    if request["returned_on"] and not received:
+        return f"returned {request['returned_on']:%-d %b}"
+    if received:
+        return f"{format_amount(received, request['fiat_currency'])} {request['sent_on']:%-d %b}"
+    for key, words in _DEBIT_WORDS.items():
+        if request[key]:
+            return f"{words} {request[key]:%-d %b}"
+    return "pending at bank" if request["pending"] else "no debit"
+
+
+def _next_step(
+    request: _Row, due: date | None, silent_since: int, rules: Rules, today: date
+) -> str:
+    match request["state"]:
+        case "PAY":
+            when = f"by {due:%-d %b}" if due is not None and due > today else "today"
+            return f"Pay {when} with this reference"
+        case "IN FILE" | "WITH THE BANK":
+            return _in_file(request)
+        case "RETURNED":
+            reason = f" {request['return_reason']}" if request["return_reason"] else ""
+            return f"RETURNED{reason}; fix, then pay again"
+        case "CHECK BANK":
+            return _check_bank(request)
+        case "SENT" | "HASH GIVEN" if silent_since:
+            days = days_word(silent_since, _rail(request))
+            return f"Service silent for {days}; ask the provider, do not pay twice"
+        case "SENT":
+            return f"Wait: the service reacts by {_reacts_by(request, rules):%-d %b}"
+        case "HASH GIVEN":
+            reacted = _reacts_by(request, rules)
+            return f"Wait: the service confirms the transaction by {reacted:%-d %b}"
+        case "SENT WRONG":
+            return _sent_wrong(request)
+        case "HASH USED TWICE":
+            return f"The same hash stands for {request['hash_of']}: find which one it paid"
+        case state:
+            return _STEPS[state]
+
+
+_STEPS = {
+    "REJECTED": "Rejected by the bank; fix what it names, then pay again",
+    "NOT LISTED": "The service no longer lists it: do not pay, ask the provider",
+    "PAID BEFORE APPROVAL": "Paid before it was approved; have it approved, or recall the payment",
+    "WILL NOT FUND": "Nothing; it stays open at the service",
+    "IN FILE": "Wait for the debit; do not pay twice",
+    "SEND CRYPTO": "Send it, then submit the transaction hash",
+    "DETAILS INACTIVE": "The deposit details are not active: do not pay, ask the provider",
+}
+
+
+_HASH_STEPS = {
+    "open": "Have its hash approved and carried out; do not send the coins again",
+    "left": "Recover the action that gives its hash; do not send the coins again",
+    "done": "Sync, so that the service's record shows; do not send the coins again",
+}
+
+
+def _in_file(request: _Row) -> str:
+    answer: OrderAnswer | None = request["answer"]
+    if answer is not None and _at_bank(answer) == "payee":
+        known_as = f" as {clean(answer.payee_name)}" if answer.payee_name else " by a similar name"
+        return _UNVERIFIED[answer.payee].format(known_as=known_as)
+    if request["is_overdue"]:
+        asked = "was it uploaded and released" if answer is None else "ask the bank"
+        return f"No debit to {request['evidence_to']:%-d %b}: {asked}; do not pay twice"
+    return f"{_AT_BANK[None if answer is None else answer.stage]}; do not pay twice"
+
+
+_UNVERIFIED: Final = {
+    "none": "The bank knows another name for this IBAN: do not release it; verify the details anew,"
+    " outside the file, by two people",
+    "close": "The bank knows the payee{known_as}: have a colleague compare before the release,"
+    " and accept it (treasury request accept-payee)",
+    "not_possible": "The bank could not verify the payee: verify the details before the release",
+}
+"""What to do where the bank did not find the payee's name as ordered."""
+_AT_BANK: Final = {
+    None: "Wait for the debit",
+    "received": "Wait for the debit, the bank has decided nothing",
+    "accepted": "Wait for the debit, the bank may still reject it",
+    "signature": "Have it signed at the bank",
+    "settled": "Carried out, the bank says: add its statement",
+}
+
+
+def _check_bank(request: _Row) -> str:
+    answer: OrderAnswer | None = request["answer"]
+    if answer is not None and answer.stage == "duplicate":
+        return "Rejected as a duplicate: the bank may have it already; find it, do not pay twice"
+    if answer is not None and answer.stage == "contradicted":
+        return "The bank's answers do not agree: ask the bank, do not pay twice"
+    if request["maybe_on"]:
+        return f"A debit of {request['maybe_on']:%-d %b} may be this one; decide it first"
+    if request["pending"]:
+        return "Pending at bank; wait for the booked statement, do not pay twice"
+    account = short_account(request["evidence_account"])
+    if request["evidence_to"] is None:
+        account_words = f" of {account}" if account else " of the paying account"
+        return f"Add the statements{account_words}; do not pay twice"
+    return f"Add the statement of {account} after {request['evidence_to']:%-d %b}; do not pay twice"
+
+
+def _sent_wrong(request: _Row) -> str:
+    currency = request["fiat_currency"]
+    if request["changed_on"]:
+        changed = f"{request['changed_on']:%-d %b}"
+        return f"The amount was changed on {changed}, after you paid; ask the provider"
+    if request["received_state"] == "partly_received":
+        short = format_amount(request["remaining"], currency)
+        return f"Short by {short}; ask the provider before you send the rest"
+    if request["received_state"] == "over_received":
+        over = format_amount(request["received"] - request["fiat_gross"], currency)
+        return f"Over by {over}; ask the provider for it back"
+    if request["contradiction"] is None:
+        day = f"{request['unnamed_on']:%-d %b}"
+        return f"Sent without its reference on {day}; decide that line, tell the provider"
+    return f"Contradicted ({request['contradiction']}); contact the provider, do not pay twice"

@@ -1,0 +1,155 @@
+"""What waits for its funds, as a table: words are written once for all requests that are alike.
+
+A hundred thousand requests that wait differ in reference, amount and moment, and hardly in what is
+to be said of them. So the database groups them by everything that the words may depend on,
+`funding_rows` words one of each group, and what is a request's own is put beside those words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from datetime import UTC, date, timedelta, tzinfo
+from decimal import Decimal
+from functools import partial
+from itertools import chain, repeat
+from typing import Any, Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import total
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import TEXT
+from treasury.matching.engine.pipeline import load
+from treasury.matching.rules import Rules
+from treasury.month.funding import FUNDING, funding_rows, remarks_by_request
+from treasury.statements.pain.file_ids import FileIds
+from treasury.statements.pain.order_answers import order_answer, stored_statuses
+from treasury.statements.pain.status_tables import PAYMENT_STATUSES
+
+READ_FOR_FUNDING: Final = ("funding", "open_debits")
+"""The steps whose rows the table is made of."""
+STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)
+"""The lake's tables that are read beside the steps."""
+_DAY: Final = timedelta(days=1)
+"""A bank may book a debit on the day before the one that a file was made on, in its own zone."""
+_ALIKE: Final = step_sql("treasury.month.queries", "funding_alike")
+"""The groups: a column that a step adds splits them until it is named here as a request's own."""
+_SPOKEN_FOR: Final = """\
+SELECT f.* FROM funding AS f JOIN funding_alike AS a ON a.spoken_for = f.request_id
+"""
+_TABLE: Final = step_sql("treasury.month.queries", "funding_table")
+
+
+def with_answers(
+    connection: duckdb.DuckDBPyConnection, remarks: Mapping[str, dict[str, Any]], zone: tzinfo
+) -> dict[str, dict[str, Any]]:
+    """The remarks by request, each with `answers`: what the bank says of each of its payments.
+
+    An answer stands beside the moment at which its payment left in a file; None for no answer.
+    Both are in `zone`, in which bank days are counted.
+    `debited` is the day of a debit of one of its files of which nobody said yet what it pays.
+    """
+    messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
+    if not messages:
+        return dict(remarks)
+    by_message = stored_statuses(partial(duckdb_engine.rows, connection), messages)
+    for status in chain.from_iterable(by_message.values()):
+        if status["created_at"] is not None:
+            status["created_at"] = status["created_at"].astimezone(zone)
+    debited = debit_days(connection, remarks, messages)
+    answered = {}
+    for request, row in remarks.items():
+        columns = (
+            row[name] or () for name in ("orders_made", "order_messages", "order_references")
+        )
+        ordered = (row.get(name) or repeat(None) for name in ("order_amounts", "order_accounts"))
+        names = row.get("payees_accepted") or repeat(())
+        alone = row.get("rejections_alone") or repeat(False)
+        orders = zip(zip(*columns, strict=True), *ordered, names, alone, strict=False)
+        answers = [
+            (
+                made.astimezone(zone),
+                order_answer(
+                    by_message.get(message, ()),
+                    message,
+                    reference,
+                    made=made,
+                    amount=amount,
+                    payee_iban=account or "",
+                    accepted=accepted,
+                    rejections_alone=is_alone,
+                ),
+            )
+            for (made, message, reference), amount, account, accepted, is_alone in orders
+        ]
+        days = [debited[name] for name in row["order_messages"] or () if name in debited]
+        answered[request] = {**row, "answers": answers, "debited": max(days, default=None)}
+    return answered
+
+
+def debit_days(
+    connection: duckdb.DuckDBPyConnection,
+    remarks: Mapping[str, Mapping[str, Any]],
+    messages: AbstractSet[str],
+) -> dict[str, date]:
+    """The last day of a debit that may be a payment file's, by the file's id.
+
+    Its id or a part of it says so, or, of a line of which nothing is known, that it is exactly what
+    the file orders and came no earlier. A line that a rule of classes left out, and that is less
+    than any payment of the file, is none of its debits: banks name a file in what they charge for
+    it.
+    """
+    ordered: dict[str, list[Decimal | None]] = {}
+    made: dict[str, date] = {}
+    for row in remarks.values():
+        names = row["order_messages"] or ()
+        amounts, days = row.get("order_amounts") or repeat(None), row["orders_made"] or ()
+        for name, amount, at in zip(names, amounts, days, strict=False):
+            if name:
+                ordered.setdefault(name, []).append(amount)
+                made[name] = min(made.get(name, at.date()), at.date())
+    stated = {
+        name: amounts
+        for name, given in ordered.items()
+        if len(amounts := [amount for amount in given if amount is not None]) == len(given)
+    }
+    sums = {name: total(amounts) for name, amounts in stated.items()}
+    debited: dict[str, date] = {}
+    file_ids = FileIds(messages)
+    for line in connection.table("open_debits").order("booking_date").to_arrow_table().to_pylist():
+        amount, day = line["amount"], line["booking_date"]
+        alike = {
+            name
+            for name, expected in sums.items()
+            if line["line_class"] is None and amount == expected and day >= made[name] - _DAY
+        }
+        for name in file_ids.named(line).perhaps | alike:
+            least = min(stated.get(name, (Decimal(),)))
+            if line["line_class"] is None or amount >= least:
+                debited[name] = day
+    return debited
+
+
+def funding_table(
+    connection: duckdb.DuckDBPyConnection,
+    rules: Rules,
+    today: date,
+    remarks: pa.Table | None,
+    zone: tzinfo = UTC,
+) -> pa.Table:
+    """The rows that `funding_rows` makes of the step `funding`, as a table with columns of FUNDING.
+
+    Most overdue first, then by currency, then the larger amount.
+    """
+    by_request = with_answers(connection, remarks_by_request(remarks), zone)
+    load(connection, {"funding_marked": pa.table({"request_id": pa.array(by_request, TEXT)})})
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE funding_alike AS {_ALIKE}")
+    spoken_for: list[dict[str, Any]] = connection.sql(_SPOKEN_FOR).to_arrow_table().to_pylist()
+    rows = funding_rows(spoken_for, rules, today, by_request)
+    funding = pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
+    load(connection, {"funding_worded": funding})
+    return connection.sql(_TABLE).to_arrow_table().cast(FUNDING)

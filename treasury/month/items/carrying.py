@@ -1,0 +1,344 @@
+"""Open items in people's hands: remarked on, and carried past a close by two of them.
+
+Each verb is checked against the list as it is at that moment and journaled onto the decisions that
+were read. An acceptance is one item's: it holds the amount, the state, the owner and the day by
+which the item should clear, as `carry_proposals` folds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.actions.policies.policy import Policy
+from treasury.core.calendar import Month
+from treasury.core.errors import ActionRefused, InputError
+from treasury.core.tables.column_types import TEXT
+from treasury.core.tables.row_view import Rows
+from treasury.core.text import clean
+from treasury.journal import Actor, Draft, Journal
+from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.period_history import closed_periods
+from treasury.journal.person_names import same_person
+from treasury.month.items.carry_proposals import (
+    ACCEPTANCES,
+    ACCEPTED,
+    PROPOSED,
+    WITHDRAWN,
+    Acceptance,
+    acceptances,
+)
+from treasury.month.items.item_remarks import REMARKED, item_remarks
+from treasury.month.items.open_item import OpenItem
+from treasury.month.items.open_items import OpenItems
+
+CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
+"""A row for each proposal; `standing` says whether it is accepted, waits, lapsed or is settled."""
+_WAITS: Final = "waits for a second person"
+_LONGEST_REMARK: Final = 500
+
+ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
+_Body = dict[str, Any] | None
+"""What an entry says of an item; None where it stands already."""
+_Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
+"""The body of an item's entry, by what stands of the item and all that was decided."""
+
+
+class Carrying:
+    """The verbs; `list_items` gives a month's list under the decisions that it is handed.
+
+    Without a month it is the last one that has ended. Of a month that is prepared it is the list
+    that waits for its signature.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        list_items: ListItems,
+        policy: Callable[[], Policy],
+        today: Callable[[], date],
+        *,
+        until: datetime | None = None,
+        zone: ZoneInfo | None = None,
+    ) -> None:
+        self._zone = zone
+        self._journal = journal
+        self._list_items = list_items
+        self._policy = policy
+        self._today = today
+        self._until = until
+
+    def carry(
+        self,
+        *names: str,
+        owner: str,
+        by: str | date,
+        reason: str,
+        month: str | Month | None = None,
+        ledger: Path | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> OpenItems:
+        """Propose to carry items past the close: who owns them, and the day they should clear by.
+
+        `ledger` is the file that the month is going to be prepared with, for what differs from it.
+        Raises InputError for an item that is not open, ActionRefused for one that nobody may
+        accept, and for one that does not block.
+        """
+        terms = self._terms(owner, by, reason)
+        who = actor or self._journal.who()
+        wording = partial(_proposed, terms, who)
+        return self._decide(PROPOSED, names, wording, who, month, ledger=ledger, dry_run=dry_run)
+
+    def accept(
+        self,
+        *names: str,
+        month: str | Month | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> OpenItems:
+        """Accept that items are carried as somebody else proposed it.
+
+        Whoever proposed cannot accept, unless the policy is that of one person, and then it is
+        marked as signed alone. Raises ActionRefused where nothing stands to be accepted.
+        """
+        who = actor or self._journal.who()
+        wording = partial(self._accepted, who)
+        return self._decide(ACCEPTED, names, wording, who, month, dry_run=dry_run)
+
+    def withdraw(
+        self,
+        *names: str,
+        reason: str,
+        month: str | Month | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> OpenItems:
+        """Take back what was proposed or accepted: the items block again."""
+        _require(reason, "a reason", "reason")
+
+        def withdrawn(item: OpenItem, acceptance: Acceptance | None, _: Decided) -> _Body:
+            if acceptance is None:
+                raise ActionRefused(
+                    f"nobody proposed to carry {item.item_id}",
+                    do="`treasury items list` shows what is proposed",
+                )
+            return {"reason": reason.strip()}
+
+        who = actor or self._journal.who()
+        return self._decide(WITHDRAWN, names, withdrawn, who, month, dry_run=dry_run)
+
+    def remark(
+        self,
+        name: str,
+        text: str,
+        *,
+        answers: int | None = None,
+        month: str | Month | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> OpenItems:
+        """Say something of an open item to whoever looks at it; it proves nothing.
+
+        `answers` is the place in the journal of the remark that is answered. Raises InputError for
+        an item that is not open, ActionRefused where no such remark is on it.
+        """
+        if not text.strip() or not text.isprintable() or len(text) > _LONGEST_REMARK:
+            raise InputError(
+                f"a remark is one line of at most {_LONGEST_REMARK} characters", do="shorten it"
+            )
+        who = actor or self._journal.who()
+
+        def remarked(item: OpenItem, _: Acceptance | None, decided: Decided) -> _Body:
+            remarks = item_remarks(decided.entries).to_pylist()
+            places = [row["seq"] for row in remarks if row["item_id"] == item.item_id]
+            if answers is not None and answers not in places:
+                raise ActionRefused(
+                    f"no remark {answers} is on {item.item_id}",
+                    do="`treasury items remarks` lists them with their places",
+                )
+            return {"remark": text.strip(), "answers": answers}
+
+        return self._decide(REMARKED, (name,), remarked, who, month, dry_run=dry_run)
+
+    def remarks(self) -> Rows:
+        """Every remark on an item, the latest first, with who answered; as in ITEM_REMARKS."""
+        decided = read_decided(self._journal, until=self._until)
+        table = item_remarks(decided.entries).sort_by([("seq", "descending")])
+        return Rows(table, zone=self._zone)
+
+    def list(self, month: str | Month | None = None) -> Rows:
+        """Every proposal beside its item as it is now; columns as in CARRIED."""
+        decided = read_decided(self._journal, until=self._until)
+        items = self._list_items(month, decided, None)
+        rows = [
+            {
+                **msgspec.structs.asdict(acceptance),
+                "name": item.name if (item := items.by_id.get(item_id)) else None,
+                "standing": _standing(acceptance, item, self._today()),
+            }
+            for item_id, acceptance in acceptances(decided.entries).items()
+        ]
+        return Rows(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
+
+    def plan_proposal(
+        self,
+        decided: Decided,
+        item: OpenItem,
+        who: Actor,
+        *,
+        owner: str,
+        by: str | date,
+        reason: str,
+    ) -> Draft | None:
+        """What proposing to carry an item would journal; None where the same is proposed already.
+
+        `item` is one of the month's list under these decisions. Raises what `carry` raises.
+        """
+        self._policy().check_identity(who)
+        acceptance = acceptances(decided.entries).get(item.item_id)
+        body = _proposed(self._terms(owner, by, reason), who, item, acceptance)
+        return None if body is None else Draft(PROPOSED, item.item_id, body, who)
+
+    def plan_acceptance(self, decided: Decided, item: OpenItem, who: Actor) -> Draft | None:
+        """What accepting that an item is carried would journal; None where it is accepted.
+
+        Raises what `accept` raises.
+        """
+        self._policy().check_identity(who)
+        acceptance = acceptances(decided.entries).get(item.item_id)
+        body = self._accepted(who, item, acceptance)
+        return None if body is None else Draft(ACCEPTED, item.item_id, body, who)
+
+    def _terms(self, owner: str, by: str | date, reason: str) -> dict[str, Any]:
+        """Who sees to an item, by when it should clear, and why it is carried."""
+        _require(owner, "an owner", "owner")
+        _require(reason, "a reason", "reason")
+        try:
+            expected = by if isinstance(by, date) else date.fromisoformat(by.strip())
+        except ValueError:
+            raise InputError(
+                f"{clean(by)[:40]!r} is not a day", do="write it as 2026-11-30"
+            ) from None
+        if expected < self._today():
+            raise InputError(
+                f"{expected} is past", do="give the day by which the items should clear"
+            )
+        return {"owner": owner.strip(), "expected_by": expected, "reason": reason.strip()}
+
+    def _accepted(
+        self, who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
+    ) -> _Body:
+        """The body of an acceptance; None where the item is accepted already."""
+        if acceptance is None:
+            raise ActionRefused(
+                f"nobody proposed to carry {item.item_id}",
+                do=f"propose it: treasury items carry {item.item_id} --owner … --by … --reason …",
+            )
+        lapse = acceptance.lapse(item, self._today())
+        if lapse:
+            raise ActionRefused(
+                f"what {acceptance.proposed_by} proposed for {item.item_id} has lapsed: {lapse}",
+                do="have it proposed again as it is now",
+            )
+        if acceptance.accepted_by is not None:
+            return None
+        alone = same_person(acceptance.proposed_by, who.name)
+        if alone and not self._policy().one_person:
+            raise ActionRefused(
+                f"{who.name} proposed to carry {item.item_id} and cannot accept it",
+                do="have a colleague accept it",
+            )
+        return {"proposal": acceptance.proposal, "alone": alone}
+
+    def _decide(
+        self,
+        kind: str,
+        names: Sequence[str],
+        wording: _Wording,
+        who: Actor,
+        month: str | Month | None,
+        *,
+        ledger: Path | None = None,
+        dry_run: bool,
+    ) -> OpenItems:
+        """Journal what was chosen, and give the items as the list then has them."""
+        self._policy().check_identity(who)
+        require_present(self._until)
+
+        def build(decided: Decided) -> tuple[list[Draft], tuple[OpenItems, Decided, set[str]]]:
+            items = self._list_items(month, decided, ledger)
+            if str(items.month) in closed_periods(decided.entries):
+                raise ActionRefused(
+                    f"{items.month} is closed, with what was carried then",
+                    do=f"carry what is still open in the next: --month {items.month.next}",
+                )
+            if not names:
+                raise InputError(
+                    "no item is named", do="`treasury exceptions --blocking` lists them"
+                )
+            chosen = {item.item_id: item for item in map(items.find, names)}
+            standing = acceptances(decided.entries)
+            bodies = {of: wording(item, standing.get(of), decided) for of, item in chosen.items()}
+            drafts = [Draft(kind, of, body, who) for of, body in bodies.items() if body is not None]
+            return drafts, (items, decided, set(bodies))
+
+        if dry_run:
+            _, (items, _, ids) = build(read_decided(self._journal))
+        else:
+            added, (items, decided, ids) = decide(self._journal, build)
+            if added:
+                items = self._list_items(items.month, decided.after(added), ledger)
+        return items.where(lambda item: item.item_id in ids)
+
+
+def _require(text: str, wording: str, name: str) -> None:
+    if not text.strip() or not text.isprintable():
+        raise InputError(f"an item is carried with {wording}, on one line", do=f"give the {name}")
+
+
+def _proposed(
+    terms: dict[str, Any], who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
+) -> _Body:
+    """The body of a proposal, None where the same person has proposed the same, and it holds.
+
+    ActionRefused where carrying the item means nothing.
+    """
+    if item.blocks == "never acceptable":
+        raise ActionRefused(
+            f"nobody may accept {item.item_id} ({item.words.label.lower()}): {item.name}",
+            do=item.next_step,
+        )
+    if item.blocks == "never":
+        raise ActionRefused(
+            f"{item.item_id} ({item.words.label.lower()}) does not block the close: it is carried"
+            " without anybody's word",
+            do="leave it out",
+        )
+    stands = (
+        acceptance is not None
+        and not acceptance.lapse(item, terms["expected_by"])
+        and acceptance.proposed_by == who.name
+        and all(getattr(acceptance, name) == term for name, term in terms.items())
+    )
+    if stands:
+        return None
+    return {"amount": item.amount, "currency": item.currency, "state": item.state} | terms
+
+
+def _standing(acceptance: Acceptance, item: OpenItem | None, today: date) -> str:
+    if item is None:
+        return "settled, or not in this month"
+    lapse = acceptance.lapse(item, today)
+    if lapse:
+        return f"lapsed: {lapse}"
+    if acceptance.accepted_by is None:
+        return _WAITS
+    return "carried, signed alone" if acceptance.alone else "carried"

@@ -1,0 +1,143 @@
+"""What a decision changes beside its subject: the open items of before and after, compared.
+
+A decision touches its subject. Where it has to touch more (a request that is paid by it, another
+line that falls back), each such item is named with the reason before anybody confirms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.calendar import Month
+from treasury.core.money import format_amount
+from treasury.core.tables.column_types import schema_of
+from treasury.core.tables.tabular import Tabular
+from treasury.month.decisions.comparison import moves_between
+from treasury.month.items.open_item import OpenItem
+from treasury.month.items.open_items import OpenItems
+from treasury.month.standing_knowledge import Knowledge
+
+_NOT_OPEN: Final = "not open"
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """An item that a decision changes: the word on screen before and after, and why."""
+
+    item_id: str
+    name: str
+    amount: Decimal | None
+    currency: str
+    was: str
+    becomes: str
+    why: str
+
+    def __str__(self) -> str:
+        worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
+        change = f"{self.was or _NOT_OPEN} to {self.becomes or _NOT_OPEN}"
+        return f"{self.name}{worth}: {change} ({self.why})"
+
+
+EFFECTS: Final = schema_of(Effect)
+"""A row for each item that changes, amounts in `currency`; `was` or `becomes` is empty where it was
+or will be open no more."""
+
+
+class Effects(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Everything that a decision changes beside its subject, in the open items of `month`.
+
+    `unknown` says why it is not known, and is empty where it is.
+    """
+
+    month: Month
+    effects: tuple[Effect, ...]
+    sql: str = ""
+    unknown: str = ""
+
+    def __iter__(self) -> Iterator[Effect]:
+        return iter(self.effects)
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The items, with the columns of EFFECTS."""
+        rows = [msgspec.structs.asdict(effect) for effect in self.effects]
+        return pa.Table.from_pylist(rows, schema=EFFECTS)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The items."""
+        return {"Effects": self.arrow}
+
+    def __repr__(self) -> str:
+        return f"<Effects, {self.month}: {len(self)} items change>"
+
+
+def effects_between(
+    before: OpenItems,
+    after: OpenItems,
+    knowledge: tuple[Knowledge, Knowledge],
+    subjects: Collection[str],
+) -> Effects:
+    """The items that differ, those of the `subjects` (ids of bank lines) left out.
+
+    `seen` is all that matching knew before and after: it says why a line moves, and names lines
+    that move without being open on either side.
+    """
+    moves = {row["entry_id"]: row for row in moves_between(*knowledge, "decision").to_pylist()}
+    decided = {f"line:{name}" for name in subjects}
+    changed: dict[str, Effect] = {}
+    for name in dict.fromkeys((*after.by_id, *before.by_id)):
+        was, becomes = before.by_id.get(name), after.by_id.get(name)
+        if name in decided or _facts_shown(was) == _facts_shown(becomes):
+            continue
+        item = becomes or was
+        assert item is not None  # it is on one of the sides
+        move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
+        why = becomes.next_step if becomes is not None else "settled by the decision"
+        changed[name] = Effect(
+            item_id=item.item_id,
+            name=item.name,
+            amount=item.amount,
+            currency=item.currency,
+            was=was.state if was is not None else _outcome(move, "from"),
+            becomes=becomes.state if becomes is not None else _outcome(move, "to"),
+            why=why if move is None else str(move["why"]),
+        )
+    for entry, move in moves.items():
+        name = f"line:{entry}"
+        if name not in decided and name not in changed:
+            changed[name] = _moved(name, move)
+    return Effects(month=after.month, effects=tuple(changed.values()), sql=after.sql)
+
+
+def _facts_shown(item: OpenItem | None) -> tuple[object, ...]:
+    """What of an item is a change for people: its kind, state and amount."""
+    return () if item is None else (item.kind, item.state, item.amount, item.blocks)
+
+
+def _outcome(move: Mapping[str, Any] | None, side: str) -> str:
+    """The outcome of a line that was, or will be, open no more: matched, returned."""
+    return "" if move is None else str(move[f"{side}_outcome"] or "").upper()
+
+
+def _moved(name: str, move: Mapping[str, Any]) -> Effect:
+    """A line that nobody has to look at on either side, and that belongs to another now."""
+    was, becomes = (
+        " ".join(filter(None, (_outcome(move, side), move[f"{side}_reference"])))
+        for side in ("from", "to")
+    )
+    return Effect(
+        item_id=name,
+        name=str(move["to_reference"] or move["from_reference"] or name),
+        amount=move["amount"],
+        currency=str(move["currency"]),
+        was=was,
+        becomes=becomes,
+        why=str(move["why"]),
+    )

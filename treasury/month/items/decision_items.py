@@ -1,0 +1,149 @@
+"""Open items of the desk itself: actions, notices, decisions whose facts moved, late items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+
+from treasury.actions.action_states import Action
+from treasury.core.tables.column_types import AMOUNT, INSTANT, TEXT
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.text import clean
+from treasury.journal.notice_history import DOUBTFUL, Notice
+from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON
+from treasury.month.items.item_facts import Facts, make_item, money_of, table_rows
+from treasury.month.items.open_item import OpenItem
+
+ACTIONS: Final = grouped_schema(
+    (TEXT, "action_id", "state", "text"),
+    (INSTANT, "proposed_at"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "request_id"),
+)
+"""The actions that have not ended, amounts in `currency`; `request_id` is what one is about.
+
+One that may have been done twice has not ended, and is in state `doubled`. Notices that may not
+have arrived stand below them, a row in state `doubtful` for each channel.
+"""
+_DOUBLED: Final = "doubled"
+_DOUBTFUL: Final = "doubtful"
+_STATES: Final = {
+    "sending": ("unknown_outcome", "UNKNOWN OUTCOME"),
+    "unknown": ("unknown_outcome", "UNKNOWN OUTCOME"),
+    "proposed": ("approval_waits", "WAITS FOR APPROVAL"),
+    "ready": ("ready", "APPROVED"),
+    _DOUBLED: ("done_twice", "MAY HAVE BEEN DONE TWICE"),
+    _DOUBTFUL: ("notice_unknown", "MAY NOT HAVE ARRIVED"),
+}
+"""The states of an action or notice that are not its end: kind and word on screen."""
+
+
+def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> pa.Table:
+    """Those of the actions that have not ended, oldest first; columns as in ACTIONS.
+
+    Below them the channels whose notices may not have arrived.
+    """
+    rows = [
+        {
+            "action_id": action.id,
+            "state": state,
+            "text": action.masked or action.text,
+            "proposed_at": action.proposed_at,
+            "amount": None if action.money is None else action.money.amount,
+            "currency": None if action.money is None else action.money.currency,
+            "request_id": None if action.request is None else action.request.id,
+        }
+        for action in actions
+        for state in (_DOUBLED if action.doubled else action.state,)
+        if state in _STATES
+    ]
+    doubtful: dict[str, list[Notice]] = {}
+    for notice in notices:
+        if notice.state in DOUBTFUL:
+            doubtful.setdefault(notice.channel, []).append(notice)
+    rows += [
+        {
+            "action_id": channel,
+            "state": _DOUBTFUL,
+            "text": ", ".join(notice.id for notice in unsettled),
+            "proposed_at": unsettled[0].at,
+        }
+        for channel, unsettled in doubtful.items()
+    ]
+    return pa.Table.from_pylist(rows, schema=ACTIONS)
+
+
+def action_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each action that has not ended, and for the doubtful notices of a channel."""
+    for row in table_rows(facts.actions):
+        kind, state = _STATES[row["state"]]
+        subject = "notice" if row["state"] == _DOUBTFUL else "action"
+        request: str | None = row["request_id"]
+        yield make_item(
+            facts,
+            kind,
+            f"{subject}:{row['action_id']}",
+            name=f"{row['action_id']} {clean(row['text'])}",
+            state=state,
+            since=facts.day(row["proposed_at"]),
+            amount=row["amount"],
+            currency=row["currency"] or "",
+            direction="" if row["amount"] is None else "out",
+            counted_in=None if request is None else f"request:{request}",
+            request_id=request,
+        )
+
+
+def moved_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each decision whose facts have moved."""
+    for row in table_rows(facts.moved):
+        yield make_item(
+            facts,
+            "decision_moved",
+            f"decision:{row['seq']}",
+            name=clean(row["reference"]) or row["entry_id"][:8],
+            state="FACTS MOVED",
+            since=row["booking_date"],
+            **money_of(row),
+            next_step=f"{clean(row['moved'])}: look at it, undo what is no longer right",
+            counted_in=f"line:{row['entry_id']}",
+            entry_id=row["entry_id"],
+        )
+
+
+def late_items(facts: Facts) -> Iterator[OpenItem]:
+    """What was learnt about closed months, in the open month that it posts to."""
+    posted = {row["entry_id"] for row in table_rows(facts.corrections)}
+    for row in table_rows(facts.late):
+        if row["posts_to"] != str(facts.month):
+            continue
+        is_open = row["outcome"] in NEEDS_A_PERSON
+        others: dict[str, Any] = {
+            "blocks": "until accepted" if is_open else "never",
+            "state": "LATE",
+        }
+        if row["change"] == "decided" and row["entry_id"] not in posted:
+            others = {
+                "blocks": "until accepted",
+                "state": "LATE DECISION NOT POSTED",
+                "next_step": f"Post it by hand: the books of {row['month']} do not have this line",
+            }
+        elif row["change"] == "decided":
+            others["state"] = "DECIDED LATE"
+            if not is_open:
+                others["next_step"] = "Nothing; the journal of this month posts the difference"
+        yield make_item(
+            facts,
+            "late_item",
+            f"late:{row['entry_id']}/{row['change']}/{row['month']}",
+            name=f"{row['month']}: {clean(row['what'])}",
+            since=min(facts.day(row["known_from"]) or facts.month.last, facts.month.last),
+            amount=row["amount"],
+            currency=row["currency"] or "",
+            direction={"CRDT": "in", "DBIT": "out"}.get(row["direction"], ""),
+            entry_id=row["entry_id"],
+            counted_in=f"line:{row['entry_id']}" if is_open else None,
+            **others,
+        )

@@ -1,0 +1,216 @@
+"""Open items of what all rests on: statements, balances, the ledger, sources, the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from treasury.core.calendar import Month
+from treasury.core.identifiers import plain_account
+from treasury.core.money import format_amount
+from treasury.core.text import clean
+from treasury.month.funding import short_account
+from treasury.month.items.item_facts import Facts, make_item, table_rows
+from treasury.month.items.item_kinds import KINDS
+from treasury.month.items.open_item import OpenItem
+from treasury.month.reconciliation import Reconciliation
+
+_AGREES: Final = "agrees"
+NOT_PROVABLE: Final = "NOT PROVABLE"
+
+
+def journal_items(facts: Facts) -> Iterator[OpenItem]:
+    """The item of a journal that does not verify."""
+    if facts.journal_problem:
+        yield make_item(
+            facts,
+            "journal_broken",
+            "source:journal",
+            name="Journal",
+            state="NOT PROVED",
+            since=None,
+            next_step=facts.journal_problem,
+        )
+
+
+def statement_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each account whose month no proved statement shows, or for having none."""
+    rows = facts.r.statements.to_pylist()
+    if not rows:
+        yield make_item(
+            facts, "no_account", "source:accounts", name="Accounts", state="MISSING", since=None
+        )
+    for row in rows:
+        if not row["complete"]:
+            account = plain_account(row["account"])
+            state = "NOT PROVED" if row["problem"] else "MISSING"
+            yield make_item(
+                facts,
+                "statement_missing",
+                f"statement:{account}/{row['currency']}/{facts.month}",
+                name=f"{clean(row['name'])} {short_account(row['account'])}".strip(),
+                state=NOT_PROVABLE if row.get("not_provable") else state,
+                since=row.get("missing_from") or facts.month.first,
+                next_step=_statement_step(row, facts.month),
+                evidence_to=row["covered_to"],
+            )
+
+
+def _statement_step(row: Mapping[str, Any], month: Month) -> str:
+    """What would complete an account's statements: another file, earlier days or later ones."""
+    if row.get("not_provable"):
+        return (
+            f"{clean(row['problem'])}: its lines match and prove no balance; ask the bank for"
+            " statements with balances, or for a format that has them"
+        )
+    if row["problem"]:
+        statement = (row.get("problem_statement") or "ID")[:8]
+        return (
+            f"{clean(row['problem'])}: get the file again from the bank, then `treasury statements"
+            f" add FILE`; or take it out with `treasury statements withdraw {statement} --reason …`"
+        )
+    if row["covered_to"] is None:
+        return "Add its statements, or confirm its balance where it has none"
+    if row["covered_from"] > max(row.get("missing_from") or month.first, month.first):
+        return f"Add the statement before {row['covered_from']:%-d %b}"
+    return f"Add the statement after {row['covered_to']:%-d %b}"
+
+
+def source_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for services that were not read as a close needs it."""
+    at, read_on = facts.synced_at, facts.day(facts.synced_at)
+    if facts.r.basis is None:
+        return
+    if at is None or at < facts.end:
+        kind, since = "not_synced", read_on
+    elif facts.is_stale:
+        kind, since = "stale", facts.month.last
+    else:
+        return
+    yield make_item(
+        facts,
+        kind,
+        "source:services",
+        name="Services",
+        state="MISSING" if at is None else "STALE",
+        since=since,
+        evidence_to=read_on,
+    )
+
+
+_BALANCES: Final = {
+    "bank": "balance_unexplained",
+    "custodial": "balance_not_proved",
+    "company": "wallet_not_proved",
+}
+
+
+def balance_items(facts: Facts) -> Iterator[OpenItem]:
+    """Balances that are not proved; a bank's that lacks statements is an item already."""
+    for row in facts.balances.to_pylist():
+        if row["proved"] or (row["kind"] == "bank" and not row["blocks"]):
+            continue
+        kind = _BALANCES[row["kind"]]
+        if row["kind"] == "company" and row["blocks"]:
+            kind = "balance_not_proved"
+        yield make_item(
+            facts,
+            kind,
+            f"balance:{row['of']}/{row['currency']}/{facts.month}",
+            name=f"{clean(row['name']) or short_account(row['of'])}, {row['currency']}",
+            state="NOT PROVED",
+            since=facts.month.last,
+            amount=row["unexplained"] or row["in_doubt"],
+            currency=row["currency"],
+            next_step=f"{clean(row['problem'])}: {row['next_step']}",
+        )
+
+
+def virtual_account_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each virtual account whose credits cannot be proved."""
+    for row in unprovable_accounts(facts.r):
+        yield make_item(
+            facts,
+            "credits_not_provable",
+            f"virtual_account:{row['virtual_bank_account_id']}/{facts.month}",
+            name=f"{clean(row['name'])} {short_account(row['iban'])}".strip(),
+            state="NOT PROVABLE",
+            since=facts.month.last,
+            currency=row["currency"] or "",
+        )
+
+
+def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
+    """The virtual accounts whose credits no provider report proves."""
+    rows = r.virtual_accounts.to_pylist()
+    return [row for row in rows if row["proof"].startswith(NOT_PROVABLE)]
+
+
+def ledger_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each account of the books that differs."""
+    for row in table_rows(facts.ledger):
+        if row["finding"] == _AGREES:
+            continue
+        sides = (row["difference"], row["expected"], row["ledger"])
+        amount = next((side for side in sides if side is not None), None)
+        yield make_item(
+            facts,
+            "ledger_difference",
+            f"ledger:{plain_account(row['account'])}/{row['currency']}/{facts.month}",
+            name=f"{clean(row['name']) or short_account(row['account'])}, {row['currency']}",
+            state="DIFFERS",
+            since=facts.month.last,
+            amount=amount,
+            currency=row["currency"] or "",
+            next_step=f"{clean(row['finding'])}: correct the ledger, or explain the difference",
+        )
+
+
+def coin_items(facts: Facts) -> Iterator[OpenItem]:
+    """Measured coins whose opening and movements do not come to a closing that is proved."""
+    for row in table_rows(facts.coins):
+        if row["problem"]:
+            pool = f" in {short_account(row['pool'])}" if row["pool"] else ""
+            yield make_item(
+                facts,
+                "coins_untied",
+                f"balance:coins/{row['coin']}/{row['pool']}/{facts.month}",
+                name=f"{clean(row['coin'])}{pool}, {clean(row['name'])}",
+                state="NOT PROVED",
+                since=facts.month.last,
+                next_step=f"{clean(row['problem'])}: {row['next_step']}",
+            )
+
+
+def exposure_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each limit of what stands with the provider that is passed, or not provable.
+
+    It names no amount: the money is counted by the items of its own.
+    """
+    for row in table_rows(facts.exposure):
+        if row["standing"] not in _EXPOSED:
+            continue
+        kind, state = _EXPOSED[row["standing"]]
+        if row["above_limit"] is not None:  # so that an acceptance lapses when it moves
+            state = f"{state} BY {format_amount(row['above_limit'], row['currency'])}"
+        stands, limit = (format_amount(row[of], row["currency"]) for of in ("amount", "limit"))
+        words = KINDS[kind].next_step
+        are = "row is" if row["not_provable"] == 1 else "rows are"
+        doubt = f"{row['not_provable']:,} {are} in no sum: {words}"
+        yield make_item(
+            facts,
+            kind,
+            f"exposure:{row['scope']}/{facts.month}",
+            name=f"{stands} with the provider, {row['scope']}; limit {limit}",
+            state=state,
+            since=min(facts.month.last, facts.today),
+            currency=row["currency"],
+            next_step=words if row["standing"] == "above" else doubt,
+        )
+
+
+_EXPOSED: Final = {
+    "above": ("exposure_above_limit", "ABOVE LIMIT"),
+    "not provable": ("exposure_not_provable", "NOT PROVABLE"),
+}
+"""The kind and the state of a limit that is not known to be kept."""

@@ -1,0 +1,184 @@
+"""What the list of open items is made of: the month's answer, and other rooms' tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.core.calendar import Month
+from treasury.core.tables.counted_tables import CountedTables
+from treasury.lake.commits import Commit
+from treasury.month.clocks import CALENDAR, TARGET, Rail, rail_of
+from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON
+from treasury.month.items.item_kinds import KINDS
+from treasury.month.items.open_item import OpenItem
+from treasury.month.reconciliation import Reconciliation
+
+STALE_AFTER: Final = timedelta(days=3)
+"""Services that were not read for so long after the cut-off are named, and block nothing."""
+_LINE: Final = [
+    "entry_id", "outcome", "booking_date", "amount", "currency", "direction", "counterparty_name",
+    "reference", "expectation_id",
+]  # fmt: skip
+
+
+class Facts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+    """What could speak against "nothing is open", each asked once.
+
+    `balances`, `late`, `ledger` and `actions` have the columns of BALANCES, LATE_ITEMS, LEDGER and
+    ACTIONS, `coins` those of COINS, `exposure` those of EXPOSURE_TOTALS, `corrections` those of
+    CORRECTIONS; `moved` are decisions whose
+    facts are no longer as they were seen, as in STANDING.
+    `synced_at` is when the services were last read, None for never; `journal_problem` says why the
+    journal does not verify, or nothing.
+    """
+
+    r: Reconciliation
+    zone: ZoneInfo
+    balances: pa.Table
+    synced_at: datetime | None
+    ledger: pa.Table | None = None
+    late: pa.Table | None = None
+    corrections: pa.Table | None = None
+    moved: pa.Table | None = None
+    actions: pa.Table | None = None
+    coins: pa.Table | None = None
+    exposure: pa.Table | None = None
+    journal_problem: str = ""
+
+    @property
+    def month(self) -> Month:
+        """The month that is asked about."""
+        return self.r.month
+
+    @cached_property
+    def today(self) -> date:
+        """The day of the question in the reporting time zone."""
+        return self.r.as_of.astimezone(self.zone).date()
+
+    @cached_property
+    def differences(self) -> tuple[Mapping[str, Any], ...]:
+        """The month's differences, read once for every builder."""
+        return tuple(self.r.differences.to_pylist())
+
+    @cached_property
+    def open_lines(self) -> pa.Table:
+        """The lines up to the month's end that nobody has explained, with what is read of them."""
+        both = (self.r.earlier_lines, self.r.lines)
+        return pa.concat_tables([needing_a_person(lines).select(_LINE) for lines in both])
+
+    @cached_property
+    def candidate_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Open lines and the requests that they may pay, the likeliest pair first."""
+        candidates = self.r.matches.candidates
+        is_open = pc.is_in(candidates["entry_id"], self.open_lines["entry_id"])
+        ranked = candidates.filter(is_open).sort_by(
+            [("rank", "ascending"), ("entry_id", "ascending")]
+        )
+        with_expectation = self.open_lines.filter(pc.is_valid(self.open_lines["expectation_id"]))
+        pairs = (
+            zip(*(table[name].to_pylist() for name in ("entry_id", "expectation_id")), strict=True)
+            for table in (with_expectation, ranked)
+        )
+        return tuple(pair for side in pairs for pair in side)
+
+    @property
+    def end(self) -> datetime:
+        """The instant at which the month ends."""
+        return self.month.end(self.zone)
+
+    def select(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """The rows of a query of the lake's records; none where the answer rests on no lake."""
+        basis = self.r.basis
+        return [] if basis is None else basis.snapshot.select(query, params).to_pylist()
+
+    @property
+    def commit(self) -> Commit | None:
+        """The commit of the lake whose records the builders read beside the answer."""
+        return None if self.r.basis is None else self.r.basis.snapshot.commit
+
+    @cached_property
+    def is_stale(self) -> bool:
+        """Whether the services were read too long ago for what they say to be of today."""
+        return self.synced_at is not None and self.r.as_of - self.synced_at > STALE_AFTER
+
+    def is_alike(self, other: Facts) -> bool:
+        """Whether both tell the same of one answer, so that the same is open."""
+        _, *beside = self.__struct_fields__  # the answer compares its own tables
+        return self.r.has_tables_of(other.r) and all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("today", "commit", "is_stale", *beside)
+        )
+
+    def day(self, instant: datetime | None) -> date | None:
+        """The day of an instant in the reporting time zone."""
+        return None if instant is None else instant.astimezone(self.zone).date()
+
+
+def table_rows(table: pa.Table | None) -> list[dict[str, Any]]:
+    """The rows of a table of the facts; none where there is no such table."""
+    return [] if table is None else table.to_pylist()
+
+
+def needing_a_person(lines: pa.Table) -> pa.Table:
+    """Those of a month's lines that nobody has explained; other business is left out."""
+    needs_a_person = pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON, pa.string()))
+    return lines.filter(pc.and_(needs_a_person, pc.is_null(lines["line_class"])))
+
+
+def make_item(
+    facts: Facts,
+    kind: str,
+    item_id: str,
+    *,
+    name: str,
+    state: str,
+    since: date | None,
+    rail: Rail = CALENDAR,
+    **others: Any,
+) -> OpenItem:
+    """An item of a kind: its turn, blocks, step and command are the kind's unless given.
+
+    `item_id` is what it is about, a colon, and the id of that.
+    """
+    words, (subject, _, subject_id) = KINDS[kind], item_id.partition(":")
+    values = {name: getattr(words, name) for name in ("turn", "blocks", "next_step", "command")}
+    return OpenItem(
+        item_id=item_id,
+        kind=kind,
+        subject=subject,
+        subject_id=subject_id,
+        name=name,
+        state=state,
+        clock=rail.unit,
+        **_beginning(facts, since, rail),
+        **{**values, **others},
+    )
+
+
+def money_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The amount of a row in its currency, on the clock of the currency's rail."""
+    currency = row["currency"]
+    return {"rail": rail_of(currency), "amount": row["amount"], "currency": currency or ""}
+
+
+def begun_on(facts: Facts, item: OpenItem, since: date | None) -> OpenItem:
+    """The item, as one that began on another day."""
+    rail = TARGET if item.clock == TARGET.unit else CALENDAR
+    return msgspec.structs.replace(item, **_beginning(facts, since, rail))
+
+
+def _beginning(facts: Facts, since: date | None, rail: Rail) -> dict[str, Any]:
+    """When an item began, in which month, and how old it is on the clock of its rail."""
+    return {
+        "month": str(Month.of(since or facts.month.last)),
+        "since": since,
+        "age": 0 if since is None else rail.between(since, facts.today),
+    }

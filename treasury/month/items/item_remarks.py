@@ -1,0 +1,91 @@
+"""Remarks on open items: what people say to each other about one, by name and place in the journal.
+
+A remark proves nothing and changes no state. Those that do, about a request that was sent or will
+not be funded, are `decisions.remarks`; both are shown beside the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.text import clean
+from treasury.journal import Entry
+from treasury.journal.chain import reads_entries
+from treasury.month.items.item_facts import table_rows
+from treasury.month.items.open_item import OpenItem
+
+REMARKED: Final = "item.remarked"
+SETTLED_BY_REMARK: Final = frozenset({"field_new"})
+"""Kinds of items that only ask somebody to look: whoever says what it is settles it."""
+_SHOWN: Final = 3
+"""The last remarks of an item that stand beside it; `treasury items remarks` has them all."""
+
+ITEM_REMARKS: Final = grouped_schema(
+    (INTEGER, "seq"),
+    (TEXT, "item_id", "remark", "remarked_by"),
+    (INSTANT, "remarked_at"),
+    (INTEGER, "answers"),
+    (TEXT, "answered_by"),
+)
+"""A row for each remark, in the order they were made; `answers` is the place of the one that it
+answers, `answered_by` who answered this one last."""
+
+
+@reads_entries
+def item_remarks(entries: Iterable[Entry]) -> pa.Table:
+    """The remarks among the journal's entries; columns as in ITEM_REMARKS."""
+    rows: dict[int, dict[str, Any]] = {}
+    for entry in entries:
+        if entry.kind != REMARKED:
+            continue
+        answers = entry.body.get("answers")
+        rows[entry.seq] = {
+            "seq": entry.seq,
+            "item_id": entry.subject,
+            "remark": entry.body["remark"],
+            "remarked_by": entry.actor.name,
+            "remarked_at": entry.at,
+            "answers": answers,
+            "answered_by": None,
+        }
+        if answers in rows:
+            rows[answers]["answered_by"] = entry.actor.name
+    return pa.Table.from_pylist(list(rows.values()), schema=ITEM_REMARKS)
+
+
+def with_remarks(
+    items: Iterable[OpenItem], remarks: pa.Table | None, zone: tzinfo
+) -> list[OpenItem]:
+    """The items, each with the last of its remarks in words; days in the reporting time zone."""
+    by_item: dict[str, list[Mapping[str, Any]]] = {}
+    names: dict[int, str] = {}
+    for row in table_rows(remarks):
+        by_item.setdefault(row["item_id"], []).append(row)
+        names[row["seq"]] = row["remarked_by"]
+    return [
+        msgspec.structs.replace(item, remark=_words(item, by_item[item.item_id], names, zone))
+        if item.item_id in by_item
+        else item
+        for item in items
+    ]
+
+
+def _words(
+    item: OpenItem, thread: Sequence[Mapping[str, Any]], names: Mapping[int, str], zone: tzinfo
+) -> str:
+    """What an item says of itself, then the last of its remarks, the latest last."""
+    words = [item.remark] if item.remark else []
+    if len(thread) > _SHOWN:
+        words.append(f"{len(thread) - _SHOWN} earlier remarks")
+    for row in thread[-_SHOWN:]:
+        day = row["remarked_at"].astimezone(zone)
+        to = f" to {clean(names[row['answers']])}" if row["answers"] in names else ""
+        words.append(f"{clean(row['remarked_by'])}{to}, {day:%-d %b}: {clean(row['remark'])}")
+    return " · ".join(words)

@@ -1,0 +1,86 @@
+"""Open items of bank lines: every booked line up to the month's end that needs a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from treasury.core.text import clean
+from treasury.month.items.item_facts import Facts, make_item, money_of
+from treasury.month.items.item_kinds import KINDS
+from treasury.month.items.open_item import OpenItem
+
+_KINDS: Final = {
+    "suggested": ("needs_decision", "NEEDS DECISION"),
+    "conflict": ("contradicted", "CONFLICT"),
+    "duplicate": ("paid_twice", "PAID TWICE"),
+    "unreferenced": ("no_reference", "NO REFERENCE"),
+}
+"""The kind of each outcome that needs a person, and its word on screen."""
+LINE_STATES: Final = (
+    "PAID TWICE",
+    "PAID TO CLOSED REQUEST",
+    "PAID TO WRONG ACCOUNT",
+    "PAID WRONG",
+)
+"""Differences that are about a bank line: they word its item rather than make one."""
+_SIGNS: Final = {"CRDT": "in", "DBIT": "out"}
+
+
+def line_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each line that nobody has explained, earlier months' too.
+
+    So is what a matched line has above what was expected, and each payment of the month that the
+    bank booked after it: its money counts with the request that it settles, where that is an item.
+    """
+    differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
+    for line in facts.open_lines.to_pylist():
+        kind, state = _KINDS[line["outcome"]]
+        particulars: dict[str, Any] = {"state": state, "since": line["booking_date"]}
+        if (difference := differences.get(line["entry_id"])) is not None:
+            particulars |= {name: difference[name] for name in ("state", "next_step", "request_id")}
+        yield _line_item(facts, kind, line["entry_id"], line, **particulars)
+    usual = KINDS["more_than_expected"].next_step
+    for row in facts.r.excess_lines.to_pylist():
+        out, settles = row["direction"] == "DBIT", row["expectation_id"]
+        yield _line_item(
+            facts,
+            "more_than_expected",
+            f"{row['entry_id']}/rest",
+            row,
+            state="PAID TOO MUCH" if out else "RECEIVED TOO MUCH",
+            since=row["booking_date"],
+            next_step="Ask the provider for it back" if out else usual,
+            counted_in=f"request:{settles}" if out and settles else None,
+        )
+    for row in facts.r.bank_cutoffs.to_pylist():
+        settles = row["expectation_id"]
+        yield _line_item(
+            facts,
+            "bank_cutoff",
+            f"{row['entry_id']}/{facts.month}",
+            row,
+            state="BOOKED LATER",
+            since=row["value_date"],
+            due=row["booking_date"],
+            counted_in=None if settles is None else f"request:{settles}",
+            next_step=f"Nothing; the bank booked it on {row['booking_date']:%-d %b}",
+        )
+
+
+def _line_item(
+    facts: Facts, kind: str, name: str, line: Mapping[str, Any], **particulars: Any
+) -> OpenItem:
+    """The item, called by the reference that its line names or may belong to, and by the payer."""
+    payer = clean(line["counterparty_name"]) or "no name"
+    reference = clean(line["reference"])
+    return make_item(
+        facts,
+        kind,
+        f"line:{name}",
+        name=f"{reference}, {payer}" if reference else payer,
+        **money_of(line),
+        direction=_SIGNS[line["direction"]],
+        entry_id=line["entry_id"],
+        **particulars,
+    )

@@ -1,0 +1,106 @@
+"""Materiality: below which amount an open item is listed and does not block a close.
+
+`policy.toml` proposes the limits, for each currency one for an item and one for all of them
+together. They are in force once two people have journaled them, so that an answer of any earlier
+instant is given under the limits of then, and editing the file alone changes nothing.
+
+    [materiality.EUR]
+    item = 50
+    total = "200.00"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.actions.policies.policy import Policy
+from treasury.core.money import parse_amount, plain_digits, total
+from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
+from treasury.core.tables.schemas import grouped_schema
+from treasury.month.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
+from treasury.month.items.open_item import OpenItem
+
+_ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
+"""Kinds that block at any amount: duplicates, and outcomes that nobody knows."""
+LIMITS: Final = grouped_schema(
+    (TEXT, "currency"),
+    (AMOUNT, "item", "total"),
+    (TEXT, "proposed_by", "accepted_by"),
+    (BOOL, "alone"),
+)
+"""A row for each currency that has limits; amounts in `currency`."""
+
+
+def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
+    """The items, those that are below the limits marked so.
+
+    Where the small items of a currency are together more than its total, each of them blocks.
+    """
+    agreed = {row["currency"]: row for row in limits.to_pylist()}
+    small = [
+        item
+        for item in items
+        if item.currency in agreed
+        and item.amount is not None
+        and abs(item.amount) <= agreed[item.currency]["item"]
+        and item.blocks == "until accepted"
+        and item.kind not in _ALWAYS_MATERIAL
+        and not item.is_accepted
+    ]
+    sums: dict[str, list[Decimal]] = {}
+    for item in small:
+        if item.counted_amount is not None:
+            sums.setdefault(item.currency, []).append(abs(item.counted_amount))
+    within = {
+        currency
+        for currency, row in agreed.items()
+        if total(sums.get(currency, ())) <= row["total"]
+    }
+    ids = {item.item_id for item in small if item.currency in within}
+    return [
+        msgspec.structs.replace(item, is_material=False) if item.item_id in ids else item
+        for item in items
+    ]
+
+
+def _plain(policy: Policy) -> dict[str, Any]:
+    return {
+        currency: {"item": plain_digits(limit.item), "total": plain_digits(limit.total)}
+        for currency, limit in sorted(policy.materiality.items())
+    }
+
+
+class Limits(TermsVerbs):
+    """The verbs by which two people put the limits of `policy.toml` in force."""
+
+    kind = TermsKind(
+        proposed="item.limits_proposed",
+        accepted="item.limits_accepted",
+        name="limits",
+        table="[materiality]",
+        command="treasury items limits",
+        content=_plain,
+    )
+    terms = LIMITS
+    columns = pa.schema([("standing", TEXT), *LIMITS])
+    without = "no limits"
+
+    @staticmethod
+    def rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
+        """A row for each currency that has limits, with them and who agreed to them."""
+        if terms is None:
+            return []
+        return [
+            {
+                "currency": currency,
+                "item": parse_amount(limit["item"]),
+                "total": parse_amount(limit["total"]),
+                **terms.people,
+            }
+            for currency, limit in sorted(terms.content.items())
+        ]

@@ -1,0 +1,119 @@
+"""Open items of money that moves: conversions, transfers between own accounts, other transfers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.core.files.package_files import step_sql
+from treasury.core.text import clean
+from treasury.month.clocks import CALENDAR, rail_of, reacts_by, stage_of
+from treasury.month.items.item_facts import Facts, make_item
+from treasury.month.items.open_item import OpenItem
+
+_CONVERSIONS: Final = {
+    "rate_outside_band": ("rate_outside_band", "RATE OUTSIDE BAND"),
+    "held_kyc": ("held_kyc", "HELD BY KYC"),
+    "not_shown": ("credit_not_shown", "NOT SHOWN"),
+}
+_TRANSFERS: Final = {
+    "under_way": ("transfer_late", "LATE"),
+    "leg_in_missing": ("transfer_late", "NO LEG"),
+    "leg_out_missing": ("transfer_late", "NO LEG"),
+    "check_bank": ("leg_not_shown", "CHECK BANK"),
+}
+"""States of an own transfer that lacks a leg: kind and word; the others need nobody."""
+_PAYMENTS: Final = step_sql("treasury.month.items.steps", "open_payments")
+
+
+def conversion_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each credit whose conversion is not proved."""
+    open_ones = ("not_yet_credited", *_CONVERSIONS)
+    for row in _in_states(facts.r.conversions, open_ones):
+        due = facts.day(row["due"])
+        began = facts.day(row["opened_at"])
+        if row["fiat"] is None:
+            continue
+        if row["state"] != "not_yet_credited":
+            kind, state = _CONVERSIONS[row["state"]]
+        elif due is None or facts.today <= due:
+            kind, state = "converting", "IN TIME"
+        else:
+            kind, state = "not_converted", "NOT CONVERTED"
+        since = began or (None if due is None else min(due, facts.month.last))
+        place = "/".join((row["account_id"], row["asset"], *sorted(row["entry_ids"])[:1]))
+        yield make_item(
+            facts,
+            kind,
+            f"conversion:{place}",
+            name=f"{clean(row['account'])}, {row['currency']} to {row['asset']}",
+            state=state,
+            since=since,
+            rail=rail_of(row["currency"]),
+            due=due,
+            amount=row["fiat"],
+            currency=row["currency"],
+            direction="in",
+            next_step=row["next_step"] or "Wait for the service",
+            entry_id=row["entry_ids"][0] if len(row["entry_ids"]) == 1 else None,
+        )
+
+
+def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each transfer between our own accounts that lacks a leg."""
+    for row in _in_states(facts.r.internal_transfers, tuple(_TRANSFERS)):
+        kind, state = _TRANSFERS[row["state"]]
+        if row["state"] == "under_way" and row["stage"] == "expected":
+            kind, state = "under_way", "UNDER WAY"
+        yield make_item(
+            facts,
+            kind,
+            f"transfer:{row['transfer_id'] or row['out_id'] or row['in_id']}",
+            name=f"{clean(row['sent_from'])} to {clean(row['received_by'])}",
+            state=state,
+            since=row["out_on"] or row["in_on"],
+            rail=CALENDAR if row["transfer_id"] else rail_of(row["currency"]),
+            due=row["due"],
+            amount=row["amount"],
+            currency=row["currency"],
+            direction="in" if row["out_on"] is None else "out",
+            next_step=row["next_step"] or "Wait for it to settle",
+            transfer_id=row["transfer_id"],
+            entry_id=row["out_id"] or row["in_id"],
+        )
+
+
+def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The rows in one of these states; a settled one is never made a row of."""
+    rows: list[dict[str, Any]] = table.filter(
+        pc.is_in(table["state"], pa.array(states, pa.string()))
+    ).to_pylist()
+    return rows
+
+
+def payment_items(facts: Facts) -> Iterator[OpenItem]:
+    """Transfers to others that the service has not finished."""
+    rules = facts.r.rules
+    for row in facts.select(_PAYMENTS, {"end": facts.end}):
+        rail = rail_of(row["currency"] if row["kind"] == "fiat" else None)
+        since = facts.day(row["began_at"])
+        assert since is not None  # every record has the instant at which it was first seen
+        due = reacts_by(since, rules, rail=rail)
+        is_late = stage_of(due, facts.today, rules, rail) != "expected"
+        yield make_item(
+            facts,
+            "payment_late" if is_late else "under_way",
+            f"transfer:{row['id']}",
+            name=clean(row["merchant_reference"]) or f"{row['kind']} from {clean(row['sender'])}",
+            state="LATE" if is_late else "UNDER WAY",
+            since=since,
+            rail=rail,
+            due=due,
+            amount=row["amount"],
+            currency=row["currency"] or "",
+            direction="out",
+            transfer_id=row["id"],
+        )

@@ -1,0 +1,111 @@
+"""One open item: a thing that is not settled at the instant of the question, and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.decoding import convert
+from treasury.core.money import format_amount
+from treasury.core.tables.column_types import schema_of
+from treasury.month.items.item_kinds import KINDS, Blocks, ItemKind, Turn
+
+
+class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A thing that is not settled; `amount` is in `currency`, None where none is open of it.
+
+    `item_id` stays while the thing is the same, across syncs and imports. `month` is the one it
+    began in, `age` counts days of `clock` since `since`. `direction` is `in`, `out` or empty.
+    `counted_in` is the item that counts its money, where that is another.
+    """
+
+    item_id: str
+    kind: str
+    subject: str
+    subject_id: str
+    name: str
+    month: str
+    state: str
+    since: date | None
+    due: date | None = None
+    age: int = 0
+    clock: str = ""
+    amount: Decimal | None = None
+    currency: str = ""
+    direction: str = ""
+    turn: Turn
+    blocks: Blocks
+    is_material: bool = True
+    counted_in: str | None = None
+    evidence_to: date | None = None
+    remark: str = ""
+    """What a colleague said of it; no evidence."""
+    proposed_by: str | None = None
+    accepted_by: str | None = None
+    accepted_alone: bool = False
+    """Whether one person proposed and accepted, under a policy of one person."""
+    accepted_amount: Decimal | None = None
+    accepted_state: str | None = None
+    owner: str | None = None
+    expected_by: date | None = None
+    accepted_reason: str | None = None
+    next_step: str
+    command: str
+    request_id: str | None = None
+    entry_id: str | None = None
+    transfer_id: str | None = None
+
+    @property
+    def words(self) -> ItemKind:
+        """How its kind is said, and what is done about it."""
+        return KINDS[self.kind]
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether two people agreed to carry it."""
+        return self.accepted_by is not None
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether it stands between its month and the close."""
+        if self.blocks == "until accepted":
+            return self.is_material and not self.is_accepted
+        return self.blocks == "never acceptable"
+
+    @property
+    def counted_amount(self) -> Decimal | None:
+        """What it adds to a sum of open money; None where another item counts it."""
+        return self.amount if self.counted_in is None else None
+
+    def __str__(self) -> str:
+        worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
+        return f"{self.state}: {self.name}{worth} ({self.next_step})"
+
+
+OPEN_ITEMS: Final = pa.schema(
+    ("blocking" if field.name == "is_material" else field.name, field.type)
+    for field in schema_of(OpenItem)
+)
+"""A row for each open item; `blocking` says whether it stands between its month and the close."""
+
+
+def items_table(items: Iterable[OpenItem]) -> pa.Table:
+    """Items as a table with the columns of OPEN_ITEMS, in their order."""
+    rows = [msgspec.structs.asdict(item) | {"blocking": item.is_blocking} for item in items]
+    return pa.Table.from_pylist(rows, schema=OPEN_ITEMS)
+
+
+def items_of(table: pa.Table) -> tuple[OpenItem, ...]:
+    """The items that a table with the columns of OPEN_ITEMS was made of, in its order."""
+    items = []
+    for row in table.to_pylist():
+        waits = row["blocks"] == "until accepted" and row["accepted_by"] is None
+        row["is_material"] = row.pop("blocking") or not waits
+        row["accepted_alone"] = bool(row["accepted_alone"])
+        items.append(convert(row, OpenItem))
+    return tuple(items)

@@ -1,0 +1,341 @@
+"""The one list of what is open in a month: every surface shows rows of it and counts rows of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount, total
+from treasury.core.tables.tabular import Tabular, value_text
+from treasury.core.text import clean
+from treasury.month.items import evidence_items
+from treasury.month.items.carry_proposals import Acceptance, carried
+from treasury.month.items.decision_items import action_items, late_items, moved_items
+from treasury.month.items.item_facts import Facts
+from treasury.month.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn
+from treasury.month.items.item_remarks import SETTLED_BY_REMARK, with_remarks
+from treasury.month.items.line_items import line_items
+from treasury.month.items.materiality import immaterial
+from treasury.month.items.movement_items import conversion_items, own_transfer_items, payment_items
+from treasury.month.items.open_item import OpenItem, items_of, items_table
+from treasury.month.items.request_items import request_items
+from treasury.month.items.unlisted_items import unlisted_items, unseen_items
+
+_BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
+    evidence_items.journal_items, evidence_items.statement_items, evidence_items.source_items,
+    evidence_items.balance_items, evidence_items.virtual_account_items,
+    evidence_items.ledger_items, evidence_items.coin_items, evidence_items.exposure_items,
+    unseen_items, unlisted_items, line_items, request_items, conversion_items, own_transfer_items,
+    payment_items, action_items, moved_items, late_items,
+)  # fmt: skip
+_TURN_RANK: Final = {turn: rank for rank, turn in enumerate(TURNS)}
+_KIND_RANK: Final = {kind: rank for rank, kind in enumerate(KINDS)}
+_SHORTEST: Final = 4
+"""Characters of an id that may stand for it."""
+_MOST_NAMES: Final = 5
+"""How many ids an error names."""
+_OF_MONEY: Final = ("line", "request", "transfer", "conversion")
+"""Subjects that are an amount of money; others may concern none."""
+_OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
+_Way: TypeAlias = Literal["in", "out", ""]
+
+
+class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The items of one kind in one currency: a line of the first screen.
+
+    `blocking` of them stand in the way of the close, `carried` by the word of two people do not.
+    `coming`, `going` and `standing` are the sums of the money that they count which comes in, goes
+    out, or does neither, None where none of it states an amount; `unstated` counts those of which
+    a record should state one and does not, `earlier` the bank lines of earlier months. `next_step`
+    is that of a single item, else that of the kind.
+    """
+
+    kind: str
+    turn: Turn
+    currency: str
+    items: int
+    blocking: int
+    carried: int
+    coming: Decimal | None
+    going: Decimal | None
+    standing: Decimal | None
+    unstated: int
+    earlier: int
+    oldest: int
+    clock: str
+    since: date | None
+    next_step: str
+
+    @property
+    def words(self) -> ItemKind:
+        """How its kind is said, and what is done about it."""
+        return KINDS[self.kind]
+
+    @property
+    def sums(self) -> tuple[tuple[_Way, Decimal], ...]:
+        """What they count, apart by the way that it goes; those that there are."""
+        ways: tuple[tuple[_Way, Decimal | None], ...] = (
+            ("in", self.coming), ("out", self.going), ("", self.standing),
+        )  # fmt: skip
+        return tuple((way, amount) for way, amount in ways if amount is not None)
+
+    @property
+    def amount(self) -> Decimal | None:
+        """What they count; None where it is nothing, or some of it comes in and some goes out."""
+        return self.sums[0][1] if len(self.sums) == 1 else None
+
+    @property
+    def money(self) -> str:
+        """`EUR 40.00`, or `EUR 40.00 in, 5.00 out`: what they count; empty for nothing."""
+        if self.amount is not None:
+            return format_amount(self.amount, self.currency)
+        parts = [
+            f"{format_amount(flow, self.currency).removeprefix(f'{self.currency} ')} {way}".rstrip()
+            for way, flow in self.sums
+        ]
+        return f"{self.currency} {', '.join(parts)}" if parts else ""
+
+    @property
+    def worth(self) -> str:
+        """How many they are, and what they are worth where that is known."""
+        return ", ".join(filter(None, (f"{self.items:,}", self.money)))
+
+
+class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
+    """What is open in a month, by whose move it is, then by kind, then the oldest first.
+
+    `sql` is the query of the outcomes that the items of bank lines rest on.
+    """
+
+    month: Month
+    items: tuple[OpenItem, ...]
+    sql: str = ""
+
+    @cached_property
+    def arrow(self) -> pa.Table:
+        """The items as a table; columns as in OPEN_ITEMS."""
+        return items_table(self.items)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The items."""
+        return {"Open items": self.arrow}
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[OpenItem]:
+        return iter(self.items)
+
+    def __repr__(self) -> str:
+        return f"<OpenItems {self.month}: {len(self)}, {len(self.blocking)} block the close>"
+
+    def select(
+        self,
+        *,
+        kind: str | None = None,
+        turn: Turn | None = None,
+        month: str | Month | None = None,
+        blocks: Blocks | None = None,
+        subject: str | None = None,
+    ) -> OpenItems:
+        """Those of a kind, a turn, a month of origin, a way of blocking or a subject."""
+        of = None if month is None else str(month)
+        filters = {"kind": kind, "turn": turn, "month": of, "blocks": blocks, "subject": subject}
+        conditions = {name: value for name, value in filters.items() if value is not None}
+        return self.where(
+            lambda item: all(getattr(item, name) == value for name, value in conditions.items())
+        )
+
+    def where(self, condition: Callable[[OpenItem], bool]) -> OpenItems:
+        """Those that meet a condition, in the order of the list."""
+        return OpenItems(self.month, tuple(filter(condition, self.items)), self.sql)
+
+    def find(self, name: str) -> OpenItem:
+        """The item that is meant by its id, the beginning of it, or a reference in its name.
+
+        Raises InputError where none is, or several are.
+        """
+        searched = name.strip()
+        matches = self._exactly.get(searched) or [
+            item for item in self.items if _may_mean(searched, item)
+        ]
+        if len(matches) == 1:
+            return matches[0]
+        listed = f"`treasury exceptions --month {self.month}` lists them with their ids"
+        if not matches:
+            raise InputError(f"nothing open in {self.month} is {clean(searched)[:80]!r}", do=listed)
+        ids = ", ".join(item.item_id for item in matches[:_MOST_NAMES])
+        raise InputError(
+            f"{len(matches)} open items of {self.month} are {clean(searched)[:80]!r}: {ids}",
+            do=f"give the whole id; {listed}",
+        )
+
+    @cached_property
+    def _exactly(self) -> Mapping[str, list[OpenItem]]:
+        """The items by their whole ids and by those of what they are about."""
+        by_name: dict[str, list[OpenItem]] = {}
+        for item in self.items:
+            for name in {item.item_id, item.subject_id}:
+                by_name.setdefault(name, []).append(item)
+        return by_name
+
+    @cached_property
+    def blocking(self) -> OpenItems:
+        """Those that stand between the month and its close."""
+        return self.where(lambda item: item.is_blocking)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over what is open, whoever agreed to carry it and however old it has become."""
+        rows = sorted(
+            [
+                item.item_id,
+                item.kind,
+                item.state,
+                item.blocks,
+                value_text(item.amount),
+                item.currency,
+            ]
+            for item in self.items
+        )
+        return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()
+
+    @cached_property
+    def by_id(self) -> Mapping[str, OpenItem]:
+        """The items by their ids."""
+        return {item.item_id: item for item in self.items}
+
+    @cached_property
+    def turns(self) -> Mapping[Turn, int]:
+        """How many wait for whom, in the order of the first screen; nobody with none."""
+        counts = {turn: sum(item.turn == turn for item in self.items) for turn in TURNS}
+        return {turn: count for turn, count in counts.items() if count}
+
+    @cached_property
+    def groups(self) -> tuple[ItemGroup, ...]:
+        """The items by whose move it is, kind and currency; their counts add up to the list."""
+        members: dict[tuple[Turn, str, str], list[OpenItem]] = {}
+        for item in self.items:
+            members.setdefault((item.turn, item.kind, item.currency), []).append(item)
+        return tuple(_group(self.month, *key, group) for key, group in members.items())
+
+
+def _may_mean(name: str, item: OpenItem) -> bool:
+    """Whether a name is the beginning of an item's id, or a whole word of its name."""
+    words = item.name.upper().replace(",", " ").replace(":", " ").split()
+    begins = len(name) >= _SHORTEST and (
+        item.item_id.startswith(name) or item.subject_id.startswith(name)
+    )
+    return begins or (bool(name) and name.upper() in words)
+
+
+def open_items(
+    facts: Facts,
+    acceptances: Mapping[str, Acceptance] | None = None,
+    limits: pa.Table | None = None,
+    remarks: pa.Table | None = None,
+) -> OpenItems:
+    """Everything that is not settled in the month of the facts, each thing once.
+
+    `acceptances` are what people agreed to carry, by item; one lapses where its item has moved.
+    `limits` are the amounts below which an item does not block, as in LIMITS, `remarks` what people
+    said of items, as in ITEM_REMARKS.
+    """
+    counted = _listed(facts)
+    standing, today = acceptances or {}, facts.today
+    agreed = [carried(item, standing.get(item.item_id), today) for item in counted]
+    weighed = agreed if limits is None else immaterial(agreed, limits)
+    remarked = (
+        item
+        for item in with_remarks(weighed, remarks, facts.zone)
+        if not (item.kind in SETTLED_BY_REMARK and item.remark)
+    )
+    return OpenItems(facts.month, tuple(sorted(remarked, key=_place)), facts.r.matches.sql)
+
+
+_LISTED: Final[list[tuple[Facts, list[OpenItem]]]] = []
+"""The last facts that were asked about, and what is open by them: a decision asks several times."""
+
+
+def _listed(facts: Facts) -> list[OpenItem]:
+    """What is open by the facts alone, whatever people agreed to and said of it."""
+    for before, items in _LISTED:
+        if before.is_alike(facts):
+            return items
+    counted = _counted(facts)
+    _LISTED[:] = [(facts, counted)]
+    return counted
+
+
+def _counted(facts: Facts) -> list[OpenItem]:
+    """What each builder lists, each thing once, with the item in which its money counts."""
+    items: dict[str, OpenItem] = {}
+    for build in _BUILDERS:
+        for item in build(facts):
+            # These may have moved money in any month.
+            begun = item.since is None or item.since <= facts.month.last
+            if begun or item.kind in _OF_ANY_MONTH:
+                items.setdefault(item.item_id, item)
+    counted = []
+    for item in items.values():
+        # Its money counts in the last item that the names lead to, if there is one.
+        names = [item.item_id]
+        while (name := items[names[-1]].counted_in) in items and name not in names:
+            names.append(name)
+        last = names[-1] if len(names) > 1 else None
+        alone = item.counted_in == last
+        counted.append(item if alone else msgspec.structs.replace(item, counted_in=last))
+    return counted
+
+
+def read_items(month: Month, table: pa.Table) -> OpenItems:
+    """A month's items as a close stored them; columns as in OPEN_ITEMS."""
+    return OpenItems(month, items_of(table))
+
+
+def _place(item: OpenItem) -> tuple[object, ...]:
+    return (
+        _TURN_RANK[item.turn],
+        _KIND_RANK[item.kind],
+        item.currency,
+        item.since or date.min,
+        -(item.amount or 0),
+        item.item_id,
+    )
+
+
+def _group(
+    month: Month, turn: Turn, kind: str, currency: str, members: list[OpenItem]
+) -> ItemGroup:
+    def counted(direction: str) -> Decimal | None:
+        own = (item.counted_amount for item in members if item.direction == direction)
+        amounts = [amount for amount in own if amount is not None]
+        return total(amounts) if amounts else None
+
+    oldest = max(members, key=lambda item: item.age)
+    return ItemGroup(
+        kind=kind,
+        turn=turn,
+        currency=currency,
+        items=len(members),
+        blocking=sum(item.is_blocking for item in members),
+        carried=sum(item.is_accepted for item in members),
+        coming=counted("in"),
+        going=counted("out"),
+        standing=counted(""),
+        unstated=sum(item.subject in _OF_MONEY and item.amount is None for item in members),
+        earlier=sum(item.subject == "line" and item.month < str(month) for item in members),
+        oldest=oldest.age,
+        clock=oldest.clock,
+        since=min((item.since for item in members if item.since is not None), default=None),
+        next_step=oldest.next_step if len(members) == 1 else KINDS[kind].next_step,
+    )

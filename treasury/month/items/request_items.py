@@ -1,0 +1,228 @@
+"""Open items of ramp requests: each request that is not settled has one, in its strongest state.
+
+What waits for funds is worded by `awaiting_funds`, what the service has in hand or says to have
+finished by `differences`. A request whose money may be a line that needs a decision names that
+line's item, which counts the money; a line counts for no more requests than its amount pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.core.files.package_files import step_sql
+from treasury.core.text import clean
+from treasury.month.clocks import rail_of
+from treasury.month.items.item_facts import Facts, begun_on, make_item, money_of
+from treasury.month.items.line_items import LINE_STATES
+from treasury.month.items.open_item import OpenItem
+from treasury.month.reconciliation import requests_at_cut_off
+
+_Row = Mapping[str, Any]
+
+_FUNDING: Final = {
+    "CHECK BANK": "check_bank",
+    "IN FILE": "in_file",
+    "REJECTED": "rejected",
+    "SENT": "sent",
+    "SENT WRONG": "sent_wrong",
+    "RETURNED": "returned",
+    "PAID BEFORE APPROVAL": "paid_early",
+    "HASH GIVEN": "hash_given",
+    "HASH PROPOSED": "hash_proposed",
+    "HASH USED TWICE": "hash_in_doubt",
+    "WILL NOT FUND": "will_not_fund",
+    "NOT LISTED": "vanished",
+    "DETAILS INACTIVE": "deposit_inactive",
+}
+_BY_A_LINE: Final = ("check_bank", "sent_wrong", "paid_early", "awaits_line", "settled_since")
+"""Kinds of which an open line may be the money."""
+_DIFFERENCES: Final = {
+    "BLOCKED": "blocked",
+    "STUCK IN PROCESSING": "stuck",
+    "IN PROCESSING": "processing",
+    "PAID, NOT COMPLETED": "paid_not_completed",
+    "UNKNOWN STATUS": "unknown_status",
+    "NEEDS DECISION": "awaits_line",
+    "CONTRADICTED": "awaits_line",
+    "NOT PROVABLE": "payout_not_provable",
+    "CHECK BANK": "payout_not_provable",
+    "PAYOUT DUE": "payout_due",
+    "NOT AT BANK": "payout_missing",
+    "RETURNED": "payout_missing",
+    "SERVICE SILENT": "silent",
+    "SENT": "sent",
+    "SENT WRONG": "sent_wrong",
+    "PAID BEFORE APPROVAL": "paid_early",
+}
+_IN_DOUBT: Final = {
+    "AMOUNT CHANGED AFTER PAYMENT": "amount_changed",
+    "HASH USED TWICE": "hash_in_doubt",
+    "HASH ON WRONG CHAIN": "hash_in_doubt",
+    "HASH OF WRONG ASSET": "hash_in_doubt",
+    "HASH OF WRONG AMOUNT": "hash_in_doubt",
+}
+"""What speaks against a request whatever else is said of it."""
+_PAYOUTS: Final = (
+    "awaits_line", "paid_not_completed", "payout_due", "payout_missing", "payout_not_provable",
+)  # fmt: skip
+"""Kinds of which an off-ramp's amount is the payout to come; of others it is what we send."""
+_ON_SCREEN: Final = {
+    "STUCK IN PROCESSING": "STUCK",
+    "NOT AT BANK": "MISSING",
+    "SERVICE SILENT": "SENT",
+}
+_STATUSES: Final = {
+    "AWAITING_APPROVAL": ("awaiting_approval", "AWAITING APPROVAL"),
+    "AWAITING_FUNDS": ("to_pay", "AWAITING FUNDS"),
+    "PROCESSING": ("processing", "IN PROCESSING"),
+    "BLOCKED": ("blocked", "BLOCKED"),
+}
+"""What the service says of a request where nothing else is known of it."""
+_REQUESTS: Final = step_sql("treasury.month.items.steps", "begun_requests")
+
+
+def request_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each request that is not settled and began by the month's end.
+
+    One that was made by then is the month's, though its funding or delivery began later. A payout
+    that is missing stays so beside a doubt about its hash: the money is what is open.
+    """
+    last = facts.month.last
+    items = {item.subject_id: item for item in _at_service(facts)}
+    begun = {request: item.since for request, item in items.items()}
+    differences = [row for row in facts.differences if row["request_id"] is not None]
+    in_doubt = [_of_difference(facts, row) for row in differences if row["state"] in _IN_DOUBT]
+    # What the service has in hand, or says to have finished without the bank.
+    states = (*_IN_DOUBT, *LINE_STATES)
+    differing = [_of_difference(facts, row) for row in differences if row["state"] not in states]
+    for item in (*differing, *_funding(facts), *in_doubt):
+        before = items.get(item.subject_id)
+        if before is not None and before.kind == "payout_missing" and item.kind == "hash_in_doubt":
+            step = f"{before.next_step}; {item.next_step[:1].lower()}{item.next_step[1:]}"
+            items[item.subject_id] = msgspec.structs.replace(before, next_step=step)
+        elif item.since is None or item.since <= last:
+            items[item.subject_id] = item
+        elif item.subject_id in begun:
+            items[item.subject_id] = begun_on(facts, item, begun[item.subject_id])
+    _count_with_lines(facts, items)
+    yield from items.values()
+
+
+def _count_with_lines(facts: Facts, items: dict[str, OpenItem]) -> None:
+    """Name the line that counts each request's money: its first, and more while it covers them."""
+    lines = facts.open_lines
+    columns = (lines[name].to_pylist() for name in ("entry_id", "amount", "currency"))
+    remaining = {
+        entry: (amount, currency) for entry, amount, currency in zip(*columns, strict=True)
+    }
+    counting: set[str] = set()
+    for line, request in facts.candidate_pairs:
+        item = items.get(request)
+        if item is None or item.kind not in _BY_A_LINE or item.counted_in is not None:
+            continue
+        amount, currency = remaining[line]
+        open_of_it = item.amount or Decimal(0)
+        if item.currency != currency or (line in counting and open_of_it > amount):
+            continue
+        items[request] = msgspec.structs.replace(item, counted_in=f"line:{line}")
+        remaining[line] = amount - open_of_it, currency
+        counting.add(line)
+
+
+def _funding(facts: Facts) -> Iterator[OpenItem]:
+    """Requests that wait for funds, or were paid before they were approved."""
+    for row in facts.r.awaiting_funds.to_pylist():
+        yield make_item(
+            facts,
+            _funding_kind(row),
+            f"request:{row['request']}",
+            name=clean(row["reference"]) or f"{row['direction']} {row['request'][:8]}",
+            state=row["state"],
+            since=facts.day(row["approved"]),
+            rail=rail_of(row["currency"]),
+            due=row["due"],
+            amount=row["send"],
+            currency=row["currency"],
+            direction="out",
+            next_step=row["next_step"],
+            evidence_to=row["evidence_to"],
+            remark=row["marked"],
+            request_id=row["request"],
+        )
+
+
+def _funding_kind(row: _Row) -> str:
+    match row["state"]:
+        case "PAY":
+            return "overdue" if row["overdue"] > 0 else "to_pay"
+        case "SEND CRYPTO":
+            return "coins_overdue" if row["overdue"] > 0 else "coins_to_send"
+        case "WITH THE BANK" if row["at_bank"] == "payee":
+            return "payee_in_doubt"
+        case "IN FILE" | "WITH THE BANK" if row["overdue"] > 0:
+            return "file_not_debited"
+        case "WITH THE BANK":
+            return "bank_signature" if row["at_bank"] == "signature" else "with_bank"
+        case "SENT" | "HASH GIVEN" if row["silent"]:
+            return "silent"
+        case "CHECK BANK" if row["seen"] == "pending at bank":
+            return "pending_at_bank"
+        case state:
+            return _FUNDING.get(state, "unknown_status")
+
+
+def _of_difference(facts: Facts, row: _Row) -> OpenItem:
+    state: str = row["state"]
+    kind = (_DIFFERENCES | _IN_DOUBT).get(state, "unknown_status")
+    return make_item(
+        facts,
+        kind,
+        f"request:{row['request_id']}",
+        name=clean(row["item"]),
+        state=_ON_SCREEN.get(state, state),
+        since=row["since"],
+        **money_of(row),
+        due=row["due"],
+        direction="in" if row["direction"] == "off-ramp" and kind in _PAYOUTS else "out",
+        next_step=row["next_step"],
+        request_id=row["request_id"],
+        entry_id=row["entry_id"],
+    )
+
+
+def _at_service(facts: Facts) -> Iterator[OpenItem]:
+    """Every request that was open at the service when the month ended, in the words of its status.
+
+    One that ended since was open then, and needs nobody now.
+    """
+    if facts.r.basis is None:
+        return
+    then = requests_at_cut_off(facts.r.basis.snapshot, facts.month, facts.zone)
+    open_then = {
+        row["request_id"]: row for row in then.to_pylist() if row["is_open"] or not row["has_ended"]
+    }
+    for row in facts.select(_REQUESTS, {"ids": list(open_then)}):
+        at_end = open_then[row["id"]]
+        status = clean(at_end["status"])
+        kind, state = _STATUSES.get(at_end["status"], ("unknown_status", status))
+        others: dict[str, Any] = {}
+        if at_end["has_ended"]:
+            kind = "settled_since"
+            ended = f"{clean(at_end['status_now']).lower()} on {at_end['changed_on']:%-d %b}"
+            others = {"next_step": f"Nothing: {ended}"}
+        yield make_item(
+            facts,
+            kind,
+            f"request:{row['id']}",
+            name=clean(row["payment_reference"]) or row["id"][:8],
+            state=state,
+            since=facts.day(row["created_at"]),
+            **money_of(row),
+            direction="out",
+            request_id=row["id"],
+            **others,
+        )

@@ -1,0 +1,418 @@
+"""Decisions taken in a sheet: what each row would do, then all of that or nothing.
+
+Every choice goes the way that the same choice goes elsewhere: verdicts on lines, remarks on
+requests and carrying are planned by their own verbs, on the decisions that stand, and written in
+one step. Rows are taken in the order of the list of open items, whatever their order in the sheet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.calendar import Month
+from treasury.core.errors import ActionRefused, InputError, TreasuryError
+from treasury.core.money import format_amount, total
+from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT, schema_of
+from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.workbook import write_whole
+from treasury.core.text import clean
+from treasury.journal import Actor, Draft, Entry, Journal
+from treasury.journal.decision_history import SHEET, Decision
+from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.period_history import closed_periods
+from treasury.month.decisions.remarks import Marking
+from treasury.month.decisions.verdict_checks import Wish
+from treasury.month.decisions.verdicts import Deciding
+from treasury.month.items.carrying import Carrying, ListItems
+from treasury.month.items.decision_effects import Effects
+from treasury.month.items.open_items import OpenItems
+from treasury.month.items.sheet.sheet_book import TITLES, decision_book
+from treasury.month.items.sheet.sheet_input import FilledRow, read_sheet
+from treasury.month.items.sheet.sheet_rows import ACTS, DecisionRow, SheetChoice, decision_rows
+from treasury.month.standing_knowledge import Knowledge
+
+_Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
+_ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]
+"""What drafts would change beside their subjects, in the open items of a month."""
+_WRITE_AGAIN: Final = "write the sheet again: treasury exceptions --sheet FILE"
+_VERDICTS: Final = ("accept", "reject", "ignore", "assign")
+"""The choices on a bank line; the others are remarks, or about carrying."""
+_TOTALS: Final = pa.schema(
+    {"outcome": TEXT, "decision": TEXT, "currency": TEXT, "items": INTEGER, "amount": AMOUNT}
+)
+
+
+class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the sheet and what comes of it.
+
+    `why` says why it is refused, or since when it stands; for one that would be journaled, what
+    speaks against it and is outweighed by its reason. `act` is a key of ACTS, where one was chosen.
+    `owner` and `expected_by` are those that it gives the item, empty where it gives none.
+    """
+
+    row: int
+    outcome: _Outcome
+    act: str
+    decision: str
+    name: str
+    amount: Decimal | None
+    currency: str
+    reason: str
+    owner: str
+    expected_by: date | None
+    proposed_by: str
+    why: str
+    item_id: str
+    seen: str
+
+    @property
+    def sentence(self) -> str:
+        """What it decides about what, why, and who proposed it."""
+        worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
+        owner = f". Owner: {self.owner}" if self.owner else ""
+        by = f", clear by {self.expected_by}" if self.expected_by else ""
+        reason = f". Reason: {self.reason}" if self.reason else ""
+        although = f". Although {self.why}" if self.why else ""
+        proposed = f". Proposed by {self.proposed_by}" if self.proposed_by else ""
+        return f"{self.decision}: {self.name}{worth}{owner}{by}{reason}{although}{proposed}"
+
+
+_ROWS: Final = pa.schema(
+    field for field in schema_of(SheetVerdict) if field.name not in {"act", "seen"}
+)
+
+
+class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What a sheet does, row by row; amounts in their currency.
+
+    `effects` are the open items that change beside those of the sheet; None where nobody asked.
+    `sql` is the query of the outcomes that the items of bank lines rest on.
+    """
+
+    file: str
+    month: Month
+    verdicts: tuple[SheetVerdict, ...]
+    effects: Effects | None = None
+    is_journaled: bool = False
+    sql: str = ""
+
+    @property
+    def planned(self) -> tuple[SheetVerdict, ...]:
+        """The rows that would be journaled, or were."""
+        return tuple(row for row in self.verdicts if row.outcome == "to be journaled")
+
+    @property
+    def refused(self) -> tuple[SheetVerdict, ...]:
+        """The rows that are refused."""
+        return tuple(row for row in self.verdicts if row.outcome == "refused")
+
+    @property
+    def standing(self) -> tuple[SheetVerdict, ...]:
+        """The rows that stand already."""
+        return tuple(row for row in self.verdicts if row.outcome == "stands already")
+
+    @property
+    def arrow(self) -> pa.Table:
+        """A row for each row of the sheet in which something was chosen."""
+        rows = [msgspec.structs.asdict(verdict) for verdict in self.verdicts]
+        return pa.Table.from_pylist(rows, schema=_ROWS)
+
+    @property
+    def totals(self) -> pa.Table:
+        """How many items and how much money each decision is about, by outcome and currency."""
+        groups: dict[tuple[str, str, str], list[Decimal | None]] = {}
+        for verdict in self.verdicts:
+            key = (verdict.outcome, ACTS.get(verdict.act, "not known"), verdict.currency)
+            groups.setdefault(key, []).append(verdict.amount)
+        rows = []
+        for group, amounts in groups.items():
+            stated = [amount for amount in amounts if amount is not None]
+            values = (*group, len(amounts), total(stated) if stated else None)
+            rows.append(dict(zip(_TOTALS.names, values, strict=True)))
+        return pa.Table.from_pylist(rows, schema=_TOTALS)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The rows and the sums."""
+        return {"Rows": self.arrow, "Sums": self.totals}
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What comes of a row: why, and what it journals, if anything."""
+
+    outcome: _Outcome
+    why: str
+    draft: Draft | None = None
+
+
+class _Chosen(msgspec.Struct, frozen=True):
+    """A row with the item that it is about, as it is now, and the choice that was made."""
+
+    row: FilledRow
+    shown: DecisionRow
+    choice: SheetChoice
+
+    @property
+    def wish(self) -> Wish:
+        """What is asked for, of a choice on a bank line."""
+        act = self.choice.act
+        return Wish(
+            verb=act,
+            entry_id=self.shown.item.entry_id or "",
+            expectations=self.choice.expectations,
+            reason=self.row.reason,
+            to=self.row.owner if act == "assign" else "",
+        )
+
+
+class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Writes sheets of open items, and takes the decisions that come back in them."""
+
+    journal: Journal
+    matches: Deciding
+    funding: Marking
+    carrying: Carrying
+    list_items: ListItems
+    effects: _ForeseenEffects
+    now: Callable[[], datetime]
+    company: str
+    environment: str
+    until: datetime | None = None
+    zone: ZoneInfo
+
+    def write(self, path: Path, items: OpenItems) -> int:
+        """Write the sheet of some of a month's open items to `path`; how many they are.
+
+        Raises ActionRefused for a closed month, InputError where the file is there already,
+        StorageError where it cannot be written.
+        """
+        require_present(self.until)
+        if path.exists():
+            raise InputError(
+                f"{path} is there already, perhaps with decisions in it",
+                do="name another file, or remove it",
+            )
+        decided = read_decided(self.journal)
+        self._require_open(items.month, decided)
+        knowledge, _ = self.matches.known_under(decided)
+        rows = list(decision_rows(items, knowledge, decided).values())
+        about = f"{clean(self.company)}, {self.environment}, open items of {items.month.title}"
+        book, tables = decision_book(rows, items.month, about, self.now(), self.zone.key)
+        write_whole(book, tables, path)
+        return len(rows)
+
+    def decide(
+        self,
+        source: Path | bytes,
+        *,
+        name: str = "",
+        agreed: SheetPlan | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> SheetPlan:
+        """Take the decisions of a sheet: every row that is not refused, all of them or none.
+
+        With `dry_run` nothing is written, and what it returns can be given as `agreed`: then
+        exactly what stood there is journaled, and ActionRefused where any of it has moved since.
+        The author of each decision is whoever applies the sheet. InputError for a file that is no
+        decision sheet.
+        """
+        file, filled = read_sheet(source, name)
+        who = actor or self.journal.who()
+        if dry_run:
+            decided = read_decided(self.journal, until=self.until)
+            plan, drafts = self._plan(file, filled, decided, who)
+            effects = self.effects(decided, drafts, plan.month)
+            return msgspec.structs.replace(plan, effects=effects)
+        require_present(self.until)
+
+        def build(decided: Decided) -> tuple[Sequence[Draft], SheetPlan]:
+            plan, drafts = self._plan(file, filled, decided, who)
+            if agreed is not None and plan.planned != agreed.planned:
+                raise ActionRefused(
+                    f"what {file} would do is no longer what stood in the preview;"
+                    " nothing was journaled",
+                    do="look at the preview as it is now, then apply it",
+                )
+            return drafts, plan
+
+        _, plan = decide(self.journal, build)
+        return msgspec.structs.replace(plan, is_journaled=True)
+
+    def _plan(
+        self, file: str, filled: Sequence[FilledRow], decided: Decided, who: Actor
+    ) -> tuple[SheetPlan, Sequence[Draft]]:
+        """What the sheet does, and what it journals."""
+        if not filled:
+            raise InputError(
+                f"nothing is chosen in {file}", do="choose in the column Decision, and save it"
+            )
+        months = Counter(row.month for row in filled if row.month)
+        if not months:
+            raise InputError(f"no row of {file} says what was shown", do=_WRITE_AGAIN)
+        month = Month.parse(months.most_common(1)[0][0])
+        self._require_open(month, decided)
+        items = self.list_items(month, decided, None)
+        known = self.matches.known_under(decided)
+        rows = decision_rows(items, known[0], decided)
+        answer = _answering(filled, rows, month, decided)
+        answers = {row.number: answer(row) for row in filled}
+        places = {item_id: place for place, item_id in enumerate(rows)}
+        chosen = [
+            _Chosen(row, rows[row.item_id], choice)
+            for row in sorted(filled, key=lambda row: places.get(row.item_id, 0))
+            if isinstance(choice := answers[row.number], SheetChoice)
+        ]
+        planned = self._answers(chosen, decided, known, who)
+        verdicts = []
+        for row in filled:
+            answered = planned.get(row.number) or answers[row.number]
+            assert isinstance(answered, _Answer)  # each choice was planned
+            verdicts.append(_verdict(row, rows.get(row.item_id), answered))
+        plan = SheetPlan(file=file, month=month, verdicts=tuple(verdicts), sql=items.sql)
+        return plan, [answered.draft for answered in planned.values() if answered.draft]
+
+    def _answers(
+        self,
+        chosen: Sequence[_Chosen],
+        decided: Decided,
+        known: tuple[Knowledge, Sequence[Decision]],
+        who: Actor,
+    ) -> dict[int, _Answer]:
+        """What comes of each choice by its row, in the order of the list."""
+        of_lines = [one for one in chosen if one.choice.act in _VERDICTS]
+        verdicts = self.matches.plan_each(decided, known, [one.wish for one in of_lines], who)
+        of_line = {one.row.number: verdict for one, verdict in zip(of_lines, verdicts, strict=True)}
+        answers = {}
+        for one in chosen:
+            against: Sequence[str] = ()
+            try:
+                planned = of_line.get(one.row.number)
+                if isinstance(planned, TreasuryError):
+                    raise planned
+                if planned is None:
+                    draft = self._draft(one, decided, who)
+                else:
+                    draft, against = planned.draft, planned.decision.despite
+            except (ActionRefused, InputError) as refusal:
+                answers[one.row.number] = _Answer("refused", str(refusal))
+                continue
+            if draft is None:
+                answers[one.row.number] = _Answer("stands already", "it was decided elsewhere")
+                continue
+            noted = msgspec.to_builtins(draft.body) | {SHEET: one.row.journaled}
+            draft = msgspec.structs.replace(draft, body=noted)
+            answers[one.row.number] = _Answer("to be journaled", "; ".join(against), draft)
+        return answers
+
+    def _draft(self, one: _Chosen, decided: Decided, who: Actor) -> Draft | None:
+        """What a remark, or a word about carrying, would journal; None where it stands."""
+        item, row = one.shown.item, one.row
+        if one.choice.act == "accept_carry":
+            return self.carrying.plan_acceptance(decided, item, who)
+        if one.choice.act != "carry":
+            request = item.request_id or ""
+            return self.funding.plan_remark(decided, one.choice.act, request, row.reason, who)[0]
+        if row.expected_by is None:
+            raise InputError("Clear by is empty", do="give the day by which it should clear")
+        return self.carrying.plan_proposal(
+            decided, item, who, owner=row.owner, by=row.expected_by, reason=row.reason
+        )
+
+    def _require_open(self, month: Month, decided: Decided) -> None:
+        if str(month) in closed_periods(decided.entries):
+            raise ActionRefused(
+                f"{month.title} is closed: what it left open is in the list of the next month",
+                do=f"write a sheet of that: treasury exceptions {month.next} --sheet FILE",
+            )
+
+
+def _answering(
+    filled: Sequence[FilledRow], rows: Mapping[str, DecisionRow], month: Month, decided: Decided
+) -> Callable[[FilledRow], SheetChoice | _Answer]:
+    """What answers a row: the choice that was made in it, or why there is nothing to plan."""
+    named = Counter(row.item_id for row in filled)
+    journaled: dict[tuple[str, str], Entry] = {}
+    last: dict[str, int] = {}
+    for entry in decided.entries:
+        last[entry.subject] = entry.seq
+        if noted := entry.body.get(SHEET):
+            journaled[noted["row"], noted["decision"]] = entry
+
+    def answer(row: FilledRow) -> SheetChoice | _Answer:
+        if problem := row.problem or _misplaced(row, month, named):
+            return _Answer("refused", problem)
+        entry = journaled.get((row.seen, row.decision))
+        if entry is not None and last[entry.subject] == entry.seq:
+            return _Answer("stands already", f"entry {entry.seq}, by {entry.actor.name}")
+        if entry is not None:
+            return _Answer(
+                "refused", f"entry {entry.seq} said it, and more was decided since; {_WRITE_AGAIN}"
+            )
+        shown = rows.get(row.item_id)
+        if problem := _moved(row, month, shown):
+            return _Answer("refused", problem)
+        assert shown is not None  # else it has moved
+        for choice in reversed(shown.choices):
+            if choice.label == row.decision:
+                return choice
+        labels = ", ".join(repr(choice.label) for choice in shown.choices)
+        nothing = f": nothing is decided here; {shown.item.next_step}"
+        advice = f"; choose from {labels}" if labels else nothing
+        return _Answer("refused", f"there is no choice {row.decision[:80]!r}{advice}")
+
+    return answer
+
+
+def _misplaced(row: FilledRow, month: Month, named: Mapping[str, int]) -> str:
+    """Why a row cannot be told from others; empty where it can."""
+    if not row.item_id or not row.seen:
+        return f"its {TITLES['item_id']} or {TITLES['seen']} is empty or was changed"
+    if row.month != str(month):
+        return f"it is of {row.month}, and most rows are of {month}: one sheet for each"
+    if named[row.item_id] > 1:
+        return f"its item is decided in {named[row.item_id]} rows: leave one"
+    return ""
+
+
+def _moved(row: FilledRow, month: Month, shown: DecisionRow | None) -> str:
+    """Why what a row shows is not what is so; empty where it is."""
+    if shown is None:
+        return f"nothing open in {month.title} is this item any more"
+    item = shown.item
+    if row.seen != shown.seen:
+        return f"what it showed has moved; now it is {item}; {_WRITE_AGAIN}"
+    if not row.shows(item):
+        return f"the name and amount beside it are not those of its item, {item}; {_WRITE_AGAIN}"
+    return ""
+
+
+def _verdict(row: FilledRow, shown: DecisionRow | None, answer: _Answer) -> SheetVerdict:
+    item = None if shown is None else shown.item
+    act = next(
+        (act for act, words in ACTS.items() if f"{row.decision}:".startswith(f"{words}:")), ""
+    )
+    return SheetVerdict(
+        row=row.number,
+        outcome=answer.outcome,
+        act=act,
+        decision=row.decision,
+        name=row.name if item is None else clean(item.name),
+        amount=None if item is None else item.amount,
+        currency="" if item is None else item.currency,
+        reason=row.reason,
+        owner=row.owner if act in {"assign", "carry"} else "",
+        expected_by=row.expected_by if act == "carry" else None,
+        proposed_by=row.proposed_by,
+        why=clean(answer.why),
+        item_id=row.item_id,
+        seen=row.seen,
+    )

@@ -1,0 +1,185 @@
+"""A decision sheet read back: what a person filled in beside which item, whatever else was moved.
+
+Columns are found by their titles and rows by the item's id, so order, filters, hidden rows, formats
+and columns of one's own change nothing. Facts are not taken from the sheet; two of them are held
+against the item, so that a sheet of which only some columns were sorted is noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, timedelta
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from treasury.core.errors import InputError
+from treasury.core.tables.workbook import DIGITS
+from treasury.core.tables.workbook_input import (
+    WorkbookCell,
+    WorkbookContent,
+    WorkbookSheet,
+    cell_name,
+    read_workbook,
+)
+from treasury.core.text import clean
+from treasury.month.items.open_item import OpenItem
+from treasury.month.items.sheet.sheet_book import TITLES
+
+_WRITE_AGAIN: Final = "write a new one: treasury exceptions --sheet FILE"
+_RANGE: Final = re.compile(r"([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)")
+_MONTH_AND_HASH: Final = re.compile(r"(\d{4}-\d{2}) ([0-9a-f]{64})")
+_EARLIEST: Final = date(2000, 1, 1)
+_LONGEST: Final = 1_000
+"""Characters of a name that are compared, and of what a person typed that are taken."""
+
+
+class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row in which something was chosen, in the words of the sheet.
+
+    `month` and `seen` are the month and the hash of what was shown, empty where they do not read.
+    `problem` says what cannot be read in it, and is empty where everything can.
+    """
+
+    number: int
+    item_id: str
+    name: str
+    amount: str
+    decision: str
+    reason: str
+    owner: str
+    expected_by: date | None
+    proposed_by: str
+    month: str
+    seen: str
+    problem: str = ""
+
+    @property
+    def journaled(self) -> dict[str, str]:
+        """What the journal keeps of the row beside what was decided."""
+        return {"row": self.seen, "decision": self.decision, "proposed_by": self.proposed_by}
+
+    def shows(self, item: OpenItem) -> bool:
+        """Whether the name and the amount beside the choice are those of the item."""
+        if clean(item.name)[:_LONGEST].strip() != self.name:
+            return False
+        if item.amount is None or not self.amount:
+            return item.amount is None and not self.amount
+        return not _readings(f"{item.amount:f}").isdisjoint(_readings(self.amount))
+
+
+def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledRow, ...]]:
+    """The file's name and its rows in which something was chosen.
+
+    InputError, naming the file, for one that is no decision sheet.
+    """
+    name = clean(name) or (clean(source.name) if isinstance(source, Path) else "the sheet")
+    book = read_workbook(source, name)
+    sheets = [(sheet, head) for sheet in book.sheets if (head := _head(sheet)) is not None]
+    if len(sheets) != 1:
+        titles = ", ".join(TITLES.values())
+        problem = "has several sheets" if sheets else "has no sheet"
+        raise InputError(f"{name} {problem} with the columns {titles}", do=_WRITE_AGAIN)
+    sheet, (first, places) = sheets[0]
+    # Cells merged at or below the titles hide what the others hold.
+    for merged in sheet.merged:
+        corners = _RANGE.fullmatch(merged)
+        if corners is None or int(corners[4]) >= first:
+            raise InputError(
+                f"{name}: the cells {merged} of {sheet.name!r} are merged",
+                do="split them: each row is one item",
+            )
+    rows = []
+    for number, cells in sorted(sheet.rows.items()):
+        if number > first and places["decision"] in cells:
+            rows.append(_filled_row(book, number, cells, places))
+    return name, tuple(rows)
+
+
+def _head(sheet: WorkbookSheet) -> tuple[int, Mapping[str, int]] | None:
+    """The row of titles and where each column is; None for a sheet that is about something else."""
+    for number, cells in sorted(sheet.rows.items()):
+        titles = [(clean(cell.text).casefold(), at) for at, cell in sorted(cells.items())]
+        named = [title for title, _ in titles]
+        if not all(title.casefold() in named for title in TITLES.values()):
+            continue
+        twice = [title for title in TITLES.values() if named.count(title.casefold()) > 1]
+        if twice:
+            raise InputError(
+                f"the column {twice[0]!r} is there twice in {sheet.name!r}",
+                do="name a column of your own otherwise",
+            )
+        by_title = dict(titles)
+        return number, {field: by_title[title.casefold()] for field, title in TITLES.items()}
+    return None
+
+
+def _filled_row(
+    book: WorkbookContent, number: int, cells: Mapping[int, WorkbookCell], places: Mapping[str, int]
+) -> FilledRow:
+    texts, problem = {}, ""
+    for field, at in places.items():
+        cell = cells.get(at)
+        text = "" if cell is None else clean(cell.text)
+        texts[field] = text[:_LONGEST].strip()
+        if len(text) > _LONGEST and field != "name":
+            problem = problem or f"{TITLES[field]} is longer than {_LONGEST:,} characters"
+        if cell is not None and cell.kind == "formula":
+            problem = problem or f"{cell_name(number, at)} holds a formula: type the value"
+    try:
+        expected_by = _day(texts["expected_by"], book.day_zero)
+    except (ValueError, OverflowError):
+        expected_by = None
+        problem = problem or f"Clear by: {texts['expected_by'][:40]!r} is no day: type 2026-11-30"
+    seen = _MONTH_AND_HASH.fullmatch(texts["seen"])
+    month, shown = ("", "") if seen is None else seen.groups()
+    typed: dict[str, Any] = {**texts, "expected_by": expected_by, "seen": shown}
+    return FilledRow(number=number, month=month, problem=problem, **typed)
+
+
+def _day(text: str, day_zero: date) -> date | None:
+    """A day as a spreadsheet stores it, the number of days, or as it is written.
+
+    ValueError for what is none, and for a number that was meant otherwise: `30.11` is no day.
+    """
+    if not text:
+        return None
+    if text.replace(".", "", 1).isdecimal():
+        day = day_zero + timedelta(days=int(text.partition(".")[0]))
+    else:
+        day = date.fromisoformat(text.partition("T")[0])
+    if day < _EARLIEST:
+        raise ValueError(text)
+    return day
+
+
+def _readings(text: str) -> set[Decimal]:
+    """What an amount may be as it is written, as far as a sheet keeps digits; none for no amount.
+
+    A number is itself. In a text, a point or a comma may begin the cents.
+    """
+    try:
+        numbers = {Decimal(text)}
+    except InvalidOperation:
+        written = _MARK.sub("", text)
+        sign = "-" if written[:1] in _MINUS or written[-1:] in _MINUS else ""
+        digits = written.strip("".join(_MINUS))
+        numbers = {
+            Decimal(f"{sign}{digits.replace(group, '').replace(point, '.')}")
+            for point, group in (".,", ",.")
+            if _GROUPED[point].fullmatch(digits)
+        }
+    return {Decimal(f"{number:.{DIGITS - 1}e}") for number in numbers if number.is_finite()}
+
+
+_MARK: Final = re.compile(r"[^0-9.,()\-\u2212]")
+"""What stands beside an amount: its currency, and blanks or apostrophes between its digits."""
+_MINUS: Final = ("-", "(", ")", "\u2212")
+_GROUPED: Final = {
+    point: re.compile(rf"(\d+|\d{{1,3}}({re.escape(group)}\d{{3}})+)({re.escape(point)}\d*)?")
+    for point, group in (".,", ",.")
+}
+"""An amount whose cents begin at a point or a comma, the other one between thousands."""

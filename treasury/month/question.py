@@ -1,0 +1,29 @@
+"""What a month is asked: of whose desk, at which instant, under which rules."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.core.calendar import Month
+from treasury.core.settings import BankAccount
+from treasury.matching.rules import Rules
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked: a month of a company's desk, at the instant `as_of`, under these rules."""
+
+    month: Month
+    as_of: datetime
+    company: str
+    environment: str
+    zone: ZoneInfo
+    accounts: tuple[BankAccount, ...]
+    rules: Rules = Rules()
+
+    @property
+    def today(self) -> date:
+        """The day it is in the reporting time zone."""
+        return self.as_of.astimezone(self.zone).date()

@@ -1,0 +1,238 @@
+"""A run over what is not settled, in which closed months take part by what was decided.
+
+First what is settled is held against what is stored and decided now. The texts of the unsettled
+lines are then read against every code, settled ones too. A settled request that one of them may
+name, and a settled line that one may bring back, take part again: the line as if a person had
+accepted it for the request that it was matched to, its text unread.
+"""
+
+# ruff: noqa: S608 - every name in these queries is one of ours
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from typing import Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.core.files.package_files import step_sql
+from treasury.core.tables import duckdb_engine
+from treasury.core.tables.column_types import AMOUNT, TEXT
+from treasury.core.tables.duckdb_engine import quoted
+from treasury.lake.lake import REPAIRED
+from treasury.matching.engine.pipeline import Step, drop, in_order, load, needed, run, steps_of
+from treasury.matching.settled_tables import SETTLED, UNSETTLED
+from treasury.month.kept_run import Run
+from treasury.month.settle.settled_months import SettledMonths
+
+DATABASE: Final = "settled"
+"""What the connection of such a run calls the database of what is settled."""
+_SETTLE_PACKAGE: Final = "treasury.month.settle"
+_SOURCES: Final = {
+    "settled_lines": "settling_lines",
+    "settled_requests": "settling_requests",
+    "settled_payers": "settling_payers",
+    "settled_counterparties": "settling_counterparties",
+    "settled_lessons": "settling_lessons",
+    "settled_statements": "settling_statements",
+    "settled_verdicts": "settling_verdicts",
+    "settled_standing": "standing_terms",
+}
+"""The step that gives each table of what is settled."""
+_OF_ALL: Final = ("recorded_rates", "wallet_moves", "booked_entries")
+"""The steps that are asked of every request and entry, settled or not."""
+_CHANGED: Final = "changed_terms"
+_REJOINING: Final = ("concerned_requests", "rejoining_lines")
+"""Which settled requests and lines take part again."""
+_OF_RECORDS: Final = (
+    "expectations", "bank_lines", "classed", "line_classes", "lines", "line_parties", "hash_uses",
+)  # fmt: skip
+"""The steps that have rows of lines and requests which take part again; the others that have run by
+then are about the texts of unsettled lines, which stay as they were read."""
+_PAID: Final = (
+    "provisional", "pairs", "inexact_readings", "sent_amounts", "amounts_taken", "amount_takers",
+    "one_slip_away",
+)  # fmt: skip
+"""What was paid so far, by what was decided, and the steps that ask it of texts: while those are
+read nothing is paid, and afterwards it is asked again."""
+_NOTHING_PAID: Final = pa.schema(
+    [("expectation_id", TEXT), ("expected", AMOUNT), ("before", AMOUNT), ("amount", AMOUNT)]
+)
+_UNSETTLING: Final = "unsettling_lines"
+_OF_EVERY_CODE: Final = ("every_code", "code_bodies")
+"""The steps with a row for each code there ever was: reading them twice costs less than keeping."""
+_RECORDS: Final = {
+    "statement_entries": ("entry_id", "settled_lines", "entry_id", "valid_from"),
+    "ramp_requests": ("id", "settled_requests", "expectation_id", "valid_from"),
+    "ramp_requests_history": ("id", "settled_requests", "expectation_id", "valid_to"),
+    "ramp_request_events": ("ramp_request_id", "settled_requests", "expectation_id", "valid_from"),
+}
+"""The tables of which settled records are left out: the column of their id, where the settled ones
+are and by which column; and the instant at which a row was written."""
+_CURRENT: Final = ("statement_entries", "ramp_requests")
+"""Those whose rows are superseded: one that was written since stands for the one before. A version
+or an event is written once."""
+_WORD: Final = re.compile(r"\w+")
+_DECIDED: Final = step_sql("treasury.month.queries", "decisions_with_settled")
+
+
+_SETTLE: Final = steps_of(_SETTLE_PACKAGE)
+SETTLE_STEPS: Final = tuple(_SETTLE.values())
+
+
+def is_much(connection: duckdb.DuckDBPyConnection, least: int) -> bool:
+    """Whether at least so many entries and requests are stored."""
+    counted = connection.execute(
+        "SELECT (SELECT count(*) FROM statement_entries) + (SELECT count(*) FROM ramp_requests)"
+    ).fetchone()
+    return counted is not None and counted[0] >= least
+
+
+def settled_now(
+    connection: duckdb.DuckDBPyConnection, every: Sequence[Step], closed_to: pa.Table
+) -> dict[str, pa.Table]:
+    """What is settled, by a run of every step over everything; its connection stays as it was.
+
+    `closed_to` is the last of the closed months, in one row.
+    """
+    load(connection, {"closed_to": closed_to})
+    there = _tables(connection)
+    steps = [step for step in _with_settling(every, _SOURCES.values()) if step.name not in there]
+    run(connection, steps)
+    tables = {
+        name: connection.table(source).select(*SETTLED[name].names).to_arrow_table()
+        for name, source in _SOURCES.items()
+    }
+    tables = {name: table.cast(SETTLED[name]) for name, table in tables.items()}
+    totals = {name: connection.table(name).shape[0] for name in _RECORDS}
+    tables["settled_totals"] = pa.table(
+        [[*totals.keys()], [*totals.values()]], schema=SETTLED["settled_totals"]
+    )
+    words = _words(tuple(every))
+    for name, (key, settled, settled_key, _) in _RECORDS.items():
+        columns = _columns(connection, name, words)
+        tables[UNSETTLED[name]] = connection.sql(
+            f"SELECT {columns} FROM {name} AS t"
+            f" ANTI JOIN {_SOURCES[settled]} AS s ON s.{settled_key} = t.{key}"
+        ).to_arrow_table()
+    for name in (*(step.name for step in reversed(steps)), "closed_to"):
+        drop(connection, name)
+    return tables
+
+
+def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step]) -> bool:
+    """Run every step over what is not settled, on a connection of its own.
+
+    False where what is settled is not as it was: then everything is to be matched, elsewhere.
+    """
+    connection = steps_run.connection
+    every = [
+        msgspec.structs.replace(step, is_stored=step.name not in _OF_EVERY_CODE) for step in every
+    ]
+    steps_run.attach(DATABASE, settled.rows)
+    if not _stands(connection, settled, every):
+        return False
+    of_all = needed(every, *_OF_ALL)
+    steps_run.bring(of_all)
+    for name in _RECORDS:
+        connection.execute(
+            f"CREATE TEMP TABLE {name} AS FROM new_{name} UNION ALL FROM former_{name}"
+        )
+    steps_run.give({_PAID[0]: _NOTHING_PAID.empty_table()})
+    unpaid = [step for step in every if step.name != _PAID[0]]
+    reading = [step for step in _with_settling(unpaid, _REJOINING) if step not in of_all]
+    steps_run.bring(reading)
+    if any(_has_rows(connection, concerned) for concerned in _REJOINING):
+        _take_up(steps_run, duckdb_engine.moment(settled.known_at))
+        steps_run.forget(_OF_RECORDS)
+    ready = {step.name for step in (*of_all, *reading)} - {*_OF_RECORDS, *_PAID}
+    steps_run.bring([step for step in every if step.name not in ready])
+    steps_run.bring([_SETTLE[_UNSETTLING]])
+    return not _has_rows(connection, _UNSETTLING)
+
+
+def _stands(
+    connection: duckdb.DuckDBPyConnection, settled: SettledMonths, every: Sequence[Step]
+) -> bool:
+    """Whether every settled record is stored as it was, and decided as it was."""
+    moment, words = duckdb_engine.moment(settled.known_at), _words(tuple(every))
+    # Of a lake that was restored or repaired since, rows may be as they were before.
+    same = connection.execute(
+        "SELECT count(*) FILTER (WHERE number > $commit AND kind = $repaired) = 0"
+        f' AND count(*) FILTER (WHERE number = $commit AND "at" = {moment}) = 1 FROM commits',
+        {"repaired": REPAIRED, "commit": settled.commit},
+    ).fetchone()
+    if same != (True,):
+        return False
+    for name, (key, _, _, written) in _RECORDS.items():
+        columns, unsettled = _columns(connection, name, words), UNSETTLED[name]
+        connection.execute(
+            f"CREATE TEMP TABLE new_{name} AS"
+            f" SELECT {columns} FROM {name} AS t WHERE {written} > {moment}"
+        )
+        superseded = f"AS t ANTI JOIN new_{name} AS n ON n.{key} = t.{key}"
+        connection.execute(
+            f"CREATE TEMP TABLE former_{name} AS"
+            f" FROM {unsettled} {superseded if name in _CURRENT else ''}"
+        )
+        stands = connection.execute(
+            f"SELECT (SELECT count(*) FROM {name} WHERE {written} <= {moment})"
+            f" = (SELECT total FROM settled_totals WHERE name = '{name}')"
+            f" - (SELECT count(*) FROM {unsettled}) + (SELECT count(*) FROM former_{name})"
+        ).fetchone()
+        if stands != (True,):
+            return False
+    there = _tables(connection)
+    steps = [step for step in _with_settling(every, [_CHANGED]) if step.name not in there]
+    run(connection, steps)
+    is_as_it_was = not _has_rows(connection, _CHANGED)
+    for step in reversed(steps):
+        drop(connection, step.name)
+    return is_as_it_was
+
+
+def _take_up(steps_run: Run, moment: str) -> None:
+    """Let the settled lines and requests that are concerned take part again, as was decided."""
+    connection = steps_run.connection
+    sources = {"settled_lines": "rejoining_lines", "settled_requests": "concerned_requests"}
+    for name, (key, settled, settled_key, written) in _RECORDS.items():
+        if not _has_rows(connection, sources[settled]):
+            continue
+        columns = ", ".join(f"t.{quoted(read)}" for read in connection.table(name).columns)
+        connection.execute(
+            f"INSERT INTO {name} SELECT {columns} FROM memory.main.{name} AS t"
+            f" SEMI JOIN {sources[settled]} AS s ON s.{settled_key} = t.{key}"
+            f" WHERE t.{written} <= {moment}"
+        )
+    steps_run.give({"decisions": connection.sql(_DECIDED).to_arrow_table()})
+
+
+def _has_rows(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    return connection.table(name).limit(1).fetchone() is not None
+
+
+@cache
+def _words(steps: tuple[Step, ...]) -> frozenset[str]:
+    """Every word in the steps: a column that is none of them is read by nobody."""
+    return frozenset(_WORD.findall("\n".join(step.sql for step in (*steps, *SETTLE_STEPS))))
+
+
+def _with_settling(every: Sequence[Step], targets: Iterable[str]) -> tuple[Step, ...]:
+    """The steps of settling that the wanted ones rest on, and those of a month."""
+    return in_order({step.name: step for step in every} | dict(_SETTLE), targets)
+
+
+def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables that were made on the connection."""
+    rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    return {name for (name,) in rows}
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, name: str, words: Collection[str]) -> str:
+    """The columns of a table of records that any step reads."""
+    read = [column for column in connection.table(name).columns if column in words]
+    return ", ".join(f"t.{quoted(column)}" for column in read)

@@ -1,0 +1,1 @@
+"""A month reconciled on Spark, from the lake's files in place."""
