@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from treasury.extract import TABLES
 from treasury.lake import Lake, Table, damages, lake_status, repair
-from treasury.lake.upkeep.file_digests import FILE_NAME
+from treasury.lake.store.file_digests import FILE_NAME
 
 ROWS = 10_000_000
 COMMITS = 8_760

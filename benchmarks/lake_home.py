@@ -32,8 +32,8 @@ from treasury.core.files import durable
 from treasury.extract import TABLES
 from treasury.lake import Lake
 from treasury.lake.home.lake_home import LakeHome
-from treasury.lake.home.sharing import Sharing
-from treasury.lake.upkeep.file_digests import digest_of
+from treasury.lake.sharing import Sharing
+from treasury.lake.store.file_digests import digest_of
 
 BATCH = 250_000
 MADE = """

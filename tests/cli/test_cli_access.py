@@ -18,7 +18,7 @@ from treasury.core.errors import WorkspaceLocked
 from treasury.core.files.access import excess_access
 from treasury.core.settings import CompanySettings, Settings, pin_environment
 from treasury.journal.workspace_copies import register
-from treasury.lake.lock import workspace_lock
+from treasury.lake.store.lock import workspace_lock
 from treasury.workspace.upkeep.watch import WatchedPart, watch
 
 HERE = Path(__file__).parent

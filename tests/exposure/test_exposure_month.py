@@ -38,7 +38,7 @@ from treasury.core.money import format_amount
 from treasury.month.items.carry_proposals import Acceptance
 from treasury.month.kept_run import forget_runs
 from treasury.month.reconciliation import run_on_matched
-from treasury.report.exposure.confirmation_letter import confirmation_letter
+from treasury.report.confirmation_letter import confirmation_letter
 from treasury.report.pack.pack_contents import EVIDENCE
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.statements import STATEMENT_ENTRIES

@@ -11,7 +11,7 @@ import pytest
 from exposure_samples import AFTER, OCTOBER, START, at, doubted, exposed, span
 
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
-from treasury.report.exposure.confirmation_letter import confirmation_letter
+from treasury.report.confirmation_letter import confirmation_letter
 from treasury.report.exposure.exposure_section import exposure_section
 from treasury.report.figures import exposure_by_day, exposure_words
 from treasury.report.grids import Section

@@ -22,7 +22,8 @@ from treasury.core.settings import Credential, Service, Services
 from treasury.extract import TABLES, sync
 from treasury.extract import sync_staging as staging_room
 from treasury.extract.sync_staging import LENGTH, Staged
-from treasury.lake import Lake, disk
+from treasury.lake import Lake
+from treasury.lake.store import disk
 
 
 class StopAt:

@@ -19,7 +19,8 @@ from treasury.core.errors import StorageError, TableError
 from treasury.core.tables.column_types import BOOL, TEXT, Column
 from treasury.extract import fetched_rows
 from treasury.extract.fetched_rows import FetchedRows
-from treasury.lake import Lake, Table, parquet
+from treasury.lake import Lake, Table
+from treasury.lake.store import parquet
 from treasury.lake.upkeep.file_check import damages, whole_rows
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)

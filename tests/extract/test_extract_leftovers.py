@@ -13,7 +13,7 @@ from practice import client_for, lake_in
 from thorough import examples
 
 from treasury.extract import sync
-from treasury.lake.leases import READERS
+from treasury.lake.store.leases import READERS
 from treasury.sandbox import Sandbox, Served
 
 STEPS = Path(__file__).with_name("killed_sync.py")

@@ -11,7 +11,7 @@ from lake_samples import CATALOGUE, KEPT, REQUESTS, day, requests
 
 from treasury.lake import Lake
 from treasury.lake.home.lake_home import LakeHome
-from treasury.lake.home.sharing import Sharing
+from treasury.lake.sharing import Sharing
 
 
 def shared_lake(

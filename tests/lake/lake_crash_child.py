@@ -12,7 +12,8 @@ from pathlib import Path
 
 from lake_samples import BALANCES, REQUESTS, WALLETS, balances, day, requests, small_lake, wallets
 
-from treasury.lake import Lake, disk
+from treasury.lake import Lake
+from treasury.lake.store import disk
 
 
 class Stopped(Exception):

@@ -21,12 +21,13 @@ from lake_samples import statuses as statuses_of
 
 from treasury.cli import treasury
 from treasury.core.errors import HomeUnreachable, SettingsError, StorageError, WorkspaceDamaged
-from treasury.lake import Lake, damages, delta
+from treasury.lake import Lake, damages
 from treasury.lake.home.heads import HomeHead, head_name, print_of
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.object_place import ObjectPlace
 from treasury.lake.home.turns import Turns
-from treasury.lake.sealed import seal, unseal
+from treasury.lake.store import delta
+from treasury.lake.store.sealed import seal, unseal
 
 
 @pytest.fixture
@@ -167,7 +168,7 @@ def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
     with pytest.raises(WorkspaceDamaged, match=words):
         sharing_of(anna).sweep()
     assert files_in(home / "lake") == objects
-    monkeypatch.setattr("treasury.lake.home.sharing.SWEPT_EVERY", 1)
+    monkeypatch.setattr("treasury.lake.sharing.SWEPT_EVERY", 1)
     add(anna, 9, a="DONE")  # a desk that is past it goes on, and its sweep says why there is none
     assert "lacks heads/000000000003" in said[-1]
     assert "is in the home all the same" in said[-1]

@@ -24,7 +24,7 @@ from treasury.core.errors import (
 from treasury.lake import Lake, damages
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.object_place import ObjectPlace
-from treasury.lake.upkeep.file_digests import Digests
+from treasury.lake.store.file_digests import Digests
 
 
 @pytest.fixture

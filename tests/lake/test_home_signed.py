@@ -19,7 +19,7 @@ from treasury.journal.signing import make_key
 from treasury.lake import Lake
 from treasury.lake.home.heads import HomeHead, head_name
 from treasury.lake.home.lake_home import LakeHome
-from treasury.lake.sealed import seal, unseal
+from treasury.lake.store.sealed import seal, unseal
 from treasury.workspace.upkeep.home_signatures import HomeSignatures
 
 __all__ = ["anna", "ben", "shared_home"]

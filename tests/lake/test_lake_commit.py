@@ -18,7 +18,7 @@ from thorough import examples
 
 from treasury.core.errors import StorageError, WorkspaceLocked
 from treasury.lake import Lake
-from treasury.lake.upkeep.compaction import FEW
+from treasury.lake.compaction import FEW
 
 SCRIPT = Path(child.__file__)
 COMMITS = 3 * KEPT

@@ -37,7 +37,8 @@ from lake_samples import (
 
 from treasury.core.errors import InputError, QueryError, StorageError, WorkspaceDamaged
 from treasury.core.tables.column_types import AMOUNT
-from treasury.lake import Lake, disk, lake_status
+from treasury.lake import Lake, lake_status
+from treasury.lake.store import disk
 from treasury.workspace import Workspace
 
 HERE = Path(__file__).parent

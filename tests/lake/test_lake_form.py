@@ -8,8 +8,8 @@ import pytest
 from lake_samples import day, put, requests, small_lake, statuses
 
 from treasury.core.errors import StorageError
-from treasury.lake.sealed import read_sealed, write_sealed
-from treasury.lake.upkeep.storage_form import FILE_NAME, FORM
+from treasury.lake.store.sealed import read_sealed, write_sealed
+from treasury.lake.store.storage_form import FILE_NAME, FORM
 
 
 @pytest.fixture

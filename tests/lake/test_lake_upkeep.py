@@ -28,7 +28,7 @@ from thorough import examples
 
 from treasury.core.errors import ActionRefused, InputError, WorkspaceDamaged
 from treasury.lake import Lake
-from treasury.lake.upkeep.compaction import FEW
+from treasury.lake.compaction import FEW
 
 KILLS = examples(10, 40)
 

@@ -208,8 +208,8 @@ def test_a_hash_of_an_earlier_rule_makes_no_version_by_itself(
 def test_a_file_that_is_long_enough_is_followed_by_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treasury.lake.parquet.LARGEST", 1)
-    monkeypatch.setattr("treasury.lake.parquet.GROUP_ROWS", 1)
+    monkeypatch.setattr("treasury.lake.store.parquet.LARGEST", 1)
+    monkeypatch.setattr("treasury.lake.store.parquet.GROUP_ROWS", 1)
     lake = small_lake(tmp_path)
     with lake.writer("sync", START) as writer:
         for name in "abcd":  # a group is on the disk when the next one is handed over

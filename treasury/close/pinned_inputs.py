@@ -23,7 +23,7 @@ from treasury.journal.decision_history import DECISIONS
 from treasury.lake import Snapshot, Table
 from treasury.lake.commits import SCHEMA as COMMITS
 from treasury.lake.commits import Commit
-from treasury.lake.delta import StoredFile, StoredTable
+from treasury.lake.store.delta import StoredFile, StoredTable
 from treasury.month.decisions.remark_rows import REQUEST_REMARKS
 from treasury.month.reconciliation import STEPS, Basis
 from treasury.rates.rate_table import TABLES as RATE_TABLES

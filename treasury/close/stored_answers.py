@@ -22,8 +22,8 @@ from treasury.core.errors import WorkspaceDamaged
 from treasury.core.files import durable
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.journal.period_history import AnswerFile, Close
-from treasury.lake import disk
 from treasury.lake.home.heads import CLOSES
+from treasury.lake.store import disk
 
 
 class Answers(CountedTables, msgspec.Struct, frozen=True, eq=False):

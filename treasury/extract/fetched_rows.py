@@ -27,7 +27,7 @@ from treasury.core.errors import CommitOvertaken
 from treasury.extract.sync_staging import storing
 from treasury.lake import HASH, Changes, Snapshot, Table, Writer
 from treasury.lake.incoming_rows import hashed
-from treasury.lake.parquet import Files
+from treasury.lake.store.parquet import Files
 from treasury.lake.upkeep.file_check import whole_rows
 from treasury.lake.writer import stamped, stored_rows
 

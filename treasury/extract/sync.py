@@ -29,7 +29,7 @@ from treasury.extract.sync_staging import Staged
 from treasury.extract.synced_tables import FORMS, SERVICE_TABLES
 from treasury.extract.transfer_lists import sync_transfers
 from treasury.lake import Lake, tables_of
-from treasury.lake.lock import command_line, workspace_lock
+from treasury.lake.store.lock import command_line, workspace_lock
 
 if TYPE_CHECKING:
     from treasury.api import Client

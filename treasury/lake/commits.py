@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from treasury.core.decoding import convert
 from treasury.core.errors import WorkspaceDamaged
 from treasury.core.tables.column_types import schema_of
-from treasury.lake import delta
-from treasury.lake.disk import REPAIR, denied, refuse_pipes, writing
-from treasury.lake.sealed import read_sealed, write_sealed
+from treasury.lake.store import delta
+from treasury.lake.store.disk import REPAIR, denied, refuse_pipes, writing
+from treasury.lake.store.sealed import read_sealed, write_sealed
 
 COMMITS: Final = "commits"
 LAST: Final = "last_commit.json"

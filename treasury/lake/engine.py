@@ -23,8 +23,8 @@ from treasury.core.errors import QueryError, WorkspaceDamaged
 from treasury.core.tables.column_types import INSTANT, SQL_TYPES
 from treasury.core.tables.duckdb_engine import Params, literal, moment, quoted
 from treasury.core.text import clean
-from treasury.lake.delta import StoredFile
-from treasury.lake.disk import REPAIR, problem_of, refuse_pipes
+from treasury.lake.store.delta import StoredFile
+from treasury.lake.store.disk import REPAIR, problem_of, refuse_pipes
 from treasury.lake.table_declaration import OPEN, VALID_FROM, VALID_TO
 
 _PATTERN: Final = re.compile(r"[\[*?]")

@@ -15,9 +15,9 @@ import msgspec
 
 from treasury.core.errors import WorkspaceDamaged
 from treasury.core.files import durable
-from treasury.lake import delta, disk
 from treasury.lake.commits import Commit
-from treasury.lake.sealed import read_sealed, write_sealed
+from treasury.lake.store import delta, disk
+from treasury.lake.store.sealed import read_sealed, write_sealed
 
 PINS: Final = "pins"
 

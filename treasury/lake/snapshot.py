@@ -23,9 +23,10 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import InputError, QueryError
 from treasury.core.tables import duckdb_engine
-from treasury.lake import delta, engine
+from treasury.lake import engine
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
+from treasury.lake.store import delta
 from treasury.lake.table_declaration import HISTORY, Table
 
 _OF_THE_QUERY = (

@@ -22,12 +22,12 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import StorageError, TableError
 from treasury.core.tables import duckdb_engine
-from treasury.lake import delta, engine
+from treasury.lake import compaction, engine
 from treasury.lake.incoming_rows import RULE, conform, hashed, with_hash
-from treasury.lake.parquet import Files
 from treasury.lake.snapshot import Snapshot
+from treasury.lake.store import delta
+from treasury.lake.store.parquet import Files
 from treasury.lake.table_declaration import HASH, OPEN, RAW, VALID_FROM, VALID_TO, VANISHED, Table
-from treasury.lake.upkeep import compaction
 
 
 class Changes(msgspec.Struct, frozen=True):

@@ -18,9 +18,9 @@ from treasury.statements.store.coverage import COVERAGE, coverage, stored_covera
 
 if TYPE_CHECKING:
     from treasury.statements.bank_file import StatementFile
-    from treasury.statements.csv.profile_proposal import Proposal, propose_profile, sketch_profile
     from treasury.statements.csv.profiles import Profile, load_profiles, to_toml
     from treasury.statements.entry_rows import Problem
+    from treasury.statements.profile_proposal import Proposal, propose_profile, sketch_profile
     from treasury.statements.read_files import Reading, read_batches, read_file, read_statements
     from treasury.statements.store.add import AddedStatement, AddReport, add_statements
     from treasury.statements.store.check import CHECKS, check_statements

@@ -139,7 +139,7 @@ class WorkspaceDecisions(WorkspaceStores):
         """What rests on a statement whose withdrawal was planned with `dry_run=True`, in words."""
         from treasury.workspace.foreseen_effects import rests_on
 
-        return rests_on(self, withdrawal)
+        return rests_on(self, self.matches, withdrawal)
 
     @cached_property
     def limits(self) -> Limits:

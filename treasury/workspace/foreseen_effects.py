@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date
@@ -12,24 +11,22 @@ from treasury.close.closing import closing_of
 from treasury.close.period_pins import basis_on
 from treasury.close.result_words import count, outcome_counts
 from treasury.core.calendar import Month
-from treasury.core.decoding import convert
 from treasury.core.errors import InputError, NothingStored
 from treasury.journal import Draft
 from treasury.journal.decision_history import Decision, Remark
 from treasury.journal.decision_log import Decided
-from treasury.journal.period_history import closed_periods, rules_in_force
-from treasury.matching.rules import Rules, load_rules
+from treasury.journal.period_history import closed_periods
 from treasury.month.decisions.comparison import Comparison, compare_bases
 from treasury.month.decisions.remarks import foreseen_remark
 from treasury.month.decisions.verdicts import foreseen
 from treasury.month.items import Effects, effects_between
 from treasury.month.reconciliation import Basis, Reconciliation
 from treasury.month.standing_knowledge import answer_and_knowledge
+from treasury.workspace.stores import WorkspaceStores
 
 if TYPE_CHECKING:
+    from treasury.month.decisions.verdicts import Deciding
     from treasury.statements import Withdrawal
-    from treasury.workspace.decision_verbs import WorkspaceDecisions
-    from treasury.workspace.stores import WorkspaceStores
 
 _COIN_COLUMNS: Final = {
     "ramp_requests": "crypto_currency",
@@ -69,12 +66,12 @@ def effects_of_drafts(
     return _effects(t, decided, then, [month], {draft.subject for draft in drafts})
 
 
-def rests_on(t: WorkspaceDecisions, withdrawal: Withdrawal) -> tuple[str, ...]:
+def rests_on(t: WorkspaceStores, matches: Deciding, withdrawal: Withdrawal) -> tuple[str, ...]:
     """What rests on a statement that is to be withdrawn, a sentence each; empty for nothing.
 
     Its lines by outcome, how many of them people decided, and the closed months that keep it.
     """
-    knowledge, decisions = t.matches.look()
+    knowledge, decisions = matches.look()
     statement, entries = withdrawal.statement, set(withdrawal.entry_ids)
     outcomes = knowledge.outcomes
     rows = [outcomes[name] for name in entries if name in outcomes]
@@ -119,7 +116,7 @@ def _effects(
 def known_coins(t: WorkspaceStores) -> set[str]:
     """The coins that the rules and the stored records name."""
     snapshot = t.snapshot()
-    rules = rules_for(t, t.this_month)
+    rules = t.question(t.this_month).rules
     coins = {pair.partition("/")[0] for pair in rules.coins_at_par}
     for table, column in _COIN_COLUMNS.items():
         if snapshot.declares(table):
@@ -140,21 +137,3 @@ def _made_from(answer: Reconciliation) -> Basis:
     if answer.basis is None:
         raise InputError("a reconciliation does not say what it was made from", do=do)
     return answer.basis
-
-
-def rules_for(t: WorkspaceStores, month: Month) -> Rules:
-    """The rules that a month is answered under.
-
-    A closed month keeps those of its close. Otherwise they are those of the file, or for an earlier
-    instant those that the journal knows to have been in force then.
-    """
-    until, path = t.as_of, t.rules_file
-    everything = t.journal.entries(("period.", "rules."))
-    before = [entry for entry in everything if until is None or entry.at <= until]
-    period = closed_periods(before).get(str(month))
-    if period is not None:
-        return convert(period.close.rules, Rules)
-    rules = None if until is None else rules_in_force(everything, until)
-    if rules is not None:
-        return convert(rules.content, Rules)
-    return load_rules(path) if os.path.lexists(path) else Rules()

@@ -216,7 +216,7 @@ class WorkspaceMonths(WorkspacePayments):
         Raises NothingStored, InputError where the file is there already, StorageError where it
         cannot be written.
         """
-        from treasury.report.exposure.confirmation_letter import write_letter
+        from treasury.report.confirmation_letter import write_letter
 
         return write_letter(self.exposure(month), Path(path))
 
@@ -247,7 +247,7 @@ class WorkspaceMonths(WorkspacePayments):
         """
         import msgspec
 
-        from treasury.lake.disk import link_refused
+        from treasury.lake.store.disk import link_refused
         from treasury.report import write_close
         from treasury.report.pack.close_notebook import require_papermill
         from treasury.report.pack.pdf_printing import require_browser

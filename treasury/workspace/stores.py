@@ -258,7 +258,7 @@ class WorkspaceStores:
     def question(self, month: str | Month, rules: Rules | None = None) -> Question:
         """Return what is asked about a month, under its own rules or those given."""
         from treasury.month.question import Question
-        from treasury.workspace.foreseen_effects import rules_for
+        from treasury.workspace.month_rules import rules_for
 
         desk, period = self.settings.workspace, month_of(month)
         return Question(
@@ -268,7 +268,7 @@ class WorkspaceStores:
             environment=desk.environment,
             zone=self.settings.zone,
             accounts=self.settings.accounts,
-            rules=rules or rules_for(self, period),
+            rules=rules or rules_for(self.journal, self.rules_file, period, self.as_of),
         )
 
     def _decisions(self) -> pa.Table:

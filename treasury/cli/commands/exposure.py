@@ -30,7 +30,7 @@ def exposure(view: CommandView, month: str | None, table: str | None, letter: st
     """
     stood = view.workspace.exposure(month)
     if letter is not None:
-        from treasury.report.exposure.confirmation_letter import write_letter
+        from treasury.report.confirmation_letter import write_letter
 
         write_letter(stood, Path(letter))
         click.echo(f"{clean(letter)} is written", err=True)

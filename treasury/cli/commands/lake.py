@@ -21,7 +21,7 @@ from treasury.core.settings.secret_routes import SecretSetting
 from treasury.workspace import Workspace
 
 if TYPE_CHECKING:
-    from treasury.lake.home.sharing import Sharing
+    from treasury.lake.sharing import Sharing
 
 
 @click.command()

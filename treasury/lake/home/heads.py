@@ -25,12 +25,12 @@ import msgspec
 
 from treasury.core.decoding import decode_json
 from treasury.core.errors import WorkspaceDamaged
-from treasury.lake import delta
 from treasury.lake.commits import LastCommit
-from treasury.lake.delta import LOG
 from treasury.lake.home.object_place import ObjectPlace
 from treasury.lake.pins import PINS
-from treasury.lake.sealed import unseal
+from treasury.lake.store import delta
+from treasury.lake.store.delta import LOG
+from treasury.lake.store.sealed import unseal
 
 CLOSES: Final = "closes"
 """The folder beside the lake with what closes stored of their answers: it travels with the lake."""

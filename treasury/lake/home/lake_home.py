@@ -19,7 +19,6 @@ import msgspec
 
 from treasury.core import errors
 from treasury.core.files.regular_files import regular_bytes
-from treasury.lake import disk
 from treasury.lake.commits import LastCommit
 from treasury.lake.home import heads
 from treasury.lake.home.head_signing import (
@@ -30,9 +29,9 @@ from treasury.lake.home.head_signing import (
     signed_head,
 )
 from treasury.lake.home.object_place import ObjectPlace
-from treasury.lake.sealed import read_sealed, seal, unseal, write_sealed
-from treasury.lake.upkeep import storage_form
-from treasury.lake.upkeep.file_digests import digest_of
+from treasury.lake.store import disk, storage_form
+from treasury.lake.store.file_digests import digest_of
+from treasury.lake.store.sealed import read_sealed, seal, unseal, write_sealed
 
 AT_ONCE: Final = 8
 """Objects that are read or written side by side."""

@@ -20,14 +20,13 @@ import pyarrow as pa
 
 from treasury.core.errors import WorkspaceDamaged
 from treasury.core.files import durable
-from treasury.lake import delta, disk
 from treasury.lake.commits import LastCommit, put_last
 from treasury.lake.home import heads
 from treasury.lake.home.lake_home import AT_ONCE, LakeHome
 from treasury.lake.pins import PINS
-from treasury.lake.sealed import read_sealed, write_sealed
-from treasury.lake.upkeep import storage_form
-from treasury.lake.upkeep.file_digests import Digests, digest_of
+from treasury.lake.store import delta, disk, storage_form
+from treasury.lake.store.file_digests import Digests, digest_of
+from treasury.lake.store.sealed import read_sealed, write_sealed
 
 _INCOMING: Final = ".incoming"
 """Below the lake's folder: files on their way to their places."""

@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from treasury.core.errors import WorkspaceDamaged
-from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LAST
-from treasury.lake.disk import REPAIR, problem_of
 from treasury.lake.incoming_rows import RULE, with_hash
 from treasury.lake.lake import Lake
 from treasury.lake.pins import PINS, read_pins
 from treasury.lake.snapshot import Snapshot
+from treasury.lake.store import delta
+from treasury.lake.store.disk import REPAIR, problem_of
 from treasury.lake.table_declaration import HASH, OPEN, Table
 
 _BATCH: Final = 65_536

@@ -22,10 +22,12 @@ from treasury.core.errors import WorkspaceDamaged
 from treasury.core.files import durable
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.column_types import BOOL
-from treasury.lake import commits, delta, disk
+from treasury.lake import commits
 from treasury.lake.commits import COMMITS, Commit, LastCommit, split_mark
-from treasury.lake.lake import REPAIRED, Lake
+from treasury.lake.lake import Lake
+from treasury.lake.lake_folder import REPAIRED
 from treasury.lake.pins import read_pins
+from treasury.lake.store import delta, disk
 from treasury.lake.table_declaration import VALID_FROM, VALID_TO, Table
 from treasury.lake.upkeep.file_check import Damage, FileCheck, damages, shaped, whole_rows
 

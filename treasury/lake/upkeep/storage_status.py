@@ -14,7 +14,7 @@ from treasury.core.tables.counted_tables import CountedTables
 from treasury.lake.commits import Commit, tables_of
 from treasury.lake.home.home_status import HomeStatus, home_status
 from treasury.lake.lake import Lake
-from treasury.lake.leases import leased
+from treasury.lake.store.leases import leased
 
 STATUS = pa.schema(
     [("table", TEXT)]

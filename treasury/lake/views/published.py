@@ -17,7 +17,7 @@ import duckdb
 from treasury.core.errors import StorageError
 from treasury.core.files import durable
 from treasury.core.tables import duckdb_engine
-from treasury.lake import disk
+from treasury.lake.store import disk
 
 FILE_NAME: Final = "treasury.duckdb"
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.files import durable
 from treasury.core.tables import duckdb_engine
-from treasury.lake import disk
+from treasury.lake.store import disk
 from treasury.matching.settled_tables import SETTLED, UNSETTLED
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.column_types import AMOUNT, TEXT
 from treasury.core.tables.duckdb_engine import quoted
-from treasury.lake.lake import REPAIRED
+from treasury.lake.lake_folder import REPAIRED
 from treasury.matching.engine.pipeline import Step, drop, in_order, load, needed, run, steps_of
 from treasury.matching.settled_tables import SETTLED, UNSETTLED
 from treasury.month.kept_run import Run

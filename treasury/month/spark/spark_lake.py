@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from treasury.core.errors import StorageError
 from treasury.lake import Snapshot
-from treasury.lake.delta import StoredFile, StoredTable, with_paths
+from treasury.lake.store.delta import StoredFile, StoredTable, with_paths
 from treasury.lake.table_declaration import HISTORY, OPEN, VALID_FROM, VALID_TO
 from treasury.matching.spark.spark_run import (
     first_line,

@@ -10,7 +10,7 @@ from treasury.lake import Lake
 from treasury.lake.home.home_status import home_status
 from treasury.lake.home.home_upkeep import broken_objects, put_again
 from treasury.lake.home.lake_home import LakeHome
-from treasury.lake.home.sharing import Sharing
+from treasury.lake.sharing import Sharing
 from treasury.workspace.upkeep.health_finding import HealthFinding
 
 _HOME = "lake's home"

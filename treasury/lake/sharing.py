@@ -14,23 +14,21 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from treasury.core.errors import CommitOvertaken, HomeUnreachable, StorageError, WorkspaceDamaged
 from treasury.core.files.regular_files import regular_bytes
-from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LastCommit, put_last
 from treasury.lake.home import heads, pulling
 from treasury.lake.home.home_upkeep import HomeSwept, put_logs_in_place, sweep_home
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.turns import Turns
+from treasury.lake.lake_folder import LakeFolder
 from treasury.lake.pins import PINS
-from treasury.lake.upkeep.file_digests import digest_of
-
-if TYPE_CHECKING:
-    from treasury.lake.lake import Lake
+from treasury.lake.store import delta
+from treasury.lake.store.file_digests import digest_of
 
 ATTEMPTS: Final = 50
 """How often work is done again for another desk's sake before that is said to be hopeless."""
@@ -66,7 +64,7 @@ class Pushed(msgspec.Struct, frozen=True):
 class Sharing:
     """The commits of a lake with a home."""
 
-    def __init__(self, lake: Lake, home: LakeHome, tell: Callable[[str], object]) -> None:
+    def __init__(self, lake: LakeFolder, home: LakeHome, tell: Callable[[str], object]) -> None:
         self.home = home
         self.guard = _GUARD
         self._lake = lake

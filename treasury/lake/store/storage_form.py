@@ -9,8 +9,8 @@ import msgspec
 
 from treasury.core.errors import StorageError
 from treasury.core.files import durable
-from treasury.lake import disk
-from treasury.lake.sealed import read_sealed, write_sealed
+from treasury.lake.store import disk
+from treasury.lake.store.sealed import read_sealed, write_sealed
 
 FORM: Final = 2
 FILE_NAME: Final = "form.json"

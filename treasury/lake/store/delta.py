@@ -27,8 +27,8 @@ from treasury.core.errors import StorageError
 from treasury.core.files.regular_files import regular_bytes
 from treasury.core.machine.native_stderr import without_panics
 from treasury.core.text import clean
-from treasury.lake import disk
-from treasury.lake.parquet import Written
+from treasury.lake.store import disk
+from treasury.lake.store.parquet import Written
 from treasury.lake.table_declaration import OPEN
 
 TRASH = ".discarded-"

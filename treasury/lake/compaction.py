@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 
 from treasury.core.errors import WorkspaceDamaged
-from treasury.lake import delta, disk
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.pins import Pin
+from treasury.lake.store import delta, disk
 
 FEW: Final = 16
 _SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)

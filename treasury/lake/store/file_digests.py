@@ -20,7 +20,7 @@ from treasury.core.decoding import decode_json
 from treasury.core.errors import WorkspaceDamaged
 from treasury.core.files import durable
 from treasury.core.files.regular_files import append_regular, open_regular, regular_bytes
-from treasury.lake import disk
+from treasury.lake.store import disk
 
 FILE_NAME: Final = "digests.jsonl"
 

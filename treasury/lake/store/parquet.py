@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from treasury.lake import disk
+from treasury.lake.store import disk
 from treasury.lake.table_declaration import HASH, OPEN, RAW
 
 GROUP_ROWS: Final = 60_000

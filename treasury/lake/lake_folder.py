@@ -1,0 +1,318 @@
+"""The lake's folder: its tables and commits on disk, read and brought back to the last commit.
+
+Whatever a run left behind that no commit names is undone by the next writer before it begins.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from treasury.core.errors import (
+    WorkspaceDamaged,
+)
+from treasury.lake import compaction, engine
+from treasury.lake.commits import (
+    COMMITS,
+    LAST,
+    Commit,
+    LastCommit,
+    commits_in,
+    commits_table,
+    last_commit,
+    rows_of,
+)
+from treasury.lake.home.heads import CLOSES
+from treasury.lake.home.lake_home import STAGED, LakeHome
+from treasury.lake.home.pulling import finish_exchange, is_exchanging, is_incoming
+from treasury.lake.pins import PINS, Pin, all_pins, read_pins
+from treasury.lake.snapshot import Snapshot
+from treasury.lake.store import delta, disk, storage_form
+from treasury.lake.store.file_digests import Digests
+from treasury.lake.store.leases import lease, leased
+from treasury.lake.store.lock import command_line, workspace_lock
+from treasury.lake.table_declaration import Table
+from treasury.lake.views.published import FILE_NAME, publish
+
+REPAIRED: Final = "repair"
+"""The kind of a commit that a repair made."""
+
+COMMITS_KEPT: Final = 24
+_OPENED_KEPT: Final = 256
+"""How many versions of tables a process that runs for months keeps in mind."""
+
+
+class LakeFolder:
+    """The tables and commits of one workspace, in the folder `lake` of `workspace`.
+
+    The last `commits_kept` commits stay readable as they were; of what no commit needs, what is
+    younger than `grace` stays too, as a reader may be at it that could not say so. `rests_on` tells
+    which commits something outside rests on, and what. `home` is where the lake is shared.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        catalogue: Iterable[Table],
+        *,
+        commits_kept: int = COMMITS_KEPT,
+        grace: timedelta = timedelta(hours=1),
+        rests_on: Callable[[], Mapping[int, str]] = dict,
+        home: LakeHome | None = None,
+    ) -> None:
+        folder = folder.absolute()  # files are named to other programs, which run elsewhere
+        self.folder = folder / "lake"
+        self.catalogue = {table.name: table for table in catalogue}
+        self.workspace = folder
+        self._commits_kept = commits_kept
+        self._grace = grace
+        self.resting = rests_on
+        """The commits that something outside rests on, and what that is."""
+        self._has_form = False
+        self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
+        self.digests = Digests(self.folder)
+        self.home = home
+
+    def last_commit(self) -> Commit | None:
+        """The newest commit; None before the first."""
+        last = self.last()
+        return None if last is None else last.commit
+
+    def last(self) -> LastCommit | None:
+        """The newest commit and where it is listed; WorkspaceDamaged where that is lost."""
+        self.require_readable()
+        last = last_commit(self.folder)
+        if last is not None or (self.folder / STAGED).exists():
+            return last
+        if is_incoming(self.folder):
+            raise WorkspaceDamaged(
+                f"the first pull into {self.folder} was cut off",
+                do="run `treasury lake pull`: it goes on from there",
+            )
+        # Without a commit a run that was cut off lists one at most.
+        listed = self.folder / COMMITS
+        if (
+            (self.workspace / FILE_NAME).exists()
+            or any((self.folder / PINS).glob("*.json"))
+            or (delta.exists(listed) and delta.newest(listed) > 0)
+        ):
+            raise WorkspaceDamaged(
+                f"{self.folder / LAST}, which names the last of the commits, is lost",
+                do=disk.REPAIR,
+            )
+        return last
+
+    def commits(self) -> pa.Table:
+        """Every commit, oldest first: number, at, kind, versions (JSON), note, refetch."""
+        return self._listed(self.last())
+
+    def _listed(self, last: LastCommit | None) -> pa.Table:
+        """Every commit up to one, oldest first."""
+        return commits_table([]) if last is None else commits_in(self.folder, last.listed)
+
+    def pins(self) -> list[Pin]:
+        """The pinned commits, oldest first."""
+        self.require_readable()
+        return all_pins(self.folder)
+
+    def unkept(self) -> dict[int, str]:
+        """The commits that something rests on and no pin keeps, and what that is."""
+        pinned = {path.stem for path in (self.folder / PINS).glob("*.json")}
+        resting = self.resting()
+        return {number: reason for number, reason in resting.items() if str(number) not in pinned}
+
+    def require_readable(self) -> None:
+        """Finish an exchange with the home that was cut off, and check the lake's form.
+
+        Raises WorkspaceLocked while another process writes, and StorageError where a later version
+        stored the lake.
+        """
+        if is_exchanging(self.folder):
+            with self.locked("pull"):  # which finishes it
+                return
+        self._has_form = self._has_form or storage_form.has_form(self.folder)
+
+    @contextmanager
+    def locked(self, kind: str, *, patience: float = 0.0) -> Iterator[None]:
+        """Hold the workspace's lock, with the lake readable; `kind` names the work.
+
+        One who holds it is waited for `patience` seconds.
+        """
+        with workspace_lock(self.workspace, command_line(kind), patience=patience):
+            for folder in (self.folder, self.workspace / CLOSES):
+                disk.refuse_links(folder)
+            self._has_form = storage_form.has_form(self.folder)
+            if self.home is not None and is_exchanging(self.folder):
+                finish_exchange(self.home, self.digests)  # only that makes it readable
+            yield
+
+    def refresh(self, commit: Commit) -> None:
+        """Let `treasury.duckdb` show a commit, unless it is staged and shows to nobody yet."""
+        last = self.last()
+        if last is None or last.commit != commit:
+            return
+        files = delta.load(self.folder / COMMITS, last.listed).files
+        paths = engine.paths_of(files)
+        listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
+        views = {**self._snapshot(commit, None).views(), COMMITS: listed}
+        publish(self.workspace, views, about_commit(commit))
+
+    def table_folders(self, *, discarded: bool = False) -> list[Path]:
+        """Folders of tables, that of the list of commits among them."""
+        if not self.folder.is_dir():
+            return []
+        names = {COMMITS, *self.catalogue, *(t.history for t in self.catalogue.values())}
+        return [
+            folder
+            for folder in filter(Path.is_dir, sorted(self.folder.iterdir()))
+            if folder.name.startswith(delta.TRASH) is discarded
+            and (discarded or folder.name in names or (folder / delta.LOG).is_dir())
+        ]
+
+    def tidy(self, before: int) -> None:
+        """Sweep, for whoever holds the lock, where commits came after the number `before`."""
+        last = self.last_commit()
+        if last is not None and last.number // self._commits_kept > before // self._commits_kept:
+            self._sweep()
+
+    def _sweep(self) -> compaction.Swept:
+        last = self._tip()
+        if last is None:
+            return compaction.Swept()
+        pins, reading = self.pins(), leased(self.folder)
+        unpinned = reading - {pin.commit.number for pin in pins}  # a pinned commit needs no log
+        reach = last.commit.number - min(unpinned) + 1 if unpinned else 0
+        commits = self._recent(max(self._commits_kept, reach), last)
+        repaired = last_repair(commits)
+        recent = {c.number for c in commits[-self._commits_kept :] if c.number >= repaired}
+        needed = [
+            c for c in commits if c.number in recent or (c.number in reading and self._opens(c))
+        ]
+        older, committed = (datetime.now(UTC) - self._grace).timestamp(), self._committed_at()
+
+        def is_due(written: float) -> bool:
+            # What is older has no reader any more that could not say so; what came after the last
+            # commit never had one, and who wrote it is gone.
+            return written < older or written > committed
+
+        swept = compaction.sweep(self.folder, needed, pins, last.listed, is_due)
+        self.digests.forget_removed()
+        return swept
+
+    def _opens(self, commit: Commit) -> bool:
+        """Whether there is still something to keep of a commit: a repair may have put it aside."""
+        try:
+            return all(self._open(*item) for item in commit.versions.items())
+        except WorkspaceDamaged:
+            return False
+
+    def _recent(self, count: int, last: LastCommit | None) -> list[Commit]:
+        """The newest `count` commits up to one, oldest first."""
+        commits = self._listed(last)
+        return rows_of(commits.slice(max(commits.num_rows - count, 0)))
+
+    def _snapshot(
+        self,
+        commit: Commit | None,
+        at: datetime | None,
+        opened: Callable[[str, int], delta.StoredTable] | None = None,
+        commits: Callable[[], pa.Table] | None = None,
+        *,
+        is_leased: bool = False,
+    ) -> Snapshot:
+        snapshot = Snapshot(
+            self.catalogue,
+            commit,
+            at,
+            opened or self._open,
+            commits or self.commits,
+            altered=self.digests.is_altered,
+            workspace=self.workspace,
+        )
+        if is_leased and commit is not None:
+            lease(self.folder, commit.number, snapshot)
+        return snapshot
+
+    def _open(self, name: str, version: int) -> delta.StoredTable:
+        """A committed version never changes, so what its log says is kept in mind for a while."""
+        table = self._opened.get(self._key(name, version))
+        if table is None:
+            table = delta.load(self.folder / name, version)
+            self._keep_in_mind(name, version, table)
+        return table
+
+    def _opened_anew(self, name: str, version: int) -> delta.StoredTable:
+        """A version that no commit shows yet, which another may take the place of."""
+        return delta.load(self.folder / name, version)
+
+    def _keep_in_mind(self, name: str, version: int, table: delta.StoredTable) -> None:
+        self._opened[self._key(name, version)] = table
+        while len(self._opened) > _OPENED_KEPT:
+            self._opened.pop(next(iter(self._opened)), None)
+
+    def _key(self, name: str, version: int) -> tuple[str, int, int]:
+        # A repair may have begun a table anew, with other versions of the same numbers.
+        try:
+            return name, version, (self.folder / name / delta.LOG).stat().st_ino
+        except OSError:
+            return name, version, 0  # whoever opens it says what is wrong
+
+    def recover(self) -> LastCommit | None:
+        """Undo what no commit names, and remove its files; the last commit.
+
+        For whoever holds the lock: nobody else is writing.
+        """
+        last = self._undone()
+        leased(self.folder)  # removes those of readers that were killed
+        if last is not None and not read_pins(self.folder)[1]:
+            committed = self._committed_at()
+            folders = (self.folder / name for name in last.versions)
+            files = (path for folder in folders for path in delta.data_files(folder, drafts=True))
+            if any(path.stat().st_mtime > committed for path in files):
+                self._sweep()  # a run wrote into a table and came to no commit
+        return last
+
+    def _tip(self) -> LastCommit | None:
+        """The commit that the next one is made on: the last, or what is staged for the home."""
+        staged = None if self.home is None else self.home.staged()
+        return self.last() if staged is None else staged.last
+
+    def _undone(self) -> LastCommit | None:
+        """The last commit, once tables have no version that it does not name."""
+        last = self._tip()
+        versions = {} if last is None else last.versions
+        listed = () if last is None else delta.load(self.folder / COMMITS, last.listed).files
+        for file in listed:  # nothing is added to a list of commits that is not there
+            problem = disk.problem_of(Path(file.path), file.size)
+            if problem:
+                raise WorkspaceDamaged(f"the stored file {file.path} {problem}", do=disk.REPAIR)
+        for folder in self.table_folders(discarded=True):
+            with disk.writing(folder):
+                shutil.rmtree(folder)
+        for folder in self.table_folders():
+            if folder.name not in versions:
+                delta.discard(folder)
+            else:
+                delta.undo_after(folder, versions[folder.name])
+        return last
+
+    def _committed_at(self) -> float:
+        """When the last commit came to the disk, or was staged, by the clock of the files."""
+        paths = [path for name in (LAST, STAGED) if (path := self.folder / name).exists()]
+        return max(path.stat().st_mtime for path in paths)
+
+
+def last_repair(commits: Iterable[Commit]) -> int:
+    """The number of the last repair: a version that an earlier commit names may be another now."""
+    return max((commit.number for commit in commits if commit.kind == REPAIRED), default=0)
+
+
+def about_commit(commit: Commit) -> str:
+    """Return how `treasury.duckdb` names the commit that it shows."""
+    return f"commit {commit.number} of {commit.at:%F %T}Z"
