@@ -26,10 +26,9 @@ from test_api_sandbox import (
 
 from treasury.api import Client, bodies
 from treasury.api.answer_identity import SharedValue, other_record
-from treasury.api.client import Service
 from treasury.api.exchange import transport
 from treasury.api.exchange.network import Network
-from treasury.api.operations import IDENTITY
+from treasury.api.operations import IDENTITY, Service
 from treasury.core import errors
 
 WITHOUT = {

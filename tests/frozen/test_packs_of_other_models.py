@@ -15,7 +15,7 @@ from other_models import other_models
 from treasury.close.evidence import Evidence, code_of, encode, table_marks
 from treasury.close.period_pins import outcomes_hash
 from treasury.report.pack import other_models as pack_models
-from treasury.report.pack import pack_verification
+from treasury.report.pack import pack_recomputation, pack_verification
 from treasury.report.pack.pack_contents import EVIDENCE
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
@@ -39,9 +39,9 @@ def answering_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs here is another version of the models, and answers otherwise."""
     other_models(monkeypatch)
     here = msgspec.structs.replace(code_of(), source="f" * 64)
-    for module in (pack_models, pack_verification):
+    for module in (pack_models, pack_recomputation):
         monkeypatch.setattr(module, "code_of", lambda: here)
-    monkeypatch.setattr(pack_verification, "recompute", pack_verification.compare_with_inputs)
+    monkeypatch.setattr(pack_verification, "recompute", pack_recomputation.compare_with_inputs)
 
 
 def evidence_in(pack: Path) -> Evidence:

@@ -9,9 +9,10 @@ from treasury.api.codec import Record
 from treasury.core.machine.loading import given_names
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client, Reply
+    from treasury.api.client import Client
     from treasury.api.exchange.transport import CallLimits, Clock
     from treasury.api.paging import ListPage
+    from treasury.api.service_calls import Reply
 
 __all__ = ["CallLimits", "Client", "Clock", "ListPage", "Record", "Reply", "bodies", "models"]
 
@@ -22,7 +23,7 @@ __getattr__ = given_names(
         "Clock": "exchange.transport",
         "CallLimits": "exchange.transport",
         "ListPage": "paging",
-        "Reply": "client",
+        "Reply": "service_calls",
     },
 )
 """What speaks HTTP is loaded when it is asked for: most verbs know the records alone."""

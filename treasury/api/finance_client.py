@@ -16,8 +16,8 @@ from treasury.api.resources import Collection, Endpoint, Filter, UnpagedList
 from treasury.core.settings import BankReceiverFields
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client, Reply
     from treasury.api.operations import Service
+    from treasury.api.service_calls import Reply, ServiceCalls
 
 _FIND = "look it up with `find` and this body before sending it again"
 
@@ -247,8 +247,8 @@ class PaymentRequests(Endpoint[models.PaymentRequest]):
 class Finance:
     """Every operation of the finance service."""
 
-    def __init__(self, client: Client) -> None:
-        at: tuple[Client, Service] = client, "finance"
+    def __init__(self, client: ServiceCalls) -> None:
+        at: tuple[ServiceCalls, Service] = client, "finance"
         account = "/accounts/{accountId}"
         self.parties: Parties = Parties(
             *at, "/parties", models.Party, single="/parties/{id}",

@@ -21,8 +21,8 @@ from treasury.api.resources import Collection, Filter, Params, Reference, Single
 from treasury.core.errors import Forbidden, InputError, NotOffered, NotReady
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client, Reply
     from treasury.api.operations import Service
+    from treasury.api.service_calls import Reply, ServiceCalls
 
 _FIND = "look it up with `find` and this body before sending it again"
 _DAY = timedelta(days=1)
@@ -298,8 +298,8 @@ class BankConfig(Reference[models.ConfigEntry]):
 class Ramp:
     """Every operation of the ramp service."""
 
-    def __init__(self, client: Client) -> None:
-        at: tuple[Client, Service] = client, "ramp"
+    def __init__(self, client: ServiceCalls) -> None:
+        at: tuple[ServiceCalls, Service] = client, "ramp"
         self.company: Single[models.Company] = Single(*at, "/company", models.Company)
         self.users: Users = Users(*at, "/company/users", models.CompanyUser)
         self.bank_accounts: BankAccounts = BankAccounts(

@@ -25,8 +25,8 @@ from treasury.core.text import camel_case
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from treasury.api.client import Client, Reply
     from treasury.api.operations import Service
+    from treasury.api.service_calls import Reply, ServiceCalls
 
 T = TypeVar("T")
 Order = Literal["ASC", "DESC"]
@@ -50,7 +50,7 @@ def by_id(value: object) -> Hashable:
 class Endpoint(msgspec.Struct, Generic[T], eq=False):
     """A route of a service and the model of what it answers with."""
 
-    client: Client
+    client: ServiceCalls
     service: Service
     route: str
     model: type[T]

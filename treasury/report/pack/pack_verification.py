@@ -9,34 +9,20 @@ compared with the journal's hashes instead (`other_models`).
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from treasury.close.closing import Closing, Rolled, closed_month, closing_from, closing_of
-from treasury.close.evidence import Evidence, code_of, encode, table_marks
-from treasury.close.late_items import LATE_ITEMS
-from treasury.close.ledger.provided_ledger import LedgerFile
-from treasury.close.period_pins import basis_on, examine, outcomes_hash, reconcile
-from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
+from treasury.close.closing import Closing, closed_month, closing_from
+from treasury.close.evidence import Evidence
+from treasury.close.period_pins import basis_on, examine
 from treasury.close.result_words import count
-from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.close.sign_off import prepared_month
-from treasury.close.valuation.coins.agreed_measurement import COIN_OPENINGS, MEASURED
-from treasury.close.valuation.coins.coin_accounts import COIN_LOTS, CoinHistory
-from treasury.close.valuation.coins.coin_events import COIN_EVENTS
-from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS
-from treasury.core.calendar import Month
-from treasury.core.decoding import convert
 from treasury.core.errors import InputError, TreasuryError
-from treasury.core.money import total
 from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean, utf8_text
@@ -45,34 +31,14 @@ from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
 from treasury.journal.period_history import closed_periods
 from treasury.lake import Lake
-from treasury.matching.rules import Rules
-from treasury.month.decisions.corrections import CORRECTIONS
-from treasury.month.decisions.standing_verdicts import STANDING
-from treasury.month.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS, read_acceptances
-from treasury.month.question import Question
-from treasury.month.reconciliation import Basis
-from treasury.month.standing_knowledge import run_knowledge
 from treasury.report.pack.other_models import (
-    close_in,
     compare_with_journal,
-    has_other_models,
-    proved_by_seal,
-    unlike_journaled,
-    version_needed,
 )
-from treasury.report.pack.pack_contents import (
-    EVIDENCE,
-    LEDGER,
-    LEDGER_ACCOUNTS,
-    file_hashes,
-    is_apart,
-    write_files,
-)
-from treasury.report.pack.sealed_pack import Finding, read_sealed
-from treasury.report.pack.verification_process import Recomputed, recompute
+from treasury.report.pack.pack_recomputation import compare_again, question_of
+from treasury.report.pack.sealed_pack import Finding, Recomputed, read_sealed
+from treasury.report.pack.verification_process import recompute
 
 FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
-ZERO: Final = Decimal(0)
 
 
 class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -133,85 +99,6 @@ def verify_pack(folder: Path) -> Verified:
     )
 
 
-def compare_with_inputs(folder: Path) -> Recomputed:
-    """Compute a pack that is as it was sealed from its own inputs, and compare, in this process."""
-    evidence, findings = read_sealed(folder)
-    if findings:
-        return Recomputed(tuple(findings))
-    if has_other_models(evidence.code):
-        return _compare_other_models(folder, evidence)
-    return _compare_again(folder, evidence)
-
-
-def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
-    """Compare the figures if the present models give them too; else only their hashes."""
-    close = close_in(evidence)
-    try:
-        findings = [*_unlike_evidence(evidence, folder), *unlike_journaled(folder, evidence)]
-    except (OSError, LookupError, pa.ArrowException) as error:
-        findings = [Finding("tables", f"cannot be read: {clean(error):.200}")]
-    if findings:
-        return Recomputed(tuple(findings), is_complete=False)
-    try:
-        again = _compare_again(folder, evidence)
-    except Exception as error:  # noqa: BLE001 - the tables of other models may lack anything
-        apart = [type(error).__name__]
-    else:
-        if not again.findings:
-            return again
-        apart = [finding.what for finding in again.findings][:_MOST_NAMED]
-    notes = (version_needed(evidence.code, tuple(dict.fromkeys(apart))), proved_by_seal(close))
-    return Recomputed((), notes, is_complete=False)
-
-
-_MOST_NAMED: Final = 5
-
-
-def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
-    """Compute a pack again from its own inputs with the models that run here, and compare."""
-    notes: list[str] = []
-    # Computed from the pack's own inputs; what came from other months is as given.
-    inputs, tables = folder / "inputs", folder / "tables"
-    stored = stored_snapshot(inputs, evidence.lake)
-    decided = read_decided_tables(inputs)
-    basis = Basis(stored, _question(evidence), decided[DECIDED], decided[MARKED])
-    opened = (
-        _table(tables / "roll_forward.parquet", ROLL_FORWARD),
-        _table(tables / "requests_rolled_forward.parquet", ITEMS),
-    )
-    rolled = Rolled(
-        opened=lambda: opened,
-        late=_table(tables / "late_items.parquet", LATE_ITEMS),
-        corrections=_table(tables / "corrections.parquet", CORRECTIONS),
-        moved=_table(tables / "moved_decisions.parquet", STANDING),
-        actions=_table(tables / "open_actions.parquet", ACTIONS),
-        accepted=read_acceptances(_table(tables / "accepted_items.parquet", ACCEPTANCES)),
-        limits=_table(tables / "materiality.parquet", LIMITS),
-        remarks=_table(tables / "item_remarks.parquet", ITEM_REMARKS),
-        coins=CoinHistory(
-            measured=_table(tables / "coins_measured.parquet", MEASURED),
-            openings=_table(tables / "coin_openings.parquet", COIN_OPENINGS),
-            lots=_table(tables / "coin_lots_before.parquet", COIN_LOTS),
-            events=_table(tables / "coin_events_before.parquet", COIN_EVENTS),
-        ),
-        exposure_limits=_table(tables / "exposure_limits.parquet", EXPOSURE_LIMITS),
-        agreed_to=evidence.agreed_to,
-        decisions=evidence.decisions,
-        head=evidence.journal,
-        journal_problem=evidence.journal_problem,
-    )
-    closing = closing_of(
-        reconcile(basis),
-        ZoneInfo(evidence.time_zone),
-        rolled,
-        period=evidence.period,
-        preparation=evidence.preparation or None,
-        ledger=_ledger(folder, evidence),
-    )
-    findings = [*_unlike_evidence(evidence, folder), *_again(evidence, closing, notes)]
-    return Recomputed(tuple(findings), tuple(notes), closing.sql)
-
-
 def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
     """Check a pack by itself, then against the commit and the journal that it rests on."""
     alone = verify_pack(folder)
@@ -228,7 +115,7 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
         except TreasuryError as error:
             findings = [Finding("workspace", error.what)]
         else:
-            findings = _again(evidence, closing, notes)
+            findings = compare_again(evidence, closing, notes)
     return msgspec.structs.replace(
         alone,
         against="from its own inputs, from the pinned commit and the journal"
@@ -237,34 +124,6 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
         findings=tuple(findings),
         notes=tuple(dict.fromkeys(notes)),
     )
-
-
-# Made again
-
-
-def _table(path: Path, schema: pa.Schema) -> pa.Table:
-    return pq.read_table(path).cast(schema)
-
-
-def _question(evidence: Evidence) -> Question:
-    return Question(
-        month=Month.parse(evidence.month),
-        as_of=evidence.as_of,
-        company=evidence.company,
-        environment=evidence.environment,
-        zone=ZoneInfo(evidence.time_zone),
-        accounts=evidence.accounts,
-        rules=convert(evidence.rules, Rules),
-    )
-
-
-def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
-    if evidence.ledger is None:
-        return None
-    content = (folder / LEDGER).read_bytes().decode("utf-8")
-    mapping = folder / LEDGER_ACCOUNTS
-    mapping_text = mapping.read_bytes().decode("utf-8") if mapping.is_file() else ""
-    return LedgerFile(content=content, mapping=mapping_text, **evidence.ledger)
 
 
 def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing:
@@ -278,7 +137,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     head = evidence.journal or Head(0, "")
     then = read_decided(journal, head=head)
     snapshot = lake.snapshot(commit=evidence.lake.commit)
-    basis = basis_on(snapshot, _question(evidence), then)
+    basis = basis_on(snapshot, question_of(evidence), then)
     examined = examine(journal, lake, basis, then).require_tied()
     return closing_from(examined, ZoneInfo(evidence.time_zone))
 
@@ -303,98 +162,3 @@ def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
         yield Finding(
             "journal", f"{period.month} was closed by another entry, {journaled.entry.seq}"
         )
-
-
-def _again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:
-    """What does not come out again; where other code runs, tables are compared and not bytes."""
-    same_code = evidence.code == code_of()
-    if not same_code:
-        notes.append(
-            f"made by version {clean(evidence.code.version)} with other code or libraries:"
-            " tables were compared, the bytes of files were not"
-        )
-    with tempfile.TemporaryDirectory(prefix="treasury-") as name:
-        remade = Path(name)
-        again = write_files(closing, remade)
-        hashes = {
-            name_in_pack: digest
-            for name_in_pack, digest in file_hashes(remade).items()
-            if not is_apart(name_in_pack)
-        }
-    computed, sealed = (
-        {table.name: table for table in answer if table.rows is not None}
-        for answer in (again.answer, evidence.answer)
-    )
-    apart = [f"table {name}" for name in _differing(sealed, computed)]
-    if same_code:
-        apart += _differing(evidence.files, hashes)
-    findings = [Finding(name, "does not come out again from what it rests on") for name in apart]
-    if same_code:
-        facts = (msgspec.json.decode(encode(version)) for version in (evidence, again))
-        findings += [
-            Finding(EVIDENCE, f"{field.replace('_', ' ')} is not what it rests on")
-            for field in _differing(*facts)
-            if field not in {"files", "apart", "seal", "answer"}
-        ]
-    return [*_carried(closing), *findings]
-
-
-def _unlike_evidence(evidence: Evidence, folder: Path) -> Iterator[Finding]:
-    """Tables that are not those of the evidence, where other code made them and bytes say nothing.
-
-    Whoever seals a pack again names any code in it.
-    """
-    if evidence.code == code_of():
-        return
-    marks = {mark.name: mark for mark in evidence.answer if mark.rows is not None}
-    for path in sorted((folder / "tables").glob("*.parquet")):
-        (mark,) = table_marks({path.stem: pq.read_table(path)})
-        if mark != marks.get(path.stem):
-            name = path.relative_to(folder).as_posix()
-            yield Finding(name, "is not the table whose hash the evidence has")
-
-
-def _differing(sealed: Mapping[str, Any], computed: Mapping[str, Any]) -> list[str]:
-    names = sorted({*sealed, *computed})
-    return [name for name in names if sealed.get(name) != computed.get(name)]
-
-
-def _carried(closing: Closing) -> Iterator[Finding]:
-    """What was carried in from other months: whether it ties, and ends where the answer ends."""
-    r, rolled = closing.r, closing.rolled
-    assert r.basis is not None
-    totals = {
-        (row["kind"], row["currency"]): row["closing"] for row in rolled.roll_forward.to_pylist()
-    }
-    ends = month_end(run_knowledge(r.basis), r.month).totals()
-    for key in sorted({*totals, *ends}):
-        if totals.get(key, ZERO) != ends.get(key, ZERO):
-            yield Finding("table roll_forward", f"{key[0]} in {key[1]} does not close as matched")
-    if not ties(rolled.roll_forward, rolled.items):
-        yield Finding("table roll_forward", "does not tie")
-    if closing.period is None:
-        return
-    close = closing.period.close
-    if RollForward(r.month, rolled.roll_forward, rolled.items).items_hash != close.items_hash:
-        yield Finding("table requests_rolled_forward", "is not what the close journaled")
-    if outcomes_hash(r.lines) != close.outcomes_hash:
-        yield Finding("table lines", "is not what the close journaled")
-
-
-def ties(totals: pa.Table, items: pa.Table) -> bool:
-    """Whether every row adds up to nothing, and the requests to their totals."""
-    sums: dict[tuple[str, str, str], list[Decimal]] = {}
-    for row in items.to_pylist():
-        for name in ADDS:
-            sums.setdefault((row["kind"], row["currency"], name), []).append(row[name])
-    rows = [*totals.to_pylist(), *items.to_pylist()]
-    if any(
-        total(row[name] if add else row[name].copy_negate() for name, add in ADDS.items())
-        for row in rows
-    ):
-        return False
-    return all(
-        row[name] == total(sums.get((row["kind"], row["currency"], name), ()))
-        for row in totals.to_pylist()
-        for name in ADDS
-    )

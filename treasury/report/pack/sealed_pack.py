@@ -45,6 +45,16 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{self.what}: {self.problem}"
 
 
+class Recomputed(msgspec.Struct, frozen=True):
+    """What does not come out again, what was not compared, and the query that was run."""
+
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    sql: str = ""
+    is_complete: bool = True
+    """Whether the figures were computed again, and not only compared with hashes."""
+
+
 def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
     """The evidence of a pack, and every file that is not as it was sealed.
 

@@ -17,7 +17,7 @@ import msgspec
 from treasury.core.decoding import decode_json
 from treasury.core.machine.processes import started
 from treasury.core.text import clean
-from treasury.report.pack.sealed_pack import Finding
+from treasury.report.pack.sealed_pack import Finding, Recomputed
 
 MOST_ROWS: Final = 50_000_000
 """Rows of a table in a pack that are read."""
@@ -25,16 +25,6 @@ SECONDS: Final = 3_600
 """Processor time that a pack may take."""
 _ANSWER: Final = 64 << 20
 _ERROR_TAIL: Final = 64 << 10
-
-
-class Recomputed(msgspec.Struct, frozen=True):
-    """What does not come out again, what was not compared, and the query that was run."""
-
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...] = ()
-    sql: str = ""
-    is_complete: bool = True
-    """Whether the figures were computed again, and not only compared with hashes."""
 
 
 def recompute(folder: Path) -> Recomputed:
@@ -69,7 +59,7 @@ def work(name: str, memory: str) -> int:
     _limit(int(memory))
     import pyarrow.parquet as pq
 
-    from treasury.report.pack.pack_verification import compare_with_inputs
+    from treasury.report.pack.pack_recomputation import compare_with_inputs
 
     folder = Path(name)
     for path in sorted((*folder.glob("inputs/*.parquet"), *folder.glob("tables/*.parquet"))):

@@ -1,0 +1,250 @@
+"""One call to a service: sent, retried where that is safe, and its answer read."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Self, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from treasury.api.answer_identity import other_record, wrong_record
+from treasury.api.bodies import Body
+from treasury.api.codec import (
+    Pagination,
+    Record,
+    decode,
+    encode,
+    open_envelope,
+    split,
+    unwrap,
+)
+from treasury.api.exchange.auth import TokenAuth
+from treasury.api.exchange.network import Fence
+from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport, unknown
+from treasury.api.operations import FILES, OPTIONAL, Service
+from treasury.api.service_errors import not_offered, where
+from treasury.core import errors
+from treasury.core.settings import Credential, Services
+
+T = TypeVar("T")
+_PLACE = re.compile(r"\{\w+\}")
+_READING_METHODS = frozenset({"GET", "HEAD"})
+_CALCULATES = {("ramp", "POST", "/fees/calculate")}
+"""The one documented operation that reads by another method: it changes nothing."""
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A successful answer: the bytes of its result, `null` if it has none.
+
+    An operation that answers with a file, such as `GET /ramp-requests/export`, has it in `file`.
+    """
+
+    call: Call
+    status: int
+    result: bytes
+    file: bytes | None = None
+    pagination: Pagination | None = None
+    credential: str = ""
+    """The client id that the call was made with."""
+
+    @property
+    def operation(self) -> str:
+        """`POST /ramp-requests/{id}/approve`."""
+        return self.call.operation
+
+    def record(self, model: type[T]) -> Record[T]:
+        """The result as one record; OutcomeUnknown where a write's answer does not read."""
+        with _having_left(self.call):
+            return self.read(self.result, model)
+
+    def records(self, model: type[T]) -> list[Record[T]]:
+        """The result as a list of records."""
+        return [self.read(item, model) for item in split(self.result, self.operation)]
+
+    def read(self, raw: bytes, model: type[T]) -> Record[T]:
+        """A part of the result as a record that knows who asked."""
+        value = decode(raw, model, self.operation).value
+        return Record(value, raw, self.credential)
+
+
+class ServiceCalls(ABC):
+    """Sends any operation of both services with one credential, and reads what is answered."""
+
+    def __init__(
+        self,
+        services: Services,
+        credential: Credential,
+        *,
+        limits: CallLimits | None = None,
+        clock: Clock | None = None,
+        inner: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._addresses: dict[Service, str] = {
+            "finance": services.finance.base_url.rstrip("/"),
+            "ramp": services.ramp.base_url.rstrip("/"),
+        }
+        self._transport = Transport(
+            (*self._addresses.values(), services.token_url), limits=limits, clock=clock, inner=inner
+        )
+        self.limits, self.clock = self._transport.limits, self._transport.clock
+        self._auth = TokenAuth(services.token_url, credential, self._transport)
+        self._may_write = services.may_write
+        self.bank_receiver = services.bank_receiver
+        self._propose: Callable[[str], str] | None = None
+        self.client_id = credential.client_id
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.client_id} at {self._addresses['finance']}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    @property
+    def may_write(self) -> bool:
+        """Whether anything may be changed with this client: in production only if allowed."""
+        return self._may_write and self._propose is None
+
+    def require_writes(self, operation: str) -> None:
+        """Raise ActionRefused where the environment, or this client, is for reading."""
+        if self._propose is not None:
+            raise errors.ActionRefused(
+                f"{operation}: this client is for reading; nothing was sent",
+                do=self._propose(operation),
+            )
+        if not self._may_write:
+            raise errors.ActionRefused(
+                f"{operation}: this is production, and writing is not allowed; nothing was sent",
+                do="set allow_writes = true below [workspace] in treasury.toml",
+            )
+
+    def request(
+        self,
+        method: str,
+        route: str,
+        *ids: str,
+        service: Service = "finance",
+        params: Iterable[tuple[str, str]] = (),
+        body: object | None = None,
+        kind: Kind | None = None,
+        look_up: str | None = None,
+        retry_unauthorized: bool = True,
+        fence: Fence | None = None,
+    ) -> Reply:
+        """Send any operation: `request("GET", "/accounts/{id}", account_id)`.
+
+        The method says whether it writes. For a write, `kind` says whether sending it again is
+        safe; by default that follows from its body. `look_up` is the advice of an OutcomeUnknown.
+        `retry_unauthorized=False` keeps a write without key or version from being sent again after
+        a 401. `fence` decides directly before each attempt whether it may still leave. Raises
+        ActionRefused if writing is not allowed, InputError if `kind` contradicts the method.
+        """
+        reading = method in _READING_METHODS or (service, method, route) in _CALCULATES
+        if kind is not None and (kind == "read") is not reading:
+            raise errors.InputError(
+                f"{method} {route} is no {kind!r}: the method decides whether a call writes",
+                do="leave kind out",
+            )
+        own = body if isinstance(body, Body) else None
+        key = None if own is None else own.key
+        safety: Kind = "read" if reading else "write" if own is None else own.REPEATS
+        advice = f"read what {route} is about and see what became of it"
+        if safety == "keyed":
+            advice = f"send the same body again, with its key {key}: it is carried out once"
+        call = Call(
+            method=method,
+            route=route,
+            url=self._addresses[service] + _fill(route, ids),
+            kind=kind or safety,
+            params=tuple(params),
+            headers={} if body is None else {"Content-Type": "application/json"},
+            content=None if body is None else encode(body if own is None else own.wire()),
+            ids=ids,
+            key=key,
+            look_up=look_up or advice,
+            retry_unauthorized=retry_unauthorized,
+            fence=fence,
+        )
+        if not reading:
+            self.require_writes(call.operation)
+        try:
+            response = self._transport.send(call, self._auth)
+        except errors.NotFound as error:
+            if call.operation in OPTIONAL and self.has_record(ids):
+                raise not_offered(error) from error
+            raise
+        with _having_left(call):
+            pagination, result, created_id = None, b"null", None
+            file = _file(response, call.operation)
+            # A write may answer with no body at all.
+            if file is None and (response.content or reading):
+                envelope = open_envelope(response.content, call.operation)
+                pagination, (result, created_id) = envelope.pagination, unwrap(envelope)
+            other = other_record(call.operation, ids, call.content, result, created_id)
+        if other and reading:
+            raise wrong_record(call.operation, ids, other)
+        if other:
+            raise unknown(call, f"answered {other}")
+        return Reply(
+            call=call,
+            status=response.status_code,
+            result=result,
+            file=file,
+            pagination=pagination,
+            credential=self.client_id,
+        )
+
+    @abstractmethod
+    def has_record(self, ids: tuple[str, ...]) -> bool:
+        """Whether the account, and its wallet where one is named, are there."""
+
+
+def _file(response: httpx.Response, operation: str) -> bytes | None:
+    """Return the file that an operation is declared to answer with; None for any other answer."""
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return response.content if FILES.get(operation) == media_type else None
+
+
+def _fill(route: str, ids: tuple[str, ...]) -> str:
+    """The route with its placeholders filled, in order; an id stays one path segment."""
+    places = _PLACE.findall(route)
+    if len(places) != len(ids):
+        raise errors.InputError(
+            f"{route} takes {len(places)} ids, {len(ids)} given", do="give one id for each {…}"
+        )
+    for place, value in zip(places, ids, strict=True):
+        if not value.strip(". "):
+            raise errors.InputError(f"{route}: {value!r} is not an id", do=f"give the {place}")
+        route = route.replace(place, quote(value, safe=""), 1)
+    return route
+
+
+@contextmanager
+def _having_left(call: Call) -> Iterator[None]:
+    """Whatever is raised about a write that has left is an OutcomeUnknown."""
+    try:
+        yield
+    except Exception as error:
+        if call.kind == "read":
+            raise
+        reason = f"{call.operation}: its answer does not read ({type(error).__name__})"
+        if isinstance(error, errors.TreasuryError):
+            reason = error.what
+        raise errors.OutcomeUnknown(
+            f"{reason}; it was probably carried out{where(call.ids)}",
+            look_up=call.look_up,
+            operation=call.operation,
+            ids=call.ids,
+            key=call.key,
+        ) from error
