@@ -11,8 +11,7 @@ import click
 import pytest
 
 from treasury.cli import treasury
-from treasury.extract.finance_tables import TRANSFERS_KNOWN
-from treasury.extract.ramp_tables import RAMP_KNOWN
+from treasury.core.statuses import REQUEST_KNOWN, TRANSFER_KNOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,7 +33,7 @@ def test_every_known_status_of_a_ramp_request_and_of_a_transfer_is_explained() -
     page = (ROOT / "docs" / "services.md").read_text("utf-8")
     written, mark, _ = page.partition("<!-- Generated from here on")
     assert mark
-    for status in RAMP_KNOWN | TRANSFERS_KNOWN:
+    for status in REQUEST_KNOWN | TRANSFER_KNOWN:
         assert re.search(rf"^\|.*`{status}`.* \| \w", written, re.MULTILINE), status
 
 

@@ -163,7 +163,7 @@ def test_the_doctor_names_limits_that_are_not_in_force(
     assert findings() == [step]
     desk.exposure_limits.accept(actor=BERT)
     assert findings() == []
-    assert not ExposureLimits.differ(desk._desk().journal.entries(), load_policy(desk.folder))
+    assert not ExposureLimits.differ(desk.journal.entries(), load_policy(desk.folder))
 
 
 def test_the_command_shows_proposes_and_refuses(

@@ -56,7 +56,7 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
     seed: int, month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, draw = copy_of(month_end, tmp_path / "desk"), random.Random(seed)
-    question = desk._question(MONTHS[1])
+    question = desk.question(MONTHS[1])
     drawn_rules = msgspec.structs.replace(
         question.rules, window_days=3, over_tolerance=draw.randint(0, 9)
     )
@@ -65,7 +65,7 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
             decide_something(desk, draw)
         except TreasuryError:
             continue  # what the desk refuses is not decided
-        month = desk._question(draw.choice(MONTHS))
+        month = desk.question(draw.choice(MONTHS))
         question_drawn = msgspec.structs.replace(
             month, rules=draw.choice((question.rules, drawn_rules))
         )

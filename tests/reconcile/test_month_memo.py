@@ -82,7 +82,7 @@ def test_another_month_and_other_rules_are_worked_out(desk: Workspace, ran: list
     desk.reconcile("2026-09")
     assert "month_lines" in ran
     ran.clear()
-    question = desk._question(MONTH)
+    question = desk.question(MONTH)
     rules = msgspec.structs.replace(question.rules, window_days=question.rules.window_days + 1)
     monthly.reconcile_month(desk.snapshot(), msgspec.structs.replace(question, rules=rules))
     assert {"looked_at", "clues"} & set(ran)
@@ -99,7 +99,7 @@ def test_a_file_that_was_damaged_since_is_not_answered_from_before(desk: Workspa
 
 def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> None:
     snapshot = desk.snapshot()
-    question = desk._question(MONTH)
+    question = desk.question(MONTH)
     before = set(snapshot.sql(OBJECTS)["table_name"].to_pylist())
     monthly.reconcile_month(snapshot, question)
     monthly.awaiting_funds(snapshot, question)
@@ -194,7 +194,7 @@ def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
 
 def everything(desk: Workspace, month: str) -> Knowledge:
     """What matching knows of all that is stored, asked about a month."""
-    return answer_and_knowledge(Basis(desk.snapshot(), desk._question(month), desk._decisions()))[1]
+    return answer_and_knowledge(Basis(desk.snapshot(), desk.question(month), desk._decisions()))[1]
 
 
 @pytest.fixture

@@ -217,7 +217,7 @@ def test_who_is_not_known_as_the_policy_wants_neither_prepares_nor_signs(
 def in_the_way(desk: Workspace, month: str) -> str | None:
     """Why a month cannot be prepared, before anything open is looked at."""
     entries = read_decided(desk.journal).entries
-    question = desk._question(month)
+    question = desk.question(month)
     refusal = _in_the_way(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
     return None if refusal is None else str(refusal)
 

@@ -332,7 +332,7 @@ def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> 
     from treasury.month.decisions.remark_rows import REQUEST_REMARKS
 
     remarks = pa.Table.from_pylist(remark_rows, schema=REQUEST_REMARKS)
-    table = awaiting_funds(workspace.snapshot(), workspace._question("2026-11"), None, remarks)
+    table = awaiting_funds(workspace.snapshot(), workspace.question("2026-11"), None, remarks)
     (sent,) = rows(table, request=first["request"])
     assert sent["state"] == "PAY"
     assert sent["marked"] == "marked sent by ines, 2 Nov: by phone"

@@ -19,6 +19,7 @@ from treasury.api.models import (
     VirtualBankAccount,
     Wallet,
 )
+from treasury.core.statuses import TRANSFER_FINAL
 from treasury.extract.record_rows import (
     PerAccount,
     ReceivedRecord,
@@ -32,10 +33,6 @@ from treasury.extract.record_rows import (
     text,
     texts,
 )
-
-TRANSFERS_FINAL: Final = frozenset({"COMPLETED", "FAILED"})
-TRANSFERS_KNOWN: Final = TRANSFERS_FINAL | {"PENDING", "PROCESSING"}
-"""Any other status counts as open, and is reported."""
 
 ACCOUNT_TO_ACCOUNT: Final = "account_to_account"
 
@@ -222,7 +219,7 @@ TRANSFERS: Final = form(
          "the list it is in; fiatOrigin"),
     text("status", "PENDING, PROCESSING, COMPLETED, FAILED"),
     flag("is_open", "whether it may still change: neither COMPLETED nor FAILED",
-         lambda r: r.value.status not in TRANSFERS_FINAL, "status"),
+         lambda r: r.value.status not in TRANSFER_FINAL, "status"),
     text("sender_account_id", "the account that pays",
          lambda r: r.value.sender_account_id or r.value.source_account_id, "senderAccountId"),
     text("receiver_account_id", "the account that receives; none for a payee outside",

@@ -25,6 +25,7 @@ from treasury.api.models import (
     RampEvent,
     RampRequest,
 )
+from treasury.core.statuses import REQUEST_FINAL
 from treasury.core.tables.column_types import BOOL, INTEGER, TEXT
 from treasury.extract.record_rows import (
     ReceivedRecord,
@@ -41,10 +42,6 @@ from treasury.extract.record_rows import (
 
 if TYPE_CHECKING:
     from treasury.api import Client
-
-RAMP_FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "REJECTED", "DENIED", "FAILED"})
-RAMP_KNOWN: Final = RAMP_FINAL | {"AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING", "BLOCKED"}
-"""BLOCKED is held and may go on; any other status counts as open, and is reported."""
 
 _ID = text("id", "the service's id")
 _CREATED = instant("created_at", "when the service created it")
@@ -101,7 +98,7 @@ RAMP_REQUESTS: Final = form(
     text("ramp_type", "ON_RAMP (fiat to crypto) or OFF_RAMP"),
     text("status", "AWAITING_APPROVAL … SUCCEEDED"),
     flag("is_open", "whether it may still change; BLOCKED is held and counts as open",
-         lambda f: f.value.status not in RAMP_FINAL, "status"),
+         lambda f: f.value.status not in REQUEST_FINAL, "status"),
     amount("amount", "fiat gross on-ramp, crypto gross off-ramp: never show bare",
            unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp"),
     amount("net_amount", "after the fee, in the unit of `amount`; use the columns that name theirs",

@@ -19,11 +19,10 @@ import pyarrow.compute as pc
 from treasury.api.codec import Record
 from treasury.api.models import Transfer
 from treasury.core.errors import NotFound, ServiceError
+from treasury.core.statuses import TRANSFER_FINAL, TRANSFER_KNOWN
 from treasury.extract.finance_tables import (
     ACCOUNT_TO_ACCOUNT,
     TRANSFERS,
-    TRANSFERS_FINAL,
-    TRANSFERS_KNOWN,
     ReceivedTransfer,
     kind_of,
 )
@@ -66,7 +65,7 @@ class StoredTransfers:
         """Whether every one of them is final, and known to be; they were looked up."""
         stored = (self._known.get(transfer.id) for transfer in transfers)
         settled = all(row is not None and not row[2] for row in stored)
-        return settled and all(t.status in TRANSFERS_FINAL for t in transfers)
+        return settled and all(t.status in TRANSFER_FINAL for t in transfers)
 
 
 class Walk:
@@ -136,7 +135,7 @@ def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
     if run.scope.full and run.scope.since is None and complete:
         sync.mark_vanished()
     sync.store()
-    run.notice_statuses(TRANSFERS, sync.statuses, TRANSFERS_KNOWN)
+    run.notice_statuses(TRANSFERS, sync.statuses, TRANSFER_KNOWN)
 
 
 class _Sync:

@@ -21,7 +21,7 @@ from treasury.core.tables.column_types import schema_of
 from treasury.matching.rules import Rules
 from treasury.month.clocks import days_word, rail_of, reacts_by, stage_of
 from treasury.month.conversion import Conversion
-from treasury.month.funding import short_account
+from treasury.month.funding import short_account, step_for_gap
 from treasury.month.internal import InternalTransfer
 
 _Row = Mapping[str, Any]
@@ -129,7 +129,8 @@ def _held_request(row: _Row, today: Today) -> dict[str, Any]:
                 "next_step": f"Wait: the service finishes by {_day(due)}",
             }
         case "SERVICE SILENT" if row["received"] is not None and row["received"] != row["amount"]:
-            return {"state": "SENT WRONG", "due": None} | _sent_wrong(row)
+            step = step_for_gap(row["amount"] - row["received"], row["currency"])
+            return {"state": "SENT WRONG", "due": None, "next_step": step}
         case "SERVICE SILENT" if row["status"] == "AWAITING_APPROVAL":
             step = "Paid before it was approved; have it approved, or recall the payment"
             return {"state": "PAID BEFORE APPROVAL", "due": None, "next_step": step}
@@ -142,16 +143,6 @@ def _held_request(row: _Row, today: Today) -> dict[str, Any]:
             return {"due": None, "next_step": step}
         case _:
             return {"next_step": f"{silent[:1].upper()}{silent[1:]}"}
-
-
-def _sent_wrong(row: _Row) -> dict[str, Any]:
-    gap: Decimal = row["amount"] - row["received"]
-    side = "Short" if gap > 0 else "Over"
-    difference = f"{side} by {format_amount(abs(gap), row['currency'])}"
-    step = (
-        "ask the provider before you send the rest" if gap > 0 else "ask the provider for it back"
-    )
-    return {"next_step": f"{difference}; {step}"}
 
 
 def _missing_line(row: _Row, today: Today) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from treasury.core.tables.column_types import schema_of
 from treasury.core.text import clean
 from treasury.matching.rules import Rules
 from treasury.month.clocks import Rail, days_word, rail_of, reacts_by
+from treasury.month.states import waiting_on
 from treasury.statements.pain.order_answers import OrderAnswer
 
 _Row = Mapping[str, Any]
@@ -59,12 +60,9 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FUNDING: Final = schema_of(FundingRow)
-_LEFT_US = ("SENT", "HASH GIVEN")
+_LEFT_US: Final = waiting_on("service's")
 """States in which the money has left us, so that the service's clock runs."""
-_UNPAID = (
-    "PAY", "CHECK BANK", "RETURNED", "REJECTED", "SEND CRYPTO", "HASH USED TWICE",
-    "DETAILS INACTIVE",
-)  # fmt: skip
+_UNPAID: Final = waiting_on("ours")
 """States in which our side has still to act, so that our clock runs."""
 IN_FILE = "IN FILE"
 """The state of a request that left in a payment file, while the bank shows nothing of it."""
@@ -430,12 +428,18 @@ def _sent_wrong(request: _Row) -> str:
         changed = f"{request['changed_on']:%-d %b}"
         return f"The amount was changed on {changed}, after you paid; ask the provider"
     if request["received_state"] == "partly_received":
-        short = format_amount(request["remaining"], currency)
-        return f"Short by {short}; ask the provider before you send the rest"
+        return step_for_gap(request["remaining"], currency)
     if request["received_state"] == "over_received":
-        over = format_amount(request["received"] - request["fiat_gross"], currency)
-        return f"Over by {over}; ask the provider for it back"
+        return step_for_gap(request["fiat_gross"] - request["received"], currency)
     if request["contradiction"] is None:
         day = f"{request['unnamed_on']:%-d %b}"
         return f"Sent without its reference on {day}; decide that line, tell the provider"
     return f"Contradicted ({request['contradiction']}); contact the provider, do not pay twice"
+
+
+def step_for_gap(gap: Decimal, currency: str) -> str:
+    """Return what to do about a payment that is short by `gap`, or over where it is negative."""
+    amount = format_amount(abs(gap), currency)
+    if gap > 0:
+        return f"Short by {amount}; ask the provider before you send the rest"
+    return f"Over by {amount}; ask the provider for it back"

@@ -18,9 +18,9 @@ from treasury.core.identifiers import plain_account
 from treasury.core.tables.column_types import TEXT
 from treasury.core.text import clean
 from treasury.lake import Snapshot
+from treasury.month.states import PAYABLE
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
 
-PAYABLE: Final = frozenset({"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"})
 """States in which our side is to pay; CHECK BANK is none of them."""
 _DETAILS: Final = package_rows("treasury.panels", "deposit_details.csv")
 DETAILS: Final = {row["column"]: row["name"] for row in _DETAILS}

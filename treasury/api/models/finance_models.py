@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from treasury.api.models.model_base import Id, Integer, Model
+from treasury.core.statuses import TRANSFER_FINAL
 
 __all__ = [
     "Account", "Address", "Allowance", "Balance", "DepositRail", "FiatOrigin", "Holding", "Party",
@@ -225,10 +226,6 @@ class PaymentSession(Model, frozen=True):
     updated_at: datetime | None = None
 
 
-FINAL = frozenset({"COMPLETED", "FAILED"})
-"""Transfer statuses after which nothing follows."""
-
-
 class FiatOrigin(Model, frozen=True):
     """The fiat side of a fiat transfer."""
 
@@ -266,7 +263,7 @@ class Transfer(Model, frozen=True):
     @property
     def is_final(self) -> bool:
         """Whether nothing more happens to it; a status that nobody documents is not final."""
-        return self.status in FINAL
+        return self.status in TRANSFER_FINAL
 
     @property
     def failure(self) -> str | None:

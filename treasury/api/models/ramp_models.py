@@ -9,15 +9,13 @@ from typing import Literal
 import msgspec
 
 from treasury.api.models.model_base import Id, Integer, Model
+from treasury.core.statuses import REQUEST_FINAL
 
 __all__ = [
     "CalculatedFee", "Chain", "Company", "CompanyBankAccount", "CompanyUser", "CompanyWallet",
     "ConfigEntry", "CryptoCurrency", "CurrencyPair", "DepositBankAccount", "DepositWallet", "Fee",
     "FiatCurrency", "RampEvent", "RampRequest",
 ]  # fmt: skip
-
-FINAL = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "REJECTED", "DENIED"})
-"""Ramp statuses after which nothing follows. FAILED is documented outside the specification."""
 
 CENT = Decimal("0.01")
 
@@ -268,7 +266,7 @@ class RampRequest(Model, frozen=True):
     @property
     def is_final(self) -> bool:
         """Whether nothing more happens to it; BLOCKED and what nobody documents stay open."""
-        return self.status in FINAL
+        return self.status in REQUEST_FINAL
 
     @property
     def maker(self) -> str | None:

@@ -22,6 +22,7 @@ from treasury.close.month_proof import in_transit
 from treasury.core.calendar import Month
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import difference, total
+from treasury.core.statuses import REQUEST_UNDONE
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.tabular import Tabular, wide
@@ -51,7 +52,6 @@ _ROLES: Final = {
     "off-ramp in transit": "off_ramp",
     "own transfers": "own_transfer",
 }
-_ENDED: Final = ("CANCELLED", "REJECTED", "DENIED", "FAILED")
 _REFERENCES: Final = step_sql("treasury.close.steps", "subject_references")
 _Key = tuple[str, str, str]
 _Figures = dict[str, Decimal]
@@ -170,7 +170,7 @@ def _why(kind: str, figures: _Figures, status: str) -> str:
                 return "not completed: it waits for its money, and nothing is owed yet"
             if journal == expected:
                 return "completed, and its money is not matched: owed to us"
-            if status in _ENDED:
+            if status in REQUEST_UNDONE:
                 return f"ended as {status}: the books have money of it that no completion explains"
             return "completed: what was received is not what it expects"
         case "off_ramp_coins":
@@ -190,7 +190,7 @@ def _why_on_ramp(figures: _Figures, status: str) -> str:
     if report == journal:
         more = ", and a part of it is not paid" if expected else ""
         return f"paid, and not delivered{more}"
-    if status in _ENDED:
+    if status in REQUEST_UNDONE:
         return f"paid, and ended as {status}: the books have not got its money back"
     if not report and journal < 0:
         return "completed, and its payment is not decided: the line stands in suspense"

@@ -23,8 +23,9 @@ import pyarrow.json
 from treasury.api.codec import Record, is_plain
 from treasury.api.models import RampRequest
 from treasury.api.models.model_base import LONGEST_ID
+from treasury.core.statuses import REQUEST_FINAL
 from treasury.core.tables.column_types import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
-from treasury.extract.ramp_tables import RAMP_FINAL, RAMP_REQUESTS, ReceivedRequest
+from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 
 _NEVER: Final = pa.null()
@@ -174,7 +175,7 @@ def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
     if "id" not in filled or filled["id"].null_count:
         raise _NotFlat
     status = filled.get("status", _nulls(read.num_rows, TEXT))
-    filled["is_open"] = pc.invert(pc.is_in(status, value_set=pa.array(sorted(RAMP_FINAL), TEXT)))
+    filled["is_open"] = pc.invert(pc.is_in(status, value_set=pa.array(sorted(REQUEST_FINAL), TEXT)))
     filled["has_detail"] = pa.repeat(False, read.num_rows)
     return filled
 

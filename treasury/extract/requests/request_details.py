@@ -18,9 +18,8 @@ from treasury.api.codec import Record
 from treasury.api.models import RampRequest
 from treasury.core.decoding import decode_json
 from treasury.core.errors import NotFound, ServiceError
+from treasury.core.statuses import REQUEST_FINAL, REQUEST_KNOWN
 from treasury.extract.ramp_tables import (
-    RAMP_FINAL,
-    RAMP_KNOWN,
     RAMP_REQUEST_EVENTS,
     RAMP_REQUESTS,
     ReceivedEvent,
@@ -89,7 +88,7 @@ class Details:
                 progress.advance(_TASK)
         progress.finish(_TASK)
         self._store()
-        self._run.notice_statuses(RAMP_REQUESTS, self._statuses, RAMP_KNOWN)
+        self._run.notice_statuses(RAMP_REQUESTS, self._statuses, REQUEST_KNOWN)
 
     def _ask(self, part: list[_Question]) -> list[tuple[_Question, _Outcome]]:
         answers: list[tuple[_Question, _Outcome]] = []
@@ -102,7 +101,7 @@ class Details:
 
     def _keep(self, name: str, listed: bool, by: str | None, outcome: _Outcome) -> None:
         if isinstance(outcome, Record):
-            if outcome.value.status in RAMP_FINAL:
+            if outcome.value.status in REQUEST_FINAL:
                 self._staged.keep(outcome.raw)
             self._add(outcome.value, outcome.raw, by)
         elif isinstance(outcome, NotFound) and not listed:

@@ -15,6 +15,7 @@ from treasury.journal.notice_history import DOUBTFUL, Notice
 from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.month.items.item_facts import Facts, make_item, money_of, table_rows
 from treasury.month.items.open_item import OpenItem
+from treasury.month.states import states_of
 
 ACTIONS: Final = grouped_schema(
     (TEXT, "action_id", "state", "text"),
@@ -29,15 +30,8 @@ have arrived stand below them, a row in state `doubtful` for each channel.
 """
 _DOUBLED: Final = "doubled"
 _DOUBTFUL: Final = "doubtful"
-_STATES: Final = {
-    "sending": ("unknown_outcome", "UNKNOWN OUTCOME"),
-    "unknown": ("unknown_outcome", "UNKNOWN OUTCOME"),
-    "proposed": ("approval_waits", "WAITS FOR APPROVAL"),
-    "ready": ("ready", "APPROVED"),
-    _DOUBLED: ("done_twice", "MAY HAVE BEEN DONE TWICE"),
-    _DOUBTFUL: ("notice_unknown", "MAY NOT HAVE ARRIVED"),
-}
-"""The states of an action or notice that are not its end: kind and word on screen."""
+_STATES: Final = states_of("action")
+"""The states of an action or notice that are not its end."""
 
 
 def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> pa.Table:
@@ -78,15 +72,15 @@ def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> p
 def action_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each action that has not ended, and for the doubtful notices of a channel."""
     for row in table_rows(facts.actions):
-        kind, state = _STATES[row["state"]]
+        state = _STATES[row["state"]]
         subject = "notice" if row["state"] == _DOUBTFUL else "action"
         request: str | None = row["request_id"]
         yield make_item(
             facts,
-            kind,
+            state.kind,
             f"{subject}:{row['action_id']}",
             name=f"{row['action_id']} {clean(row['text'])}",
-            state=state,
+            state=state.screen,
             since=facts.day(row["proposed_at"]),
             amount=row["amount"],
             currency=row["currency"] or "",

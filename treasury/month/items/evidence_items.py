@@ -14,6 +14,7 @@ from treasury.month.items.item_facts import Facts, make_item, table_rows
 from treasury.month.items.item_kinds import KINDS
 from treasury.month.items.open_item import OpenItem
 from treasury.month.reconciliation import Reconciliation
+from treasury.month.states import states_of
 
 _AGREES: Final = "agrees"
 NOT_PROVABLE: Final = "NOT PROVABLE"
@@ -98,11 +99,9 @@ def source_items(facts: Facts) -> Iterator[OpenItem]:
     )
 
 
-_BALANCES: Final = {
-    "bank": "balance_unexplained",
-    "custodial": "balance_not_proved",
-    "company": "wallet_not_proved",
-}
+_BALANCES: Final = states_of("balance")
+_LIMITS: Final = states_of("limit")
+"""The states of a limit that is not known to be kept."""
 
 
 def balance_items(facts: Facts) -> Iterator[OpenItem]:
@@ -110,7 +109,7 @@ def balance_items(facts: Facts) -> Iterator[OpenItem]:
     for row in facts.balances.to_pylist():
         if row["proved"] or (row["kind"] == "bank" and not row["blocks"]):
             continue
-        kind = _BALANCES[row["kind"]]
+        kind = _BALANCES[row["kind"]].kind
         if row["kind"] == "company" and row["blocks"]:
             kind = "balance_not_proved"
         yield make_item(
@@ -188,9 +187,9 @@ def exposure_items(facts: Facts) -> Iterator[OpenItem]:
     It names no amount: the money is counted by the items of its own.
     """
     for row in table_rows(facts.exposure):
-        if row["standing"] not in _EXPOSED:
+        if row["standing"] not in _LIMITS:
             continue
-        kind, state = _EXPOSED[row["standing"]]
+        kind, state = _LIMITS[row["standing"]].kind, _LIMITS[row["standing"]].screen
         if row["above_limit"] is not None:  # so that an acceptance lapses when it moves
             state = f"{state} BY {format_amount(row['above_limit'], row['currency'])}"
         stands, limit = (format_amount(row[of], row["currency"]) for of in ("amount", "limit"))
@@ -207,10 +206,3 @@ def exposure_items(facts: Facts) -> Iterator[OpenItem]:
             currency=row["currency"],
             next_step=words if row["standing"] == "above" else doubt,
         )
-
-
-_EXPOSED: Final = {
-    "above": ("exposure_above_limit", "ABOVE LIMIT"),
-    "not provable": ("exposure_not_provable", "NOT PROVABLE"),
-}
-"""The kind and the state of a limit that is not known to be kept."""

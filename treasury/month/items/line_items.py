@@ -9,14 +9,10 @@ from treasury.core.text import clean
 from treasury.month.items.item_facts import Facts, make_item, money_of
 from treasury.month.items.item_kinds import KINDS
 from treasury.month.items.open_item import OpenItem
+from treasury.month.states import states_of
 
-_KINDS: Final = {
-    "suggested": ("needs_decision", "NEEDS DECISION"),
-    "conflict": ("contradicted", "CONFLICT"),
-    "duplicate": ("paid_twice", "PAID TWICE"),
-    "unreferenced": ("no_reference", "NO REFERENCE"),
-}
-"""The kind of each outcome that needs a person, and its word on screen."""
+_LINES: Final = states_of("line")
+"""The outcomes that need a person."""
 LINE_STATES: Final = (
     "PAID TWICE",
     "PAID TO CLOSED REQUEST",
@@ -35,11 +31,11 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
     """
     differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
     for line in facts.open_lines.to_pylist():
-        kind, state = _KINDS[line["outcome"]]
-        particulars: dict[str, Any] = {"state": state, "since": line["booking_date"]}
+        state = _LINES[line["outcome"]]
+        particulars: dict[str, Any] = {"state": state.screen, "since": line["booking_date"]}
         if (difference := differences.get(line["entry_id"])) is not None:
             particulars |= {name: difference[name] for name in ("state", "next_step", "request_id")}
-        yield _line_item(facts, kind, line["entry_id"], line, **particulars)
+        yield _line_item(facts, state.kind, line["entry_id"], line, **particulars)
     usual = KINDS["more_than_expected"].next_step
     for row in facts.r.excess_lines.to_pylist():
         out, settles = row["direction"] == "DBIT", row["expectation_id"]

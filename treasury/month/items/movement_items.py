@@ -13,44 +13,32 @@ from treasury.core.text import clean
 from treasury.month.clocks import CALENDAR, rail_of, reacts_by, stage_of
 from treasury.month.items.item_facts import Facts, make_item
 from treasury.month.items.open_item import OpenItem
+from treasury.month.states import states_of
 
-_CONVERSIONS: Final = {
-    "rate_outside_band": ("rate_outside_band", "RATE OUTSIDE BAND"),
-    "held_kyc": ("held_kyc", "HELD BY KYC"),
-    "not_shown": ("credit_not_shown", "NOT SHOWN"),
-}
-_TRANSFERS: Final = {
-    "under_way": ("transfer_late", "LATE"),
-    "leg_in_missing": ("transfer_late", "NO LEG"),
-    "leg_out_missing": ("transfer_late", "NO LEG"),
-    "check_bank": ("leg_not_shown", "CHECK BANK"),
-}
-"""States of an own transfer that lacks a leg: kind and word; the others need nobody."""
+_CONVERSIONS: Final = states_of("conversion")
+_TRANSFERS: Final = states_of("transfer")
+"""States of an own transfer that lacks a leg; the others need nobody."""
 _PAYMENTS: Final = step_sql("treasury.month.items.steps", "open_payments")
 
 
 def conversion_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each credit whose conversion is not proved."""
-    open_ones = ("not_yet_credited", *_CONVERSIONS)
-    for row in _in_states(facts.r.conversions, open_ones):
+    for row in _in_states(facts.r.conversions, tuple(_CONVERSIONS)):
         due = facts.day(row["due"])
         began = facts.day(row["opened_at"])
         if row["fiat"] is None:
             continue
-        if row["state"] != "not_yet_credited":
-            kind, state = _CONVERSIONS[row["state"]]
-        elif due is None or facts.today <= due:
-            kind, state = "converting", "IN TIME"
-        else:
-            kind, state = "not_converted", "NOT CONVERTED"
+        is_in_time = due is None or facts.today <= due
+        is_waiting = row["state"] == "not_yet_credited" and is_in_time
+        state = _CONVERSIONS["in_time" if is_waiting else row["state"]]
         since = began or (None if due is None else min(due, facts.month.last))
         place = "/".join((row["account_id"], row["asset"], *sorted(row["entry_ids"])[:1]))
         yield make_item(
             facts,
-            kind,
+            state.kind,
             f"conversion:{place}",
             name=f"{clean(row['account'])}, {row['currency']} to {row['asset']}",
-            state=state,
+            state=state.screen,
             since=since,
             rail=rail_of(row["currency"]),
             due=due,
@@ -65,15 +53,14 @@ def conversion_items(facts: Facts) -> Iterator[OpenItem]:
 def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each transfer between our own accounts that lacks a leg."""
     for row in _in_states(facts.r.internal_transfers, tuple(_TRANSFERS)):
-        kind, state = _TRANSFERS[row["state"]]
-        if row["state"] == "under_way" and row["stage"] == "expected":
-            kind, state = "under_way", "UNDER WAY"
+        is_in_time = row["state"] == "under_way" and row["stage"] == "expected"
+        state = _TRANSFERS["in_time" if is_in_time else row["state"]]
         yield make_item(
             facts,
-            kind,
+            state.kind,
             f"transfer:{row['transfer_id'] or row['out_id'] or row['in_id']}",
             name=f"{clean(row['sent_from'])} to {clean(row['received_by'])}",
-            state=state,
+            state=state.screen,
             since=row["out_on"] or row["in_on"],
             rail=CALENDAR if row["transfer_id"] else rail_of(row["currency"]),
             due=row["due"],

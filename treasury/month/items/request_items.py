@@ -20,68 +20,22 @@ from treasury.month.items.item_facts import Facts, begun_on, make_item, money_of
 from treasury.month.items.line_items import LINE_STATES
 from treasury.month.items.open_item import OpenItem
 from treasury.month.reconciliation import requests_at_cut_off
+from treasury.month.states import FUNDING_STATES, states_of
 
 _Row = Mapping[str, Any]
 
-_FUNDING: Final = {
-    "CHECK BANK": "check_bank",
-    "IN FILE": "in_file",
-    "REJECTED": "rejected",
-    "SENT": "sent",
-    "SENT WRONG": "sent_wrong",
-    "RETURNED": "returned",
-    "PAID BEFORE APPROVAL": "paid_early",
-    "HASH GIVEN": "hash_given",
-    "HASH PROPOSED": "hash_proposed",
-    "HASH USED TWICE": "hash_in_doubt",
-    "WILL NOT FUND": "will_not_fund",
-    "NOT LISTED": "vanished",
-    "DETAILS INACTIVE": "deposit_inactive",
-}
 _BY_A_LINE: Final = ("check_bank", "sent_wrong", "paid_early", "awaits_line", "settled_since")
 """Kinds of which an open line may be the money."""
-_DIFFERENCES: Final = {
-    "BLOCKED": "blocked",
-    "STUCK IN PROCESSING": "stuck",
-    "IN PROCESSING": "processing",
-    "PAID, NOT COMPLETED": "paid_not_completed",
-    "UNKNOWN STATUS": "unknown_status",
-    "NEEDS DECISION": "awaits_line",
-    "CONTRADICTED": "awaits_line",
-    "NOT PROVABLE": "payout_not_provable",
-    "CHECK BANK": "payout_not_provable",
-    "PAYOUT DUE": "payout_due",
-    "NOT AT BANK": "payout_missing",
-    "RETURNED": "payout_missing",
-    "SERVICE SILENT": "silent",
-    "SENT": "sent",
-    "SENT WRONG": "sent_wrong",
-    "PAID BEFORE APPROVAL": "paid_early",
-}
-_IN_DOUBT: Final = {
-    "AMOUNT CHANGED AFTER PAYMENT": "amount_changed",
-    "HASH USED TWICE": "hash_in_doubt",
-    "HASH ON WRONG CHAIN": "hash_in_doubt",
-    "HASH OF WRONG ASSET": "hash_in_doubt",
-    "HASH OF WRONG AMOUNT": "hash_in_doubt",
-}
+_DIFFERENCES: Final = states_of("difference")
+_DOUBTS: Final = states_of("doubt")
 """What speaks against a request whatever else is said of it."""
+_STATUSES: Final = states_of("status")
+"""What the service says of a request where nothing else is known of it."""
+_ORDERS: Final = states_of("order")
 _PAYOUTS: Final = (
     "awaits_line", "paid_not_completed", "payout_due", "payout_missing", "payout_not_provable",
 )  # fmt: skip
 """Kinds of which an off-ramp's amount is the payout to come; of others it is what we send."""
-_ON_SCREEN: Final = {
-    "STUCK IN PROCESSING": "STUCK",
-    "NOT AT BANK": "MISSING",
-    "SERVICE SILENT": "SENT",
-}
-_STATUSES: Final = {
-    "AWAITING_APPROVAL": ("awaiting_approval", "AWAITING APPROVAL"),
-    "AWAITING_FUNDS": ("to_pay", "AWAITING FUNDS"),
-    "PROCESSING": ("processing", "IN PROCESSING"),
-    "BLOCKED": ("blocked", "BLOCKED"),
-}
-"""What the service says of a request where nothing else is known of it."""
 _REQUESTS: Final = step_sql("treasury.month.items.steps", "begun_requests")
 
 
@@ -95,9 +49,9 @@ def request_items(facts: Facts) -> Iterator[OpenItem]:
     items = {item.subject_id: item for item in _at_service(facts)}
     begun = {request: item.since for request, item in items.items()}
     differences = [row for row in facts.differences if row["request_id"] is not None]
-    in_doubt = [_of_difference(facts, row) for row in differences if row["state"] in _IN_DOUBT]
+    in_doubt = [_of_difference(facts, row) for row in differences if row["state"] in _DOUBTS]
     # What the service has in hand, or says to have finished without the bank.
-    states = (*_IN_DOUBT, *LINE_STATES)
+    states = (*_DOUBTS, *LINE_STATES)
     differing = [_of_difference(facts, row) for row in differences if row["state"] not in states]
     for item in (*differing, *_funding(facts), *in_doubt):
         before = items.get(item.subject_id)
@@ -156,34 +110,26 @@ def _funding(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _funding_kind(row: _Row) -> str:
-    match row["state"]:
-        case "PAY":
-            return "overdue" if row["overdue"] > 0 else "to_pay"
-        case "SEND CRYPTO":
-            return "coins_overdue" if row["overdue"] > 0 else "coins_to_send"
-        case "WITH THE BANK" if row["at_bank"] == "payee":
-            return "payee_in_doubt"
-        case "IN FILE" | "WITH THE BANK" if row["overdue"] > 0:
-            return "file_not_debited"
-        case "WITH THE BANK":
-            return "bank_signature" if row["at_bank"] == "signature" else "with_bank"
-        case "SENT" | "HASH GIVEN" if row["silent"]:
-            return "silent"
-        case "CHECK BANK" if row["seen"] == "pending at bank":
-            return "pending_at_bank"
-        case state:
-            return _FUNDING.get(state, "unknown_status")
+    state = FUNDING_STATES.get(row["state"])
+    if state is None:
+        return "unknown_status"
+    is_late = row["silent"] if state.clock == "service's" else row["overdue"] > 0
+    if row["state"] == "WITH THE BANK":
+        state = _ORDERS.get(row["at_bank"], state)
+    elif row["state"] == "CHECK BANK":
+        state = _ORDERS.get(row["seen"], state)
+    return state.kind_at(is_late=is_late)
 
 
 def _of_difference(facts: Facts, row: _Row) -> OpenItem:
-    state: str = row["state"]
-    kind = (_DIFFERENCES | _IN_DOUBT).get(state, "unknown_status")
+    state = (_DIFFERENCES | _DOUBTS).get(row["state"])
+    kind = "unknown_status" if state is None else state.kind
     return make_item(
         facts,
         kind,
         f"request:{row['request_id']}",
         name=clean(row["item"]),
-        state=_ON_SCREEN.get(state, state),
+        state=row["state"] if state is None else state.screen,
         since=row["since"],
         **money_of(row),
         due=row["due"],
@@ -208,7 +154,8 @@ def _at_service(facts: Facts) -> Iterator[OpenItem]:
     for row in facts.select(_REQUESTS, {"ids": list(open_then)}):
         at_end = open_then[row["id"]]
         status = clean(at_end["status"])
-        kind, state = _STATUSES.get(at_end["status"], ("unknown_status", status))
+        known = _STATUSES.get(at_end["status"])
+        kind, state = ("unknown_status", status) if known is None else (known.kind, known.screen)
         others: dict[str, Any] = {}
         if at_end["has_ended"]:
             kind = "settled_since"

@@ -14,14 +14,11 @@ from treasury.core.text import clean
 from treasury.extract.completeness import named_nowhere, reference_gaps
 from treasury.month.items.item_facts import Facts, make_item, money_of
 from treasury.month.items.open_item import OpenItem
+from treasury.month.states import states_of
 
 _UNLISTED: Final = step_sql("treasury.month.items.steps", "unlisted_records")
 _FINDINGS: Final = step_sql("treasury.month.items.steps", "standing_findings")
-_FINDING_KINDS: Final = {
-    "count": ("counts_differ", "NOT ALL HELD"),
-    "refused": ("list_refused", "NOT READ"),
-    "field": ("field_new", "NOT KNOWN"),
-}
+_FOUND: Final = states_of("finding")
 
 
 def unseen_items(facts: Facts) -> Iterator[OpenItem]:
@@ -30,14 +27,16 @@ def unseen_items(facts: Facts) -> Iterator[OpenItem]:
         return
     snapshot = facts.r.basis.snapshot
     for row in snapshot.select(_FINDINGS).to_pylist():
-        kind, state = _FINDING_KINDS[row["kind"]]
+        state = _FOUND[row["kind"]]
         name = f"{row['table_name']} {clean(row['subject'])}".strip()
         others: dict[str, Any] = {}
         if row["kind"] == "count":
             name = f"{name}: {row['listed']:,} counted, {row['held']:,} held"
         elif row["kind"] == "refused":
             others = {"next_step": f"{clean(row['why'])}: read it with a credential that may"}
-        yield _source_item(facts, kind, row["finding_id"], row, name=name, state=state, **others)
+        yield _source_item(
+            facts, state.kind, row["finding_id"], row, name=name, state=state.screen, **others
+        )
     for row in named_nowhere(snapshot):
         place, record = row["missing_from"], clean(row["id"])
         name = f"{place} {record}, named by {row['named_by']}"

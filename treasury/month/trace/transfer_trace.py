@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from treasury.core.statuses import TRANSFER_FINAL
 from treasury.month.trace.hops import words
 from treasury.month.trace.payment_trace import Hop, HopState
 from treasury.month.trace.trace_records import Records, Row, TraceParts, sql_of
@@ -40,7 +41,7 @@ class TransferWay(Records):
         return TraceParts(
             title=f"{row['kind'].replace('_', ' ')} transfer of {amount}, {status}",
             hops=tuple(hops),
-            next_step="" if status in {"COMPLETED", "FAILED"} else "Ask the provider",
+            next_step="" if status in TRANSFER_FINAL else "Ask the provider",
             names=(
                 ("Transfer", transfer_id),
                 ("Amount", amount),

@@ -26,6 +26,7 @@ from treasury.close.valuation.exposure.exposure_walk import (
     without,
 )
 from treasury.core.money import added
+from treasury.core.statuses import REQUEST_UNDONE
 from treasury.matching.rules import Rules
 from treasury.month.clocks import end_of, rail_of, reacts_by
 
@@ -36,7 +37,6 @@ SENT: Final = "crypto sent"
 STUCK: Final = "stuck"
 BLOCKED: Final = "blocked"
 PAYOUT: Final = "payout outstanding"
-_ENDED: Final = frozenset({"CANCELLED", "REJECTED", "DENIED", "FAILED"})
 _DELIVERED: Final = "coins delivered, by the service"
 _DECIDE: Final = "decide the line: `treasury match open`"
 _UNDECIDED: Final = ("the line may have paid for this request: nobody has decided", _DECIDE)
@@ -210,10 +210,10 @@ class _Teller:
             evidence=f"service: coins sent or seen {AT}", seen_at=since,
             is_level=bool(request["is_from_custody"]),
         )  # fmt: skip
-        ended = next((turn for turn in self._turns if turn["status"] in _ENDED), None)
+        ended = next((turn for turn in self._turns if turn["status"] in REQUEST_UNDONE), None)
         if request["is_hash_in_doubt"]:
             yield doubted(coins, *_HASH_IN_DOUBT)
-        elif completed is None and ended is not None and request["status"] in _ENDED:
+        elif completed is None and ended is not None and request["status"] in REQUEST_UNDONE:
             told = f"the request is {ended['status']}; nothing shows whether its coins came back"
             for span in _doubted_from(coins, ended["moment"], told, "ask the provider for them"):
                 yield from self._by_status(span) if span.is_proved else (span,)
@@ -302,7 +302,7 @@ class _Teller:
         if turn["status"] == "BLOCKED":
             return BLOCKED, turn["status"]
         overdue = self._overdue(turn)
-        if turn["status"] in _ENDED or (overdue is not None and overdue <= at):
+        if turn["status"] in REQUEST_UNDONE or (overdue is not None and overdue <= at):
             return STUCK, turn["status"]
         return whole.kind, turn["status"]
 

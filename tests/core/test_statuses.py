@@ -1,0 +1,31 @@
+"""The statuses of the services are declared once; SQL that lists them lists the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from treasury.core.statuses import REQUEST_FINAL, REQUEST_KNOWN, REQUEST_UNDONE, TRANSFER_FINAL
+
+PACKAGE = Path(__file__).parents[2] / "treasury"
+LIST = re.compile(r"status\w*\)? (?:NOT )?IN (\([^()]*\))")
+UNDONE_OR_BLOCKED = REQUEST_UNDONE | {"BLOCKED"}
+
+
+def test_every_list_of_ends_in_sql_is_one_of_those_declared() -> None:
+    declared = {REQUEST_UNDONE, REQUEST_FINAL, UNDONE_OR_BLOCKED}
+    listed = {
+        (path.name, frozenset(re.findall(r"'(\w+)'", statuses)))
+        for path in PACKAGE.rglob("*.sql")
+        for statuses in re.findall(
+            r"status\w*\)? (?:NOT )?IN (\([^()]*\))", path.read_text("utf-8")
+        )
+        if "'DENIED'" in statuses or "'CANCELLED'" in statuses
+    }
+    assert len(listed) >= 5
+    assert {name for name, statuses in listed if statuses not in declared} == set()
+
+
+def test_a_request_that_is_blocked_may_go_on() -> None:
+    assert "BLOCKED" in REQUEST_KNOWN - REQUEST_FINAL
+    assert {"COMPLETED", "FAILED"} == TRANSFER_FINAL

@@ -1,0 +1,27 @@
+"""The statuses that both services give their records, from `statuses.csv`.
+
+`ends` says whether a record ends with a status: done, or undone. One that is BLOCKED may go on. A
+status that is not in the table counts as open, and is reported.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treasury.core.files.package_files import package_rows
+
+_ROWS: Final = package_rows("treasury.core", "statuses.csv")
+
+
+def _statuses(record: str, *ends: str) -> frozenset[str]:
+    return frozenset(r["status"] for r in _ROWS if r["record"] == record and r["ends"] in ends)
+
+
+REQUEST_KNOWN: Final = _statuses("ramp request", "", "done", "undone")
+REQUEST_FINAL: Final = _statuses("ramp request", "done", "undone")
+"""Statuses of a ramp request after which nothing follows."""
+REQUEST_UNDONE: Final = _statuses("ramp request", "undone")
+"""Statuses of a ramp request that ended without its conversion."""
+TRANSFER_KNOWN: Final = _statuses("transfer", "", "done", "undone")
+TRANSFER_FINAL: Final = _statuses("transfer", "done", "undone")
+"""Statuses of a transfer after which nothing follows."""
