@@ -1,7 +1,7 @@
-"""Scenes of serial numbers written another way, each beside an honest one like it.
+"""Scenes of serial numbers written another way, hostile and honest ones.
 
-Another request of the amount lies one slip from the text, the text goes on to a longer code or was
-cut, or the groups of digits are divided elsewhere: no matcher may choose the code by itself.
+Another request of the amount lies one slip from the text, the text continues to a longer code or was
+cut, or the digits are in other groups: no matcher may choose the code automatically.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _serial(b: Builder) -> tuple[str, int]:
 
 
 def _one_slip_away(b: Builder, **more: Any) -> tuple[dict[str, Any], str]:
-    """A request, its code without zeros, and a second request whose code is one slip from that."""
+    """A request, its code without zeros, and a second request with a code one slip from that."""
     series, number = _serial(b)
     request = b.expect(code=f"{series}00{number}", **more)
     digits = str(number)
@@ -48,7 +48,7 @@ def _slip_of_another_amount(b: Builder) -> None:
 
 
 def _longer_beside(b: Builder) -> tuple[dict[str, Any], str, str]:
-    """A request, its code without zeros, and the digit with which another code goes on."""
+    """A request, its code without zeros, and the last digit of a longer code."""
     series, number = _serial(b)
     request = b.expect(code=f"{series}00{number}")
     digit = str(b.random.randrange(1, 10))

@@ -140,10 +140,10 @@ def match_accept(
 @click.argument("line")
 @deciding_options
 def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> None:
-    """Accept the group of equal payments that LINE is in: all of them or none.
+    """Accept the whole group of equal payments that LINE is in.
 
     As many payments as requests that fit each other equally are one group: each payment is accepted
-    for the request assigned to it by date, as nothing else tells them apart.
+    for the request assigned to it by date.
     """
     from treasury.panels.steps.verdict_steps import sentence
 
