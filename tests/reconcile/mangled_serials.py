@@ -1,7 +1,7 @@
 """Scenes of serial numbers written another way, hostile and honest ones.
 
-Another request of the amount lies one slip from the text, the text continues to a longer code or was
-cut, or the digits are in other groups: no matcher may choose the code automatically.
+Another request of the amount lies one slip from the text, the text continues to a longer code or
+was cut, or the digits are in other groups: no matcher may choose the code automatically.
 """
 
 from __future__ import annotations

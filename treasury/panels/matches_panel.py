@@ -190,7 +190,7 @@ class MatchesPanel(LookingPanel):
         if len(groups) > 1 or None in groups:
             raise InputError(
                 "The chosen lines are not one group of equal payments",
-                do="choose one line whose row says that it is one of several equal payments",
+                do="choose one line with the reason that several payments fit as many requests",
             )
         rows = self._tables["open_lines"].filter(
             pc.is_in(self._tables["open_lines"]["group_id"], pa.array(groups, pa.string()))

@@ -304,7 +304,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         known: tuple[Knowledge, Sequence[Decision]],
         who: Actor,
     ) -> dict[str, _Answer]:
-        """What comes of each choice by its item, in the order of the list."""
+        """Return the answer to each choice by its item, in the order of the list."""
         of_lines = [one for one in chosen if one.choice.act in _VERDICTS]
         verdicts = self.matches.plan_each(decided, known, [one.wish for one in of_lines], who)
         of_line = {

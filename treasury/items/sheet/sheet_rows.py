@@ -145,7 +145,7 @@ def decision_rows(
 
 
 def groups_until(month: Month, knowledge: Knowledge) -> Mapping[str, Mapping[str, str]]:
-    """Return the groups of equal payments whose lines are all booked by the month's end."""
+    """Return the groups of equal payments that are booked by the month's end."""
     groups = knowledge.matches.groups()
     lines = knowledge.line_rows(groups)
     return {

@@ -1,6 +1,5 @@
--- Question 3: one row per line and code that a token of it equals without signs, while its groups of digits are others:
--- FV/11/2/2026 is not FV/1/12/2026. A token that only leaves signs out, or only has more of them, divides no group
--- elsewhere.
+-- Question 3: one row per line and code that a token equals once signs are dropped, although the digits are in other
+-- groups: FV/11/2/2026 is not FV/1/12/2026. A token with fewer signs, or with more, keeps the groups.
 WITH unlike AS (
     SELECT w.entry_id, w.code, w.expectation_id, upper(min(e.code)) AS written
     FROM whole_tokens AS w

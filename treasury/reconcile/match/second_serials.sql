@@ -1,5 +1,5 @@
--- Question 2 for codes that are written another way: one row per line and code behind whose number the next word is a
--- number of as many digits ("CHECK #5006 #5007"): two serial numbers are named, whether the second is known or not.
+-- Question 2 for codes that are written another way: one row per line and code with a number of as many digits in
+-- the next word ("CHECK #5006 #5007"): two serial numbers are named, whether the second is known or not.
 WITH placed_words AS (
     SELECT entry_id, field, unnest(parts) AS word, unnest(generate_series(1, array_length(parts))) AS place
     FROM (
