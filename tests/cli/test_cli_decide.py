@@ -72,6 +72,50 @@ def test_a_line_is_found_accepted_listed_and_undone(desk: Workspace) -> None:
     assert rows(desk, "match", "list") == []
 
 
+def test_a_group_of_equal_payments_is_accepted_by_one_command(desk: Workspace) -> None:
+    group = [row for row in rows(desk, "match", "open") if "fit as many requests" in row["reason"]]
+    suggested = {row["entry_id"]: row["suggestion"] for row in group}
+    assert len(suggested) == len(set(suggested.values())) == 3
+    told = run(desk, "match", "open").stdout.splitlines()[-1]
+    words, _, typed = told.partition(": treasury ")
+    assert words.startswith("3 payments fit as many requests equally: assigned by date")
+    command = typed.split()
+    assert group[0]["entry_id"].startswith(command[-1])
+    tried = run(desk, *command, "--dry-run").stdout
+    assert "assigned by date, nothing tells them apart:" in tried
+    assert rows(desk, "match", "list") == []
+    told = run(desk, *command, "--reason", "as agreed").stdout
+    for line, reference in suggested.items():
+        assert f"for {reference}. Reason: as agreed.\n" in told
+        assert f"{line}: accepted\n" in told
+    decided = rows(desk, "match", "list")
+    assert {row["entry_id"]: row["reference"] for row in decided} == suggested
+    settled = {
+        row["entry_id"]: row["outcome"] for row in rows(desk, "reconcile", "--month", "2026-10")
+    }
+    assert {settled[line] for line in suggested} == {"matched"}
+    with pytest.raises(ActionRefused, match="is already decided"):
+        run(desk, *command)
+
+
+def test_a_line_without_equals_is_no_group(desk: Workspace) -> None:
+    alone = rows(desk, "match", "open")[0]["entry_id"]
+    with pytest.raises(InputError, match="is in no group of equal payments"):
+        run(desk, "match", "group", alone)
+
+
+def test_a_group_is_accepted_as_it_was_shown_or_not_at_all(desk: Workspace) -> None:
+    group = [row for row in rows(desk, "match", "open") if "fit as many requests" in row["reason"]]
+    planned = desk.matches.accept_group(group[0]["entry_id"], dry_run=True)
+    assert [decision.entry_id for decision in planned] == [row["entry_id"] for row in group]
+    desk.matches.ignore(group[2]["entry_id"], reason="the bank erred")
+    with pytest.raises(ActionRefused, match="is already decided"):
+        desk.matches.accept_many([(d.entry_id, d.expectations) for d in planned])
+    with pytest.raises(InputError, match="is in no group of equal payments"):
+        desk.matches.accept_group(group[0]["entry_id"])
+    assert [row["verb"] for row in rows(desk, "match", "list")] == ["ignore"]
+
+
 def test_only_the_decision_that_is_meant_is_undone(desk: Workspace) -> None:
     line = next(row for row in rows(desk, "match", "open") if row["outcome"] == "suggested")
     name = line["entry_id"]

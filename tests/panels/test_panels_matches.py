@@ -103,6 +103,55 @@ def test_what_was_decided_otherwise_is_refused_and_names_who(
     assert [entry.kind for entry in month.journaled("match.")] == ["match.ignore"]
 
 
+def group_of(panel: MatchesPanel) -> list[dict[str, Any]]:
+    """The three credits of EUR 4,570.64 that are paid for three requests of one amount."""
+    rows = panel.rows.to_arrow().to_pylist()
+    return [row for row in rows if row["group_id"] is not None]
+
+
+def test_a_group_of_equal_payments_is_accepted_as_a_whole_from_one_of_its_lines(
+    panel: MatchesPanel, month: Practice
+) -> None:
+    group = group_of(panel)
+    suggested = {row["entry_id"]: row["suggestion"] for row in group}
+    assert len(set(suggested.values())) == len(suggested) == 3
+    why = "payments fit as many requests equally: assigned by date, nothing tells them apart"
+    step = asks(panel, "group", group[1]["entry_id"], reason="as agreed")
+    assert step.title == "Accept 3 lines?"
+    assert [fact.lines[0].text for fact in step.facts if fact.name == "One group"] == [f"3 {why}"]
+    for item, reference in zip(step.items, suggested.values(), strict=True):
+        assert f"for {reference}. Reason: as agreed." in item
+    frame = confirms(panel, step)
+    journaled = month.journaled("match.accept")
+    assert [entry.subject for entry in journaled] == list(suggested)
+    assert {entry.body["reason"] for entry in journaled} == {"as agreed"}
+    assert said(frame).startswith("Accepted 3 lines")
+    assert group_of(panel) == []
+    assert "group" not in [button.name for button in panel.frame().bar]
+
+
+def test_a_group_is_accepted_only_where_one_is_chosen(panel: MatchesPanel, month: Practice) -> None:
+    alone = rows_of(panel)[0].key
+    for chosen in ((alone,), (alone, group_of(panel)[0]["entry_id"])):
+        frame = panel.press("group", chosen=chosen)
+        assert frame.step is None
+        assert "not one group of equal payments" in said(frame)
+    assert month.journaled("match.") == []
+
+
+def test_a_group_of_which_one_was_decided_meanwhile_is_not_accepted(
+    panel: MatchesPanel, month: Practice
+) -> None:
+    first, second, third = group_of(panel)
+    step = asks(panel, "group", first["entry_id"])
+    month.workspace.matches.accept(second["entry_id"], third["suggestion"])
+    frame = confirms(panel, step)
+    assert frame.message is not None
+    assert frame.message.role == "alert"
+    assert "already decided" in said(frame)
+    assert [entry.subject for entry in month.journaled("match.accept")] == [second["entry_id"]]
+
+
 def test_closing_needs_a_reason_beside_its_field(panel: MatchesPanel, month: Practice) -> None:
     key = rows_of(panel)[0].key
     frame = panel.press("ignore", chosen=key)
@@ -206,3 +255,14 @@ def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
     (ended,) = (words(row) for row in rows_of(panel) if "PAY-2026-005191" in words(row))
     assert "nothing is expected any more: CANCELLED" in ended
     assert "still expected" not in ended
+
+
+def test_of_a_request_whose_payout_is_awaited_the_comparison_says_what_is_expected(
+    panel: MatchesPanel,
+) -> None:
+    line = group_of(panel)[0]
+    panel.press("compare", chosen=line["entry_id"])
+    for row in rows_of(panel):
+        assert "SUCCEEDED" in words(row)
+        assert "still expected EUR 4,570.64" in words(row)
+        assert "nothing is expected any more" not in words(row)

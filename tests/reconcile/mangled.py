@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import mangled_near
 import mangled_rivals
 import mangled_scenes
+import mangled_serials
 import pyarrow as pa
 import pyarrow.compute as pc
 from mangled_texts import TEXTS, Way
@@ -18,7 +19,7 @@ from mangled_world import SCENES, Builder, Kind, World
 
 __all__ = ["KINDS", "draw", "drawn"]
 
-ENTERED = (mangled_near, mangled_rivals, mangled_scenes)
+ENTERED = (mangled_near, mangled_rivals, mangled_scenes, mangled_serials)
 """The modules whose scenes take part."""
 MOST_OF_A_KIND = 200
 """Lines of each kind in a world; beyond, the drawing has no more codes."""

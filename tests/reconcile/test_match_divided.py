@@ -101,3 +101,59 @@ def test_one_code_of_several_requests_is_a_group_too() -> None:
     matches = match(rows, requests)
     assert matches.lines["expectation_id"].to_pylist() == ["r0", "r1"]
     assert matches.lines["outcome"].to_pylist() == ["suggested"] * 2
+
+
+def decided(*verdicts: tuple[str, str | None, str]) -> list[Row]:
+    return [
+        {"entry_id": name, "expectation_id": expected, "verdict": verdict, "reason": "by telephone"}
+        for name, expected, verdict in verdicts
+    ]
+
+
+@pytest.mark.parametrize(("accepted", "left"), [("r0", "r1"), ("r1", "r0")])
+def test_of_two_requests_of_one_code_the_other_payment_has_the_one_that_is_left(
+    accepted: str, left: str
+) -> None:
+    requests = [request(f"r{n}", LONG, "77.31") for n in range(2)]
+    rows = [line(f"a{n}", "77.31", LONG, 5 + n) for n in range(2)]
+    matches = match(rows, requests, decided(("a0", accepted, "accept")))
+    found = outcome(matches, "a1")
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", left)
+    assert "payments that fit" not in found["reason"]
+    assert matches.groups() == {}
+
+
+def equal_payments() -> tuple[list[Row], list[Row]]:
+    requests = [request(f"r{n}", f"PAY-2026-00441{n}", "77.31") for n in range(3)]
+    known = line("k", "9", "PAY-2026-000001", 1)
+    rows = [line(f"a{n}", "77.31", "thanks", 5 + n) for n in range(3)]
+    return [known, *rows], [request("f", "PAY-2026-000001", "9"), *requests]
+
+
+def test_each_line_of_a_group_gives_the_whole_group_one_to_one() -> None:
+    whole = {"a0": "r0", "a1": "r1", "a2": "r2"}
+    assert match(*equal_payments()).groups() == {"a0": whole, "a1": whole, "a2": whole}
+
+
+def test_what_a_person_rejected_no_longer_fits_equally() -> None:
+    matches = match(*equal_payments(), decided(("a2", "r2", "reject")))
+    assert matches.groups() == {}
+    assert all("payments that fit" not in row["reason"] for row in matches.lines.to_pylist())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"entry_status": "PDNG"}, {"counterparty_account": "LT99"}, {"amount": "77.32"}],
+)
+def test_a_group_with_a_line_that_is_not_booked_or_not_equal_is_not_offered(changed: Row) -> None:
+    rows, requests = equal_payments()
+    amount = changed.get("amount", "77.31")
+    others = {name: value for name, value in changed.items() if name != "amount"}
+    rows[2] = line("a1", amount, "thanks", 6, **others)
+    assert match(rows, requests).groups() == {}
+
+
+def test_of_four_requests_and_three_payments_none_is_left_over_by_date() -> None:
+    rows, requests = equal_payments()
+    assert match(rows, [*requests, request("r3", "PAY-2026-004419", "77.31")]).groups() == {}
+    assert match([*rows, line("a3", "77.31", "thanks", 9)], requests).groups() == {}

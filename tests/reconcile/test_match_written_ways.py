@@ -206,6 +206,41 @@ def test_the_groups_of_a_serial_number_are_not_moved() -> None:
     assert "matched" not in outcomes(cases)
 
 
+def test_a_second_serial_number_next_to_it_is_a_question() -> None:
+    cases = [
+        Case("CHECK #5006 #5007", "CHECK-5006"),
+        Case("CHECK #5006, 5007", "CHECK-5006"),
+        Case("CHECK NO. 5006 & #5007", "CHECK-5006"),
+        Case("INV 125, 126", "INV-00125"),
+        Case("INV-125 126 127", "INV-00125"),
+    ]
+    assert_all("suggested", cases)
+    honest = [
+        Case("CHECK #5006 of 5 October", "CHECK-5006"),
+        Case("CHECK #6117 12", "CHECK-6117"),
+        Case("CHECK #7228 7228", "CHECK-7228"),
+    ]
+    assert_all("matched", honest)
+
+
+def test_a_code_whose_groups_of_digits_are_moved_is_not_proved_without_its_signs() -> None:
+    cases = [
+        Case("FV/11/2/2026", "FV/1/12/2026"),
+        Case("FV-11-2-2026", "FV/1/12/2026"),
+        Case("FV/11.2/2026", "FV/1/12/2026"),
+        Case("INV-12-5-2026", "INV-1-25-2026"),
+    ]
+    assert_all("suggested", cases)
+    honest = [
+        Case("FV/1/12/2026", "FV/1/12/2026"),
+        Case("FV-1-12-2026", "FV/1/12/2026"),
+        Case("FV1122026", "FV/1/12/2026"),
+        Case("FV/1/122026", "FV/1/12/2026"),
+        Case("PAY-2026-00-4417", "PAY-2026-004417"),
+    ]
+    assert_all("matched", honest)
+
+
 def test_a_number_of_another_thing_is_no_check_number() -> None:
     cases = [
         Case("CHECK #5006", "{}-5006"),

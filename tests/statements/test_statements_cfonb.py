@@ -168,6 +168,24 @@ def test_a_record_05_without_its_currency_belongs_to_its_movement(tmp_path: Path
     assert file.entries["remittance"].to_pylist() == [["VIR SEPA CLIENT", "PAY-2026-004417"]]
 
 
+def test_a_blank_currency_is_the_one_of_the_statement(tmp_path: Path) -> None:
+    text = file_of(move("50.00"), opening="100.00", closing="150.00")
+    first, *others = text.split("\r\n")
+    below = [line.replace("EUR2", "   2") for line in others]
+    file = read(tmp_path, "\r\n".join([first, *below]))
+    assert file.statements["proved"].to_pylist() == [True]
+    assert file.entries["currency"].to_pylist() == ["EUR"]
+    other = [line.replace("EUR2", "USD2") for line in others]
+    assert read(tmp_path, "\r\n".join([first, *other])).statements["proved"].to_pylist() == [False]
+
+
+@pytest.mark.parametrize("filler", ["0000", "0001", "A   "])
+def test_the_field_without_a_meaning_may_hold_anything(tmp_path: Path, filler: str) -> None:
+    text = file_of(move("50.00"), opening="100.00", closing="150.00")
+    lines = [f"{line[:7]}{filler}{line[11:]}" if line else "" for line in text.split("\r\n")]
+    assert read(tmp_path, "\r\n".join(lines)).statements["proved"].to_pylist() == [True]
+
+
 def test_every_text_of_a_movement_is_kept_whatever_its_qualifier(tmp_path: Path) -> None:
     moves = [
         move("1.00"), more("REF", "REMISE 7"), more("REF", "PAY-2026-004417"),
@@ -196,6 +214,7 @@ def with_more_blanks(text: str) -> str:
         without_line_ends, with_cut_blanks, with_more_blanks,
         lambda text: without_line_ends(text).rstrip(),
         lambda text: text.replace("\r\n", "\r"),
+        lambda text: text.replace("\r\n05", "\r\n\f05"),
         lambda text: f"{without_line_ends(text)}\r\n{without_line_ends(text)}\r\n",
     ],
 )  # fmt: skip

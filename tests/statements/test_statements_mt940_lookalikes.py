@@ -100,3 +100,49 @@ def test_a_text_goes_on_below_a_dash_in_the_last_movement_of_a_report(tmp_path: 
     one = ":20:A\r\n:25:123\r\n:28C:1\r\n:34F:EUR0,\r\n:61:2610151015CR1,NTRFNONREF\r\n:86:first"
     file = read(tmp_path, f"{one}{DASH}PAY-2026-004417{DASH}{one}{DASH}")
     assert file.entries["remittance"].to_pylist() == [["first", "-", "PAY-2026-004417"], ["first"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "has_more", "chunk"),
+    [
+        (":62F: as agreed", True, 1 << 18),
+        (":62F: as agreed", False, 1 << 18),
+        (":62M:order 4417", False, 7),
+        (":62F:C261015EUR1,00", True, 1 << 18),
+        (":62F:D261015EUR1,00\r\n:62F:", True, 1 << 18),
+    ],
+)
+def test_a_line_of_a_text_that_looks_like_a_closing_balance_stays_in_the_text(
+    tmp_path: Path, line: str, has_more: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treasury.statements.mt.mt_text._CHUNK", chunk)
+    movements = [":61:2610151015CR10,00NTRFNONREF", f":86:paid for\r\n{line}\r\nPAY-2026-004417"]
+    closing = "C261031EUR110,00"
+    if has_more:
+        movements += [":61:2610151015CR5,00NTRFNONREF", ":86:second"]
+        closing = "C261031EUR115,00"
+    text = statement(*movements, closing=closing)
+    file = read(tmp_path, text, statement(opening=closing, closing=closing, number="11"))
+    assert file.statements["proved"].to_pylist() == [True, True]
+    assert file.problems == ()
+    texts = [" ".join(parts) for parts in file.entries["remittance"].to_pylist()]
+    lines = ["paid for", *line.split("\r\n"), "PAY-2026-004417"]
+    assert "".join(texts[0].split()) == "".join("".join(lines).split())
+    assert texts[1:] == ["second"] * has_more
+
+
+def test_a_closing_balance_that_cannot_be_read_is_a_problem_and_no_text(tmp_path: Path) -> None:
+    text = statement(":61:2610151015CR10,00NTRFNONREF", ":86:paid", closing="nothing")
+    file = read(tmp_path, text)
+    assert file.entries["remittance"].to_pylist() == [["paid"]]
+    assert "balance not read" in str(file.problems)
+    assert file.statements["proved"].to_pylist() != [True]
+
+
+def test_text_below_a_closing_balance_leaves_the_balance_what_it_is(tmp_path: Path) -> None:
+    text = statement(":61:2610151015CR10,00NTRFNONREF", ":86:paid").replace(
+        "\r\n-\r\n", "\r\n:86:see\r\n:62F: of the page\r\n-\r\n"
+    )
+    file = read(tmp_path, text)
+    assert file.entries["remittance"].to_pylist() == [["paid"]]
+    assert file.statements["proved"].to_pylist() == [True]

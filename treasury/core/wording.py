@@ -85,3 +85,10 @@ def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
         return ""
     zone = f" {value:%Z}" if isinstance(value, datetime) else ""
     return f"{value:{form}}{zone}"
+
+
+def group_words(count: int) -> str:
+    """Say why `count` payments are one group to decide."""
+    return (
+        f"{count} payments fit as many requests equally: assigned by date, nothing tells them apart"
+    )

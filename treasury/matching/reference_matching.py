@@ -87,8 +87,8 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
     `lines`: entry_id, outcome, expectation_id, tier, reason, matched_amount, runner_up_id, margin,
     line_class; amounts are in the line's currency. `expectations`: expectation_id, state, received,
     remaining, last_entry_id. `allocations`: entry_id, expectation_id, amount. `candidates`:
-    entry_id, expectation_id, tier, score, reason, rank. `sql` is the composed query of the
-    outcomes, `rules_hash` the hash of the rules that were used.
+    entry_id, expectation_id, tier, score, reason, rank, lost, group_id. `sql` is the composed query
+    of the outcomes, `rules_hash` the hash of the rules that were used.
     """
 
     lines: pa.Table
@@ -111,6 +111,17 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
     def nbytes(self) -> int:
         """Bytes that its tables hold."""
         return sum(table.nbytes for table in self.sheets().values())
+
+    def groups(self) -> dict[str, dict[str, str]]:
+        """Return the group of equal payments of each line that is in one.
+
+        A group gives the expectation that is assigned to each of its lines.
+        """
+        rows = self.candidates.filter(pc.is_valid(self.candidates["group_id"]))
+        by_id: dict[str, dict[str, str]] = {}
+        for row in rows.select(["group_id", "entry_id", "expectation_id"]).to_pylist():
+            by_id.setdefault(row["group_id"], {})[row["entry_id"]] = row["expectation_id"]
+        return {line: group for group in by_id.values() for line in group}
 
     def counts(self) -> dict[str, int]:
         """How many lines ended in each outcome, every outcome named."""

@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import format_amount
-from treasury.core.wording import OUTCOMES
+from treasury.core.wording import OUTCOMES, group_words
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
 from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON, standing_table
+from treasury.month.decisions.verdict_facts import contradicts
 from treasury.month.decisions.verdicts import typed_expectations
 from treasury.month.standing_knowledge import Knowledge
 from treasury.panels.frames.background_work import Work
@@ -126,6 +127,8 @@ class MatchesPanel(LookingPanel):
         ]
         if self._list_name == "lines":
             verbs.insert(1, Button("compare", "Compare candidates"))
+            if self._tables["open_lines"]["group_id"].null_count < len(self._tables["open_lines"]):
+                verbs.insert(1, Button("group", "Accept group…"))
         return tuple(verbs)
 
     def fields(self) -> tuple[InputField, ...]:
@@ -143,6 +146,7 @@ class MatchesPanel(LookingPanel):
         """The verbs, the two steps, and the lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
+            "group": partial(self._ask, "group"),
             "compare": self._compare,
             "lines": lambda _: self._show_list("lines"),
             "candidates": lambda _: None,
@@ -166,7 +170,7 @@ class MatchesPanel(LookingPanel):
         self._show_list("candidates", line)
 
     def _ask(self, verb: str, press: Press) -> None:
-        verdict = self._verdict(verb, press)
+        verdict = self._group(press) if verb == "group" else self._verdict(verb, press)
 
         def task(work: Work) -> Message | None:
             work.say("Checking what may be decided")
@@ -177,6 +181,27 @@ class MatchesPanel(LookingPanel):
             return None
 
         self.start("Checking what may be decided", task, "Not decided", _NOTHING_WRITTEN)
+
+    def _group(self, press: Press) -> Verdict:
+        """Return the bulk verdict on the group of equal payments that the chosen lines are in."""
+        if self._list_name != "lines":
+            raise InputError("A group is accepted among the lines", do="choose there")
+        groups = {row["group_id"] for row in self.chosen_rows()}
+        if len(groups) > 1 or None in groups:
+            raise InputError(
+                "The chosen lines are not one group of equal payments",
+                do="choose one line with the reason that several payments fit as many requests",
+            )
+        rows = self._tables["open_lines"].filter(
+            pc.is_in(self._tables["open_lines"]["group_id"], pa.array(groups, pa.string()))
+        )
+        names, requests = (rows[name].to_pylist() for name in ("entry_id", "expectation_id"))
+        return Verdict(
+            verb="accept",
+            pairs=tuple((name, (id_,)) for name, id_ in zip(names, requests, strict=True)),
+            reason=press.text("reason"),
+            why=group_words(len(names)),
+        )
 
     def _verdict(self, verb: str, press: Press) -> Verdict:
         if verb not in _VERBS_OF[self._list_name]:
@@ -255,9 +280,12 @@ def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str
             connection.register(name, table)
         open_lines = connection.execute(_OPEN, [list(NEEDS_A_PERSON)]).to_arrow_table()
         connection.register("open_lines", open_lines)
+        candidates = connection.execute(_CANDIDATES).to_arrow_table()
+        statuses = candidates["status"].to_pylist()
+        ended = [contradicts(status, knowledge.rules) for status in statuses]
         return {
             "open_lines": open_lines,
-            "candidates": connection.execute(_CANDIDATES).to_arrow_table(),
+            "candidates": candidates.append_column("has_ended", pa.array(ended, pa.bool_())),
             "standing": connection.execute(_DECISIONS).to_arrow_table(),
         }
 
@@ -319,7 +347,7 @@ def _candidate_row(row: Mapping[str, Any]) -> ListRow:
     name = row["code"] or row["expectation_id"]
     place = Text("first", "good") if row["rank"] == 1 else Text(f"{row['rank']}.", "quiet")
     account = row["counterparty_account"]
-    # What it still waits for; of one that has ended nothing, whatever it lacks.
+    # A cancelled request expects nothing, even if it was never paid.
     still = f"still expected {_amount(row, 'remaining')}"
     ended = f"nothing is expected any more: {row['status']}"
     return ListRow(
@@ -334,7 +362,7 @@ def _candidate_row(row: Mapping[str, Any]) -> ListRow:
             (
                 Text(_amount(row, "amount")),
                 Text(f"received {_amount(row, 'received')}", "quiet"),
-                Text(ended if row["status"] else still, "quiet"),
+                Text(ended if row["has_ended"] else still, "quiet"),
             ),
             cell(Text(row["reason"]), row["lost"] and Text(row["lost"], "warn")),
             (Text(f"{row['score']:.2f}"), place),

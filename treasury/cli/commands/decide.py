@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.cli.command_view import (
     Command,
@@ -20,6 +21,7 @@ from treasury.cli.command_view import (
 )
 from treasury.cli.output import dry_run_option, say_verdict
 from treasury.core.text import clean
+from treasury.core.wording import group_words
 from treasury.month.decisions.verdicts import typed_expectations
 
 if TYPE_CHECKING:
@@ -87,6 +89,12 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
         table = table.set_column(at, "reason", pa.array(reasons, pa.string()))
         table = with_short_ids(table)
     view.rows(table, layout="open_lines", title="Lines to be settled")
+    if not view.is_table:
+        return
+    groups = view.workspace.matches.look()[0].matches.groups()
+    first = {min(group): len(group) for group in groups.values()}
+    for row in table.filter(pc.is_in(table["entry_id"], pa.array(first, pa.string()))).to_pylist():
+        click.echo(f"{group_words(first[row['entry_id']])}: treasury match group {row['line']}")
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:
@@ -128,6 +136,30 @@ def match_accept(
     _say_decided("accepted", accept(dry_run=dry_run), dry_run=dry_run)
 
 
+@match.command("group")
+@click.argument("line")
+@deciding_options
+def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> None:
+    """Accept the whole group of equal payments that LINE is in.
+
+    As many payments as requests that fit each other equally are one group: each payment is accepted
+    for the request assigned to it by date.
+    """
+    from treasury.panels.steps.verdict_steps import sentence
+
+    matches = view.workspace.matches
+    planned = matches.accept_group(line, reason=reason, dry_run=True)
+    click.echo(f"{group_words(len(planned))}:")
+    for decision in planned:
+        click.echo(f"  {sentence(decision)}")
+    _require_agreed_lines(view.workspace, *planned, dry_run=dry_run, ask=True)
+    if not dry_run:
+        # The pairs that were shown, even if the group has another line by now.
+        shown = [(decision.entry_id, decision.expectations) for decision in planned]
+        planned = matches.accept_many(shown, reason=reason)
+    _say_decided("accepted", *planned, dry_run=dry_run)
+
+
 @match.command("file")
 @click.argument("line")
 @click.argument("file")
@@ -141,13 +173,15 @@ def match_file(view: CommandView, line: str, file: str, reason: str, dry_run: bo
     _say_decided(f"accepted for {requests}", decision, dry_run=dry_run)
 
 
-def _require_agreed_lines(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
+def _require_agreed_lines(
+    desk: Workspace, *planned: Decision, dry_run: bool, ask: bool = False
+) -> None:
     """Name what speaks against decisions on lines, and what changes beside these."""
     against = [objection for decision in planned for objection in decision.despite]
     for objection in against:
         click.echo(f"although {clean(objection)}")
     effects = desk.decision_effects(*planned)
-    _require_agreed(effects, "also changes", dry_run=dry_run, ask=bool(against))
+    _require_agreed(effects, "also changes", dry_run=dry_run, ask=ask or bool(against))
 
 
 def _require_agreed(

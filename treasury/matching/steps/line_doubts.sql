@@ -4,6 +4,13 @@ SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS w
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id
 UNION
+SELECT m.entry_id, 3 AS question, 'its digits are grouped otherwise than in ' || e.code AS why
+FROM moved_groups AS m
+JOIN expectations AS e ON e.expectation_id = m.expectation_id
+UNION
+SELECT entry_id, 2 AS question, 'a second number stands next to its number' AS why
+FROM second_serials
+UNION
 SELECT r.entry_id, CAST(NULL AS INTEGER) AS question, 'very many expectations have its code' AS why
 FROM read_as AS r
 JOIN shared_codes AS s ON s.code = r.code

@@ -2,16 +2,15 @@
 -- possible ties to a line: owner, and account and name of the payer. `are_alike`: all requests share one owner and one
 -- payer and are too many to choose from, so neither is a tie. `rivals`: the number of requests that take the amount.
 WITH alike AS (
-    SELECT count(*) > max(u.max_candidates) AS are_many,
-        count(DISTINCT coalesce(e.owner, e.expectation_id)) AS owners,
-        count(DISTINCT coalesce(e.counterparty_account, e.counterparty_name)) AS stated_payers
-    FROM expectations AS e
-    CROSS JOIN rules AS u
-    WHERE e.amount IS NOT NULL
-),
-line_payers AS (SELECT count(DISTINCT party) AS payers FROM missed_amounts)
+    SELECT count(*) > (SELECT max_candidates FROM rules)
+        AND count(DISTINCT coalesce(owner, expectation_id)) = 1
+        AND count(DISTINCT coalesce(counterparty_account, counterparty_name)) <= 1
+        AND (SELECT count(DISTINCT party) FROM missed_amounts) <= 1 AS are_alike
+    FROM expectations
+    WHERE amount IS NOT NULL
+)
 SELECT t.expectation_id, t.code, t.amount, t.currency, t.direction, t.opened_on, t.closed_on,
-    a.are_many AND a.owners = 1 AND a.stated_payers <= 1 AND p.payers <= 1 AS are_alike,
+    (SELECT are_alike FROM alike) AS are_alike,
     t.rivals,
     e.owner, e.counterparty_account,
     nullif(regexp_replace(upper(e.counterparty_name), '[^\p{L}\p{N}]+', '', 'g'), '') AS payer_name
@@ -25,5 +24,3 @@ FROM (
     ) AS takers
 ) AS t
 JOIN expectations AS e ON e.expectation_id = t.expectation_id
-CROSS JOIN alike AS a
-CROSS JOIN line_payers AS p

@@ -34,7 +34,7 @@ FROM (
                 c.reason
                     || CASE WHEN e.amount = l.amount THEN '; amount agrees' WHEN e.amount IS NOT NULL AND NOT contains(c.reason, 'what remains') THEN '; amount differs' ELSE '' END
                     || CASE WHEN k.since < l.booking_date THEN '; known counterparty' ELSE '' END
-                    || CASE WHEN g.is_assigned THEN '; one of ' || CAST(g.size AS VARCHAR)
+                    || CASE WHEN g.is_assigned AND g.size > 1 THEN '; one of ' || CAST(g.size AS VARCHAR)
                         || ' payments that fit as many requests equally: assigned by date, nothing tells them apart' ELSE '' END AS reason,
                 g.entry_id IS NOT NULL AS is_of_group,
                 coalesce(g.is_assigned, FALSE) AS is_assigned

@@ -108,7 +108,7 @@ class Check:
         if wish.verb != "undo":
             if any(states_wish(decision, wish) for decision in self._stand):
                 return None
-            self._require_undecided(wish)
+            require_undecided(wish, self._stand)
             assert line is not None  # find_line found it
             despite = _RULES[wish.verb](self, wish, line)
         rows = self._knowledge.expectation_rows
@@ -142,19 +142,6 @@ class Check:
                 "commit": commit.number if commit else None,
             },
         }
-
-    def _require_undecided(self, wish: Wish) -> None:
-        for decision in self._stand:
-            if decision.entry_id != wish.entry_id:
-                continue
-            settled = decision.verb in _SETTLES
-            contrary = wish.verb == "accept" and decision.verb == "reject"
-            if settled or (contrary and set(decision.expectations) & set(wish.expectations)):
-                about = f" for {', '.join(decision.expectations)}" if decision.expectations else ""
-                when = f"{decision.at:%Y-%m-%d %H:%M} UTC"
-                why = f" ({clean(decision.reason)})" if decision.reason else ""
-                state = f"{decision.by} decided it on {when}: {decision.verb}{about}{why}"
-                raise already(decision.entry_id, "decided", state)
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
         """Whether the line can be received there, and whether it takes a reason to say so."""
@@ -321,6 +308,21 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
             f" {wish.entry_id} is {worth}",
             do="give each a share above nothing, together the amount of the line",
         )
+
+
+def require_undecided(wish: Wish, stand: Sequence[Decision]) -> None:
+    """Refuse a verdict on a line that is settled, or on a pair that was rejected."""
+    for decision in stand:
+        if decision.entry_id != wish.entry_id:
+            continue
+        settled = decision.verb in _SETTLES
+        contrary = wish.verb == "accept" and decision.verb == "reject"
+        if settled or (contrary and set(decision.expectations) & set(wish.expectations)):
+            about = f" for {', '.join(decision.expectations)}" if decision.expectations else ""
+            when = f"{decision.at:%Y-%m-%d %H:%M} UTC"
+            why = f" ({clean(decision.reason)})" if decision.reason else ""
+            state = f"{decision.by} decided it on {when}: {decision.verb}{about}{why}"
+            raise already(decision.entry_id, "decided", state)
 
 
 def states_wish(decision: Decision, wish: Wish | Decision) -> bool:

@@ -27,7 +27,14 @@ from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.matching.reference_matching import read_decisions
 from treasury.month.decisions.batch_debits import orders_paid
 from treasury.month.decisions.standing_verdicts import open_lines, standing_table
-from treasury.month.decisions.verdict_checks import Body, Check, Wish, already, states_wish
+from treasury.month.decisions.verdict_checks import (
+    Body,
+    Check,
+    Wish,
+    already,
+    require_undecided,
+    states_wish,
+)
 from treasury.month.standing_knowledge import Knowledge
 
 _Standing: TypeAlias = Sequence[Decision]
@@ -95,6 +102,36 @@ class Deciding:
     ) -> Sequence[Decision]:
         """Accept pairs of a line and its expectation; all of them are checked before any is."""
         return self._decide_lines("accept", pairs, reason, actor, dry_run=dry_run)
+
+    def accept_group(
+        self,
+        entry_id: str,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Sequence[Decision]:
+        """Accept the group of equal payments that a line is in, each for its assigned expectation.
+
+        All of its lines are checked before any is accepted. Raises InputError for a line that is in
+        no such group, ActionRefused for one that is already decided.
+        """
+
+        def wishes(knowledge: Knowledge, stand: _Standing) -> Sequence[Wish]:
+            line = knowledge.find_line(entry_id)
+            assigned = knowledge.matches.groups().get(line)
+            if assigned is None:
+                require_undecided(Wish(verb="accept", entry_id=line), stand)
+                raise InputError(
+                    f"the line {line} is in no group of equal payments",
+                    do="run `treasury match open` to see what each line may belong to",
+                )
+            return [
+                Wish(verb="accept", entry_id=name, expectations=(request,), reason=reason.strip())
+                for name, request in assigned.items()
+            ]
+
+        return self._decide(wishes, actor, dry_run=dry_run)
 
     def accept_file(
         self,

@@ -32,7 +32,8 @@ from treasury.panels.panel_desk import PanelDesk
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a person wants said: `verb` of VERBS on lines, each with the expectations it is about.
 
-    `seq` is the decision that an undo takes back.
+    `seq` is the decision that an undo takes back, `why` explains why several lines are decided at
+    once.
     """
 
     verb: str
@@ -40,6 +41,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     to: str = ""
     seq: int | None = None
+    why: str = ""
 
 
 class PendingVerdict(PendingDecision, frozen=True, kw_only=True):
@@ -200,6 +202,7 @@ def _details(pending: PendingVerdict) -> tuple[Detail, ...]:
         detail("Total by currency", *(totals or [Text("no amounts")])),
         detail("Decided by", Text(pending.actor.name, "strong")),
         detail("When", Text(instant(pending.planned[0].at))),
+        *((detail("One group", Text(pending.verdict.why)),) if pending.verdict.why else ()),
         *((detail("Reason", Text(reason)),) if reason else ()),
         *((detail("Although", *against),) if against else ()),
         *effect_details(pending.effects),

@@ -54,7 +54,7 @@ class CfonbFile(FixedFile):
     """One CFONB 120 file being read."""
 
     format = "CFONB 120"
-    begins = re.compile(rb"01\d{5} {4}[0-9A-Z]{5}[A-Z]{3}\d[ 0-9][0-9A-Z]{11}")
+    begins = re.compile(rb"01\d{5}[ 0-9A-Z]{4}[0-9A-Z]{5}[A-Z]{3}\d[ 0-9][0-9A-Z]{11}")
     width = 120
     most_records = 10_000
 
@@ -118,9 +118,9 @@ class CfonbFile(FixedFile):
     def _end(self, draft: StatementDraft, record: FixedRecord) -> None:
         self._raws.append(record.text)
         try:
-            if _account_of(record) != self._account:
+            if _account_of(record, draft.head.currency) != self._account:
                 raise InputError("the new balance is of another account")
-            draft.balances.append(_balance(record, "CLBD"))
+            draft.balances.append(_balance(record, "CLBD", draft.head.currency))
         except InputError as error:
             draft.problem(f"line {record.line}", error.what, record.line)
         self._draft = None
@@ -133,14 +133,12 @@ class CfonbFile(FixedFile):
             return
         first, draft = records[0], self._draft
         try:
-            if _account_of(first) != self._account:
+            if _account_of(first, draft.head.currency) != self._account:
                 raise InputError("it is of another account than the statement")
-            row = _entry_of(first)
+            row = _entry_of(first, draft.head.currency)
             for record in records[1:]:
                 record.require_width(CfonbFile.width)
-                # Some banks leave the currency blank in records 05.
-                without_currency = f"{self._account[:5]}   {self._account[8:]}"
-                if _account_of(record) not in {self._account, without_currency}:
+                if _account_of(record, draft.head.currency) != self._account:
                     raise InputError(f"line {record.line} is of another account")
                 if record.text[48:118].strip():
                     _add_more(row, record.text[45:48].strip(), record.text[48:118])
@@ -155,21 +153,27 @@ class CfonbFile(FixedFile):
         yield row
 
 
-def _account_of(record: FixedRecord) -> str:
+def _currency_of(record: FixedRecord, currency: str | None) -> str:
+    """Return the currency of a record: some banks leave it blank below the old balance."""
+    return record.field(16, 19) or currency or ""
+
+
+def _account_of(record: FixedRecord, currency: str | None = None) -> str:
     """Return branch, currency and account number, which every record repeats.
 
     The bank code does not identify the account: banks that merged write another one in some
     movements (direct debits, fees), and the balances of the statement include those.
     """
-    text = record.text
-    return f"{text[11:19]}{text[21:32]}"
+    return f"{record.text[11:16]}{_currency_of(record, currency)}{record.text[21:32]}"
 
 
-def _balance(record: FixedRecord, code: str) -> StatementBalance:
+def _balance(record: FixedRecord, code: str, currency: str | None = None) -> StatementBalance:
     record.require_width(CfonbFile.width)
     text = record.text
     amount = _signed(text[90:104], text[19])
-    return StatementBalance(code, amount, text[16:19], six_digit_day(text[34:40]))
+    return StatementBalance(
+        code, amount, _currency_of(record, currency), six_digit_day(text[34:40])
+    )
 
 
 def _signed(text: str, decimals: str) -> Decimal:
@@ -183,7 +187,7 @@ def _signed(text: str, decimals: str) -> Decimal:
     return -amount if is_debit else amount
 
 
-def _entry_of(record: FixedRecord) -> EntryRow:
+def _entry_of(record: FixedRecord, currency: str | None) -> EntryRow:
     """The row of a record 04."""
     record.require_width(CfonbFile.width)
     text = record.text
@@ -193,7 +197,7 @@ def _entry_of(record: FixedRecord) -> EntryRow:
     signed = _signed(text[90:104], text[19])
     return EntryRow(
         amount=signed.copy_abs(),
-        currency=text[16:19],
+        currency=_currency_of(record, currency),
         direction="DBIT" if text[103] in _NEGATIVE else "CRDT",
         entry_status="BOOK",
         booking_date=booked,

@@ -92,7 +92,8 @@ def _records(text: MtText, width: int) -> Iterator[FixedRecord]:
     """Yield the records: each line of a file, or each part of a line that is a run of them."""
     number, unfinished, is_run = 0, "", False
     for part in chain(text, ["\n"]):
-        *lines, unfinished = (unfinished + part).split("\n")
+        # A file made for a printer has a form feed where a page begins.
+        *lines, unfinished = (unfinished + part.replace("\f", "")).split("\n")
         for line in lines:
             is_run = is_run or len(line) >= 2 * width
             for record in _cut(line, width) if is_run else [line]:

@@ -144,8 +144,13 @@ def _join_lookalikes(
         afters[at] = afters[at + 1] if is_dash[at + 1] else tags[at + 1]
     main = previous = ""
     inner: list[int] = []
+    inner_closings = _inner_closings(tags, texts, is_dash, following)
     for at, (tag, after) in enumerate(zip(tags, afters, strict=True)):
-        if is_dash[at]:
+        if tag in _CLOSINGS:
+            is_closed = main.startswith(("62", "64", "65"))
+            is_none = at in inner_closings or (is_closed and not _BALANCE_BEGINS.match(texts[at]))
+            is_inner = previous in _TEXTS and is_none
+        elif is_dash[at]:
             # A text that goes on below a dash has more lines; below an end there is none.
             has_more = main == "61" and previous in _TEXTS and bool(texts[at].strip())
             is_inner = has_more or _goes_on(main, after)
@@ -164,6 +169,29 @@ def _join_lookalikes(
             texts[at - 1] += f"\n-{texts[at]}" if is_dash[at] else f"\n:{tags[at]}:{texts[at]}"
         for column in (tags, texts, lines, envelopes):
             del column[at]
+
+
+def _inner_closings(
+    tags: Sequence[str], texts: Sequence[str], is_dash: Sequence[bool], following: str
+) -> set[int]:
+    """Find closing balances that are none: a later field closes the message.
+
+    It does not read as a balance, or movements follow before the message is closed.
+    """
+    found: set[int] = set()
+    next_main, is_closed = following, following in _CLOSINGS
+    for at in range(len(tags) - 1, -1, -1):
+        tag = tags[at]
+        if tag in _CLOSINGS:
+            if is_closed and (next_main == "61" or not _BALANCE_BEGINS.match(texts[at])):
+                found.add(at)
+            else:
+                next_main, is_closed = tag, True
+        elif tag == "61":
+            next_main = tag
+        elif (tag == END and not is_dash[at]) or tag in _STARTS:
+            next_main, is_closed = tag, False
+    return found
 
 
 def _goes_on(main: str, after: str) -> bool:
@@ -192,12 +220,16 @@ _FOLLOWERS: Final = {
     "28": frozenset({"34F", "13C", "13D", "60F", "60M"}),
 }
 """Fields that may follow a field of a head below a text; otherwise it is a line of that text."""
-_LOOKALIKES: Final = frozenset({END, *_FOLLOWERS})
+_CLOSINGS: Final = frozenset({"62F", "62M"})
+_STARTS: Final = frozenset({"20", "25", "25P", "28", "28C", "60F", "60M", "940", "942"})
+"""Fields before the movements of a message, of which none belongs to the message above them."""
+_BALANCE_BEGINS: Final = re.compile(r"\s*R?[CD]\s*\d{6}")
+_LOOKALIKES: Final = frozenset({END, *_FOLLOWERS, *_CLOSINGS})
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
 _RUN: Final = re.compile(r"m[mtn]*|.")
 _MOVEMENT: Final = re.compile(r"m[tn]*")
 _NOT_A_BEGINNING: Final = re.compile(
-    r"\n[^\S\n]*(?::(?:86|NS|20|21|25P?|28C?|13[CD]?):|-{1,2}[^\S\n]*\n)"
+    r"\n[^\S\n]*(?::(?:86|NS|20|21|25P?|28C?|13[CD]?|62[FM]):|-{1,2}[^\S\n]*\n)"
 )
 
 

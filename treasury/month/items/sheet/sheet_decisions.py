@@ -37,14 +37,20 @@ from treasury.month.items.decision_effects import Effects
 from treasury.month.items.open_items import OpenItems
 from treasury.month.items.sheet.sheet_book import TITLES, decision_book
 from treasury.month.items.sheet.sheet_input import FilledRow, read_sheet
-from treasury.month.items.sheet.sheet_rows import ACTS, DecisionRow, SheetChoice, decision_rows
+from treasury.month.items.sheet.sheet_rows import (
+    ACTS,
+    DecisionRow,
+    SheetChoice,
+    decision_rows,
+    groups_until,
+)
 from treasury.month.standing_knowledge import Knowledge
 
 _Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
 _ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]
 """What drafts would change beside their subjects, in the open items of a month."""
 _WRITE_AGAIN: Final = "write the sheet again: treasury exceptions --sheet FILE"
-_VERDICTS: Final = ("accept", "reject", "ignore", "assign")
+_VERDICTS: Final = ("accept", "accept_group", "reject", "ignore", "assign")
 """The choices on a bank line; the others are remarks, or about carrying."""
 _TOTALS: Final = pa.schema(
     {"outcome": TEXT, "decision": TEXT, "currency": TEXT, "items": INTEGER, "amount": AMOUNT}
@@ -154,18 +160,22 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class _Chosen(msgspec.Struct, frozen=True):
-    """A row with the item that it is about, as it is now, and the choice that was made."""
+    """A row with the item that it is about, as it is now, and the choice that was made.
+
+    `group` are the items of the group of equal payments that was chosen, empty for other choices.
+    """
 
     row: FilledRow
     shown: DecisionRow
     choice: SheetChoice
+    group: tuple[str, ...] = ()
 
     @property
     def wish(self) -> Wish:
         """What is asked for, of a choice on a bank line."""
         act = self.choice.act
         return Wish(
-            verb=act,
+            verb="accept" if act == "accept_group" else act,
             entry_id=self.shown.item.entry_id or "",
             expectations=self.choice.expectations,
             reason=self.row.reason,
@@ -271,12 +281,19 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             for row in sorted(filled, key=lambda row: places.get(row.item_id, 0))
             if isinstance(choice := answers[row.number], SheetChoice)
         ]
-        planned = self._answers(chosen, decided, known, who)
+        chosen = _with_groups(chosen, filled, rows, groups_until(month, known[0]))
+        planned = _whole_groups(chosen, self._answers(chosen, decided, known, who), filled)
         verdicts = []
         for row in filled:
-            answered = planned.get(row.number) or answers[row.number]
+            answered = planned.get(row.item_id) or answers[row.number]
             assert isinstance(answered, _Answer)  # each choice was planned
             verdicts.append(_verdict(row, rows.get(row.item_id), answered))
+            # The other lines of a group, under the row in which it was chosen.
+            verdicts += [
+                _verdict(one.row, one.shown, planned[one.row.item_id])
+                for one in chosen
+                if one.row.number == row.number and one.row.item_id != row.item_id
+            ]
         plan = SheetPlan(file=file, month=month, verdicts=tuple(verdicts), sql=items.sql)
         return plan, [answered.draft for answered in planned.values() if answered.draft]
 
@@ -286,16 +303,18 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         decided: Decided,
         known: tuple[Knowledge, Sequence[Decision]],
         who: Actor,
-    ) -> dict[int, _Answer]:
-        """What comes of each choice by its row, in the order of the list."""
+    ) -> dict[str, _Answer]:
+        """Return the answer to each choice by its item, in the order of the list."""
         of_lines = [one for one in chosen if one.choice.act in _VERDICTS]
         verdicts = self.matches.plan_each(decided, known, [one.wish for one in of_lines], who)
-        of_line = {one.row.number: verdict for one, verdict in zip(of_lines, verdicts, strict=True)}
+        of_line = {
+            one.row.item_id: verdict for one, verdict in zip(of_lines, verdicts, strict=True)
+        }
         answers = {}
         for one in chosen:
             against: Sequence[str] = ()
             try:
-                planned = of_line.get(one.row.number)
+                planned = of_line.get(one.row.item_id)
                 if isinstance(planned, TreasuryError):
                     raise planned
                 if planned is None:
@@ -303,14 +322,14 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 else:
                     draft, against = planned.draft, planned.decision.despite
             except (ActionRefused, InputError) as refusal:
-                answers[one.row.number] = _Answer("refused", str(refusal))
+                answers[one.row.item_id] = _Answer("refused", str(refusal))
                 continue
             if draft is None:
-                answers[one.row.number] = _Answer("stands already", "it was decided elsewhere")
+                answers[one.row.item_id] = _Answer("stands already", "it was decided elsewhere")
                 continue
             noted = msgspec.to_builtins(draft.body) | {SHEET: one.row.journaled}
             draft = msgspec.structs.replace(draft, body=noted)
-            answers[one.row.number] = _Answer("to be journaled", "; ".join(against), draft)
+            answers[one.row.item_id] = _Answer("to be journaled", "; ".join(against), draft)
         return answers
 
     def _draft(self, one: _Chosen, decided: Decided, who: Actor) -> Draft | None:
@@ -333,6 +352,53 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 f"{month.title} is closed: what it left open is in the list of the next month",
                 do=f"write a sheet of that: treasury exceptions {month.next} --sheet FILE",
             )
+
+
+def _with_groups(
+    chosen: Sequence[_Chosen],
+    filled: Sequence[FilledRow],
+    rows: Mapping[str, DecisionRow],
+    groups: Mapping[str, Mapping[str, str]],
+) -> list[_Chosen]:
+    """Add to each choice of a group the same choice for its lines without a filled row."""
+    with_rows = {row.item_id for row in filled}
+    completed = []
+    for one in chosen:
+        if one.choice.act != "accept_group":
+            completed.append(one)
+            continue
+        members = tuple(f"line:{name}" for name in groups[one.shown.item.entry_id or ""])
+        added = [name for name in members if name in rows and name not in with_rows]
+        with_rows.update(added)
+        for item_id in (one.row.item_id, *added):
+            (choice,) = (c for c in rows[item_id].choices if c.act == "accept_group")
+            row = msgspec.structs.replace(one.row, item_id=item_id)
+            completed.append(_Chosen(row, rows[item_id], choice, members))
+    return completed
+
+
+def _whole_groups(
+    chosen: Sequence[_Chosen], answers: Mapping[str, _Answer], filled: Sequence[FilledRow]
+) -> dict[str, _Answer]:
+    """Refuse every line of a group of which one is refused, or decided otherwise in its own row."""
+    whole = dict(answers)
+    in_group = {one.row.item_id for one in chosen if one.group}
+    otherwise = {row.item_id: row.number for row in filled if row.item_id not in in_group}
+    for one in chosen:
+        problem = ""
+        for item_id in one.group:
+            answer = answers.get(item_id)
+            if item_id in otherwise:
+                number = otherwise[item_id]
+                problem = f"row {number} is about a line of the group: leave it empty, or this one"
+            elif answer is None:
+                problem = f"{item_id}, a line of the group, is not among the open items"
+            elif answer.outcome == "refused":
+                problem = answer.why
+            if problem:
+                whole[one.row.item_id] = _Answer("refused", problem)
+                break
+    return whole
 
 
 def _answering(

@@ -15,10 +15,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.money import format_amount
 from treasury.core.tables.tabular import value_text
 from treasury.core.text import clean
+from treasury.core.wording import group_words
 from treasury.journal.decision_history import NOT_UPLOADED, files_made
 from treasury.journal.decision_log import Decided
 from treasury.month.decisions.batch_debits import orders_paid
@@ -33,6 +35,7 @@ _MOST_CANDIDATES: Final = 10
 """Candidates of a line that a row lists, the best of them first."""
 ACTS: Final = {
     "accept": "Accept",
+    "accept_group": "Accept the group of equal payments",
     "reject": "Reject",
     "ignore": "Close: it belongs to nothing that is expected",
     "assign": "Hand to the owner who is named",
@@ -91,6 +94,7 @@ def decision_rows(
 ) -> Mapping[str, DecisionRow]:
     """A row for each item by its id, in the order of the list."""
     lines = _lines(items, knowledge)
+    groups = groups_until(items.month, knowledge)
     files = {
         file.message_id: file.name
         for made in files_made(decided.entries).values()
@@ -103,9 +107,13 @@ def decision_rows(
     for item in items:
         seen = lines.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         choices = tuple(_choices(item, seen))
+        group = groups.get(item.entry_id or "") if seen is not None else None
         if seen is not None:
             for message in sorted(file_ids.named(seen.line).whole):
                 choices = (*_of_file(knowledge, decided, seen.line, files[message]), *choices)
+        if group is not None:
+            label = f"{ACTS['accept_group']}: {group_words(len(group))}"
+            choices = (SheetChoice(label, "accept_group", (group[item.entry_id or ""],)), *choices)
         subjects = (item.item_id, item.entry_id, item.request_id)  # as the journal names it
         shown = {
             "desk": [knowledge.question.company, knowledge.question.environment],
@@ -124,6 +132,8 @@ def decision_rows(
             "choices": choices,
             "decided": max(last.get(name, 0) for name in subjects if name),
         }
+        if group is not None:
+            shown["group"] = dict(group)
         rows[item.item_id] = DecisionRow(
             item=item,
             bank_says="" if seen is None else _bank_words(seen.line),
@@ -132,6 +142,17 @@ def decision_rows(
             seen=hashlib.sha256(msgspec.json.encode(shown)).hexdigest(),
         )
     return rows
+
+
+def groups_until(month: Month, knowledge: Knowledge) -> Mapping[str, Mapping[str, str]]:
+    """Return the groups of equal payments that are booked by the month's end."""
+    groups = knowledge.matches.groups()
+    lines = knowledge.line_rows(groups)
+    return {
+        name: group
+        for name, group in groups.items()
+        if all(lines[other]["booking_date"] <= month.last for other in group)
+    }
 
 
 def _lines(items: OpenItems, knowledge: Knowledge) -> Mapping[str, _Matching]:
