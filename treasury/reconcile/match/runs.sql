@@ -17,9 +17,12 @@ FROM (
                         SELECT b.entry_id, substr(b.padded, b.p + 1, z.most + z.most) AS rest, z.least, z.most,
                             b.is_divided
                         FROM (
-                            SELECT entry_id, is_divided, ' ' || words AS padded,
-                                unnest(generate_series(1, length(words))) AS p
-                            FROM beside
+                            SELECT entry_id, is_divided, padded, unnest(generate_series(1, length(padded) - 1)) AS p
+                            FROM (
+                                SELECT entry_id, is_divided, ' ' || words AS padded
+                                FROM beside
+                                WHERE trim(words, '0123456789 ') <> ''
+                            ) AS texts_looked_at
                         ) AS b
                         CROSS JOIN (
                             SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
