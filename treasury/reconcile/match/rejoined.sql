@@ -7,7 +7,7 @@ FROM (
     FROM (
         SELECT entry_id, code, rest, unnest(generate_series(length(code) + 1, least(length(rest), length(code) + spaces))) AS n
         FROM (
-            SELECT DISTINCT f.entry_id, f.rest, f.spaces, c.code
+            SELECT f.entry_id, f.rest, f.spaces, c.code
             FROM (
                 SELECT b.entry_id, b.rest, length(b.rest) - length(b.joined) AS spaces, substr(b.joined, 1, z.size) AS form
                 FROM beginnings AS b
