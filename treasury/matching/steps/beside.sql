@@ -1,12 +1,7 @@
--- read through
 -- The words next to the codes that a line names, with letters of other scripts replaced by their Latin look-alikes:
--- without separators; also divided at slashes and dots; and without the tags of raw subfields.
-SELECT entry_id, is_divided,
-    CASE
-        WHEN bit_length(words) = 8 * CAST(length(words) AS BIGINT) THEN words
-        ELSE translate(words, k.foreign_letters, k.latin)
-    END AS words
-FROM (
+-- without separators; also divided at slashes and dots; and without the tags of raw subfields. Distinct texts are
+-- translated many at a time: `translate` builds its map of letters for every value.
+WITH texts_left AS (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided
     FROM spaced AS s
@@ -34,6 +29,18 @@ FROM (
         WHERE f.code IS NOT NULL
             OR f.entry_id IN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined)
     ) AS divided_texts
-) AS texts_left
-CROSS JOIN latin_shapes AS k
-WHERE length(words) >= (SELECT min_code FROM rules)
+),
+latin_texts AS (
+    SELECT unnest(texts) AS words,
+        unnest(string_split(translate(array_to_string(texts, chr(31)), k.foreign_letters, k.latin), chr(31))) AS latin
+    FROM (
+        SELECT list_sort(array_agg(words)) AS texts
+        FROM (SELECT DISTINCT words FROM texts_left WHERE bit_length(words) > 8 * CAST(length(words) AS BIGINT)) AS w
+        GROUP BY substr(md5(words), 1, 2)
+    ) AS batches
+    CROSS JOIN latin_shapes AS k
+)
+SELECT t.entry_id, t.is_divided, coalesce(n.latin, t.words) AS words
+FROM texts_left AS t
+LEFT JOIN latin_texts AS n ON n.words = t.words
+WHERE length(t.words) >= (SELECT min_code FROM rules)

@@ -6,8 +6,13 @@
 WITH named AS (
     SELECT DISTINCT s.code, s.amount, s.currency, s.direction
     FROM sent_amounts AS s
-    JOIN (SELECT DISTINCT amount, currency, direction FROM amount_takers) AS o
+    JOIN (
+        SELECT amount, currency, direction, min(code) AS code, max(code) AS other_code
+        FROM amount_takers
+        GROUP BY amount, currency, direction
+    ) AS o
         ON o.amount = s.amount AND o.currency = s.currency AND o.direction = s.direction
+    WHERE o.code <> s.code OR o.other_code <> s.code
 ),
 shortened AS (
     SELECT code, substr(form, 1, p - 1) || substr(form, p + 1) AS rest

@@ -5,11 +5,11 @@ SELECT DISTINCT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT DISTINCT entry_id, code
     FROM (
-        SELECT entry_id, code, rest, unnest(generate_series(length(code) + 1, length(rest))) AS n
+        SELECT entry_id, code, rest, unnest(generate_series(length(code) + 1, least(length(rest), length(code) + spaces))) AS n
         FROM (
-            SELECT DISTINCT f.entry_id, f.rest, c.code
+            SELECT f.entry_id, f.rest, f.spaces, c.code
             FROM (
-                SELECT b.entry_id, b.rest, substr(b.joined, 1, z.size) AS form
+                SELECT b.entry_id, b.rest, length(b.rest) - length(b.joined) AS spaces, substr(b.joined, 1, z.size) AS form
                 FROM beginnings AS b
                 JOIN sizes AS z
                     ON z.size < length(b.rest) AND (z.size = b.length OR (NOT b.is_short AND z.size > b.length))

@@ -14,19 +14,27 @@ FROM (
                 FROM (
                     SELECT entry_id, rest, replace(rest, ' ', '') AS joined, least, most, is_divided
                     FROM (
-                        SELECT b.entry_id, substr(b.padded, b.p + 1, z.most + z.most) AS rest, z.least, z.most,
-                            b.is_divided
+                        SELECT entry_id, substr(part, p + 1, most + most) AS rest, least, most, is_divided
                         FROM (
-                            SELECT entry_id, is_divided, ' ' || words AS padded,
-                                unnest(generate_series(1, length(words))) AS p
-                            FROM beside
-                        ) AS b
-                        CROSS JOIN (
-                            SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
-                            FROM sizes AS s
-                            CROSS JOIN rules AS u
-                        ) AS z
-                        WHERE substr(b.padded, b.p, 2) IN (SELECT ' ' || initial FROM initials)
+                            SELECT entry_id, part, least, most, is_divided, unnest(generate_series(1, 32)) AS p
+                            FROM (
+                                SELECT entry_id, substr(padded, start, 32 + most + most) AS part, least, most, is_divided
+                                FROM (
+                                    SELECT b.*, z.least, z.most, unnest(generate_series(1, length(b.padded) - 1, 32)) AS start
+                                    FROM (
+                                        SELECT entry_id, is_divided, ' ' || words AS padded
+                                        FROM beside
+                                        WHERE trim(words, '0123456789 ') <> ''
+                                    ) AS b
+                                    CROSS JOIN (
+                                        SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
+                                        FROM sizes AS s
+                                        CROSS JOIN rules AS u
+                                    ) AS z
+                                ) AS starts
+                            ) AS parts
+                        ) AS places
+                        WHERE substr(part, p, 2) IN (SELECT ' ' || initial FROM initials)
                     ) AS rests
                 ) AS r
                 JOIN edges AS e ON e.edge = substr(r.joined, 1, 4)

@@ -1,17 +1,27 @@
 -- Is there a second code? Other codes, split or damaged, in characters that no reading of the line's own code uses.
 -- What is nearly the line's own code, or a piece of it, is no second one, unless it is exactly another code that stands
 -- apart from it.
-WITH split AS (SELECT DISTINCT entry_id, code FROM rejoined),
+WITH split_beside_whole AS (
+    SELECT *
+    FROM rejoined AS w
+    SEMI JOIN whole_references AS n ON n.entry_id = w.entry_id
+),
+lines_in_question AS (
+    SELECT entry_id FROM split_beside_whole
+    UNION
+    SELECT entry_id FROM nearly
+    UNION
+    SELECT entry_id FROM between_signs
+),
+split AS (
+    SELECT DISTINCT r.entry_id, r.code
+    FROM rejoined AS r
+    SEMI JOIN lines_in_question AS q ON q.entry_id = r.entry_id
+),
 read_codes AS (
     SELECT DISTINCT r.entry_id, r.code
     FROM read_as AS r
-    SEMI JOIN (
-        SELECT entry_id FROM split
-        UNION ALL
-        SELECT entry_id FROM nearly
-        UNION ALL
-        SELECT entry_id FROM between_signs
-    ) AS n ON n.entry_id = r.entry_id
+    SEMI JOIN lines_in_question AS q ON q.entry_id = r.entry_id
 ),
 in_full AS (
     SELECT DISTINCT w.entry_id, w.code
@@ -25,7 +35,7 @@ own_codes AS (
     LEFT JOIN split AS s ON s.entry_id = r.entry_id AND s.code = r.code
 )
 SELECT r.entry_id, r.expectation_id, r.code, 'rejoined' AS tier
-FROM (SELECT * FROM rejoined AS w SEMI JOIN whole_references AS n ON n.entry_id = w.entry_id) AS r
+FROM split_beside_whole AS r
 LEFT JOIN (
     SELECT DISTINCT w.entry_id, w.code
     FROM split AS w
