@@ -9,13 +9,12 @@ ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # What was compiled once is not compiled again by each of the processes that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test acceptance longer coverage check notebook bench torture lock docs pictures
+.PHONY: help install demo test acceptance coverage check notebook bench torture lock docs pictures
 
 help:
 	@echo "make demo      the whole job on a practice company"
 	@echo "make test      the tests; the long ones in make acceptance"
 	@echo "make acceptance  what takes LibreOffice, Spark, S3, or long: before a release"
-	@echo "make longer    measure which tests take long, and write tests/longer.txt anew"
 	@echo "make coverage  the same, and which lines they run (a third slower)"
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
@@ -55,11 +54,6 @@ test: .venv/dev.stamp
 acceptance: .venv/dev.stamp .venv-spark/spark.stamp .venv-s3/s3.stamp
 	@command -v soffice >/dev/null || (echo "needs Debian's libreoffice-calc; .ci/run acceptance installs it"; exit 1)
 	@THOROUGH=1 $(PYTEST) -m 'acceptance or thorough or hypothesis'
-
-longer: .venv/dev.stamp
-	@: > tests/longer.txt
-	@$(PYTEST) --junitxml=.longer.xml -o junit_duration_report=call
-	@.venv/bin/python tests/longer.py .longer.xml && rm .longer.xml
 
 coverage: .venv/dev.stamp
 	@$(PYTEST) --cov --cov-report=term

@@ -58,6 +58,7 @@ def untied(closing: Closing) -> list[Any]:
     return [item for item in closing.items.blocking if item.kind == "coins_untied"]
 
 
+@pytest.mark.acceptance
 def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
     october: Closing,
 ) -> None:
@@ -75,6 +76,7 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
     assert not any(role.startswith("coin") for role in books.postings["role"].to_pylist())
 
 
+@pytest.mark.acceptance
 def test_fifo_to_reserves_by_hand(october_tied: Closing, where: dict[str, str]) -> None:
     """50,000 at 0.98; 5,257.60 bought at par; 6,100 sold at par; the rest is worth 0.9985."""
     row = pool_of(october_tied.coins, "EURC", where["ETHEREUM"])
@@ -146,6 +148,7 @@ def test_coins_sent_for_a_request_that_is_open_still_stand_in_the_pool(
         assert reference not in coins.movements["reference"].to_pylist()
 
 
+@pytest.mark.acceptance
 def test_what_the_chain_shows_after_the_end_of_a_request_before_it_is_no_difference(
     unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:

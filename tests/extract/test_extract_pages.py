@@ -92,6 +92,7 @@ def test_a_service_with_smaller_pages_is_followed(tmp_path: Path, lake: Lake) ->
     assert (count, len(pages.asked)) == (TOTAL, 11)
 
 
+@pytest.mark.acceptance
 def test_a_list_that_grows_while_it_is_walked_is_walked_to_its_new_end(
     tmp_path: Path, lake: Lake
 ) -> None:

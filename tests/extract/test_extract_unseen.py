@@ -98,6 +98,7 @@ def desk_after_sync(calm: Calm, synced: tuple[Lake, SyncReport], tmp_path: Path)
     return Desk(calm, lake_in(copied), tmp_path)
 
 
+@pytest.mark.acceptance
 def test_where_everything_agrees_nothing_is_said_and_nothing_written(desk_after_sync: Desk) -> None:
     desk = desk_after_sync
     for tables, full in (((), False), ((), True), (("transfers",), False)):

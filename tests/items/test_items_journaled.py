@@ -23,6 +23,8 @@ from treasury.journal import Actor, Entry, Journal
 from treasury.panels.steps.filed_payments import note_file
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 JONAS = Actor("jonas", "environment")
 KINDS = {
     "payment_file.made",

@@ -138,6 +138,7 @@ def test_staged_work_that_is_overtaken_is_undone_and_named(tmp_path: Path, home:
     assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN", "c": "OPEN"}
 
 
+@pytest.mark.acceptance
 def test_a_lake_that_is_there_already_is_pushed_whole(tmp_path: Path, home: Path) -> None:
     lake = small_lake(tmp_path / "anna")
     for number in range(2 * KEPT):
@@ -158,6 +159,7 @@ def test_a_lake_that_is_there_already_is_pushed_whole(tmp_path: Path, home: Path
     )
 
 
+@pytest.mark.acceptance
 def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -361,6 +363,7 @@ def test_another_environment_and_a_later_form_are_refused(tmp_path: Path, home: 
         sharing_of(ben).pull()
 
 
+@pytest.mark.acceptance
 def test_a_sweep_removes_what_no_head_of_late_names(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     for number in range(3 * KEPT):
@@ -381,6 +384,7 @@ def test_a_sweep_removes_what_no_head_of_late_names(tmp_path: Path, home: Path) 
     assert content(ben) == content(anna)
 
 
+@pytest.mark.acceptance
 def test_the_homes_tables_are_read_in_place(tmp_path: Path, home: Path) -> None:
     from deltalake import DeltaTable
 
@@ -448,6 +452,7 @@ def test_a_credential_that_is_missing_or_broken_is_one_line(
     assert refused.value.__cause__ is None
 
 
+@pytest.mark.acceptance
 def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
     tmp_path: Path, home: Path
 ) -> None:

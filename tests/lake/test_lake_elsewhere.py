@@ -82,6 +82,7 @@ def test_a_plain_duckdb_sees_the_lake_of_a_workspace_that_was_named_by_a_relativ
     assert small_lake(tmp_path / "desk").unpublished() == ""
 
 
+@pytest.mark.acceptance
 def test_who_has_the_file_open_keeps_its_commit_while_it_is_refreshed(
     lake: Lake, tmp_path: Path
 ) -> None:
@@ -196,6 +197,7 @@ sys.stdout.write("done\\n")
 """
 
 
+@pytest.mark.acceptance
 def test_readers_in_other_processes_see_whole_commits_while_one_writes(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     last = 30
@@ -239,6 +241,7 @@ sys.stdout.write("done\\n")
 """
 
 
+@pytest.mark.acceptance
 def test_a_plain_duckdb_in_another_process_sees_whole_commits_while_one_writes(
     tmp_path: Path,
 ) -> None:
@@ -340,6 +343,7 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
     assert "use a local folder that you may write to" in error
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [

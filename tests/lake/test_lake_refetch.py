@@ -15,6 +15,8 @@ from treasury.extract import Scope, sync
 from treasury.sandbox import Sandbox, Served
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 TABLES = ("ramp_requests", "ramp_request_events", "transfers", "fees")
 
 

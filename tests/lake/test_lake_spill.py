@@ -32,6 +32,7 @@ def spilled(connection: duckdb.DuckDBPyConnection) -> set[Path]:
     return {Path(path).parent for (path,) in found}
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("taken", [None, 0o755, 0o700], ids=["new", "open to all", "ours"])
 def test_what_does_not_fit_in_memory_waits_where_only_this_user_reads_and_is_taken_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None

@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, expect
 from treasury.items.sheet.sheet_rows import ACTS
 from treasury.journal import Actor
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 
 
 @contextmanager

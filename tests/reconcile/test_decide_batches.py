@@ -119,6 +119,7 @@ def test_a_debit_that_does_not_name_the_file_needs_a_reason(batch: Batch) -> Non
     assert decision.reason == "the only batch"
 
 
+@pytest.mark.acceptance
 def test_a_file_that_was_not_made_and_a_credit_are_refused(batch: Batch) -> None:
     line = batch.debited(batch.first["send"])
     with pytest.raises(InputError, match=r"no payment file 'other\.xml' was made here"):
@@ -128,6 +129,7 @@ def test_a_file_that_was_not_made_and_a_credit_are_refused(batch: Batch) -> None
         batch.desk.matches.accept_file(line, FILE)
 
 
+@pytest.mark.acceptance
 def test_a_decision_sheet_offers_the_file_that_a_debit_names(batch: Batch, tmp_path: Path) -> None:
     line = batch.debited(batch.first["send"] + batch.second["send"])
     sheet = batch.desk.exceptions_sheet(tmp_path / "sheet.xlsx", "2026-10")

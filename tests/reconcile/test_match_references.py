@@ -272,6 +272,7 @@ def test_a_pending_line_is_not_matched() -> None:
     assert state(matches)["state"] == "open"
 
 
+@pytest.mark.acceptance
 def test_twins_that_nothing_tells_apart_are_left_to_a_person() -> None:
     rows = [line(name, "100", CODE) | {"is_twin": True} for name in ("a", "b")]
     matches = match(rows, [expectation("r", CODE, "100")])
@@ -331,6 +332,7 @@ def test_an_rf_reference_carries_a_code_only_with_its_check_digits(
     assert line_outcome["tier"] == (3 if is_right else 4)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("code", "kind", "text"),
     [(QRR, "QRR", "21 00000 00003 13947 14300 09017"), (OGM, "OGM", "090 9337 55493")],
@@ -370,6 +372,7 @@ def test_a_doubted_code_says_which_other_one_it_may_be() -> None:
     )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("gap", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u0301"])
 def test_a_character_that_cannot_be_seen_does_not_end_a_code(gap: str) -> None:
     expectations = [expectation("r", CODE, "100")]
@@ -387,6 +390,7 @@ def test_no_letter_of_another_alphabet_becomes_one_of_a_code(text: str) -> None:
     assert line_outcome["outcome"] != "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("amount", ["70", "170", "99.99", "100"])
 def test_a_second_code_in_pieces_leaves_a_line_to_a_person(amount: str) -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]
@@ -406,6 +410,7 @@ def test_a_code_at_the_end_of_a_full_field_may_be_the_start_of_another() -> None
     assert outcome(match([line("a", "70", cut)], expectations))["outcome"] == "suggested"
 
 
+@pytest.mark.acceptance
 def test_a_split_code_matches_a_standing_expectation_only_from_a_payer_known_earlier() -> None:
     expectations = [expectation("r", "VFY-8M3T-407", account=line("a", "1", "")["account"])]
     split = line("b", "70", "VFY-8M3T 407", 5)
@@ -428,6 +433,7 @@ def test_of_two_split_codes_the_first_takes_the_amount() -> None:
     assert state(matches)["received"] == Decimal(100)
 
 
+@pytest.mark.acceptance
 def test_a_damaged_text_that_fits_many_codes_is_suggested_for_the_amount_alone() -> None:
     expectations = [
         expectation(f"r{n:02}", f"PAY-2026-0044{n:02}", str(100 + n)) for n in range(60)
@@ -453,6 +459,7 @@ def test_accounts_are_compared_without_spaces_and_case() -> None:
     assert outcome(match([line("a", "100", CODE)], [request]))["outcome"] == "matched"
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("amount", ["100", None])
 def test_an_expectation_that_was_closed_unpaid_is_closed(amount: str | None) -> None:
     shut = datetime(2026, 10, 5, 9, tzinfo=UTC)

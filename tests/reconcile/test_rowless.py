@@ -113,6 +113,7 @@ def test_a_step_that_is_said_to_have_no_row_has_none(
     assert rowless_steps > 500
 
 
+@pytest.mark.acceptance
 def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     lines, expectations = draw(3).tables()
     few = lines.slice(0, 5)

@@ -183,6 +183,7 @@ def test_runner_up_and_margin_open_only_when_asked_for() -> None:
     assert text.rindex("<details>", 0, at) > text.rindex("<td", 0, at)
 
 
+@pytest.mark.acceptance
 def test_nothing_is_loaded_from_elsewhere() -> None:
     shown = page(FULL)
     for tag, attributes in shown.elements:
@@ -268,6 +269,7 @@ def test_links_inside_the_page_lead_somewhere() -> None:
     assert {str(target).removeprefix("#") for target in targets} <= ids
 
 
+@pytest.mark.acceptance
 def test_the_same_month_gives_the_same_page() -> None:
     assert render_html(closing_of(FULL, ZONE)) == render_html(closing_of(FULL, ZONE))
 
@@ -279,6 +281,7 @@ def test_every_list_that_may_be_cut_names_a_sheet_that_has_it() -> None:
     assert {grid.sheet for grid in grids} - {""} <= {sheet.name for sheet in SHEETS}
 
 
+@pytest.mark.acceptance
 def test_every_figure_of_the_pack_is_in_the_page_with_its_words() -> None:
     closing = closing_of(FULL, ZONE)
     assert not closing.exposure.positions.num_rows, (

@@ -107,6 +107,7 @@ REPORTED = reported("Rpt", TOTAL, name="R")
 REPORTED_BATCH = reported("Rpt", BATCH, name="R")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((REPORTED, NOTIFIED, BOOKED))])
 def test_a_total_in_a_report_of_the_day_and_the_statement_counts_once(
     tmp_path: Path, order: Sequence[str]
@@ -117,6 +118,7 @@ def test_a_total_in_a_report_of_the_day_and_the_statement_counts_once(
     assert desk.rows() == DETAILED
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((REPORTED_BATCH, NOTIFIED, BOOKED))])
 def test_payments_that_two_messages_report_count_once(tmp_path: Path, order: Sequence[str]) -> None:
     desk = Desk(tmp_path)

@@ -84,6 +84,7 @@ def test_numbers_missing_though_the_balance_goes_on_are_said_and_no_more(desk: D
     assert "numbers 6 to 7 are not known" in report.statements[1].proof
 
 
+@pytest.mark.acceptance
 def test_numbers_missing_and_a_balance_that_does_not_go_on_are_not_proved(desk: Desk) -> None:
     report = desk.add(day(5, "100.00", "110.00"), day(8, "111.00", "115.00"))
     assert desk.proofs() == [(5, True), (8, False)]
@@ -138,6 +139,7 @@ def test_a_day_shared_by_two_statements_is_no_overlap_where_the_balance_goes_on(
     assert {proved for _, proved in desk.proofs()} == {True}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("second", "proved"),
     [
@@ -164,6 +166,7 @@ def test_a_number_that_comes_twice_proves_only_one_unless_the_balance_goes_on(
         ]
 
 
+@pytest.mark.acceptance
 def test_what_fills_the_gap_takes_back_what_was_said_of_the_statement_after_it(desk: Desk) -> None:
     desk.add(day(5, "100.00", "110.00"), day(7, "112.00", "115.00"))
     report = desk.add(day(6, "110.00", "112.00"))
@@ -173,6 +176,7 @@ def test_what_fills_the_gap_takes_back_what_was_said_of_the_statement_after_it(d
     assert any("proved now" in problem.what for problem in report.problems)
 
 
+@pytest.mark.acceptance
 def test_a_later_find_can_make_a_stored_statement_doubtful(desk: Desk) -> None:
     desk.add(day(6, "111.00", "115.00"))
     assert desk.proofs() == [(6, True)]

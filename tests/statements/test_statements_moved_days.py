@@ -127,6 +127,7 @@ def test_without_balances_a_payment_of_every_day_is_no_known_one(desk: Desk) -> 
     assert desk.rows("is_twin") == [(False,)] * 2
 
 
+@pytest.mark.acceptance
 def test_many_equal_movements_take_no_time_that_grows_with_their_square(desk: Desk) -> None:
     def rows(day: int) -> str:
         pair = f"2026-10-{day:02},in,1.00,1.00\n2026-10-{day:02},out,-1.00,0.00\n"

@@ -104,6 +104,7 @@ def test_the_same_report_again_adds_nothing_whatever_its_name(tmp_path: Path) ->
     assert after.equals(before)
 
 
+@pytest.mark.acceptance
 def test_a_large_report_is_read_in_a_process_of_its_own(tmp_path: Path) -> None:
     many = [payment(f"PAY-{n}", "ACSP", text="x" * 9_000) for n in range(1_000)]
     path = written(tmp_path, report(*many))
