@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -52,6 +53,13 @@ class Filed:
         }
         file_made(self.desk, name, body, at)
 
+    def copied(self, folder: Path) -> Filed:
+        """The same in a folder of its own."""
+        twin = copy(self)
+        twin.desk, twin._folder = copy_of(self.desk, folder / "desk"), folder
+        twin.desk.journal = Journal(twin.desk.folder, now=lambda: FILED)
+        return twin
+
     def answer(self, status: str, *reasons: str, **changed: Any) -> AddReport:
         """Add a report that says so of the payment."""
         self._count += 1
@@ -77,9 +85,16 @@ class Filed:
         return self.desk.open_items("2026-10").by_id[f"request:{self.request['request']}"]
 
 
+@pytest.fixture(scope="module")
+def filed_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
+    """A desk with one payment file, to be copied."""
+    folder = tmp_path_factory.mktemp("filed")
+    return Filed(copy_of(month_end, folder / "desk"), folder, month_end)
+
+
 @pytest.fixture
-def filed(month_end: Workspace, tmp_path: Path) -> Filed:
-    return Filed(copy_of(month_end, tmp_path / "desk"), tmp_path, month_end)
+def filed(filed_month: Filed, tmp_path: Path) -> Filed:
+    return filed_month.copied(tmp_path)
 
 
 def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile(

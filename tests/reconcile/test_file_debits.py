@@ -104,16 +104,22 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
     return copy_of(month_end, tmp_path / "desk")
 
 
+@pytest.fixture(scope="module")
+def filed_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
+    """A desk with one payment file, to be copied."""
+    return Filed(copy_of(month_end, tmp_path_factory.mktemp("filed") / "desk"), month_end)
+
+
 @pytest.fixture
-def filed(desk: Workspace, month_end: Workspace) -> Filed:
-    return Filed(desk, month_end)
+def filed(filed_month: Filed, tmp_path: Path) -> Filed:
+    return filed_month.copied(tmp_path / "desk")
 
 
 @pytest.fixture(scope="module")
-def rejected_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
+def rejected_month(filed_month: Filed, tmp_path_factory: pytest.TempPathFactory) -> Filed:
     """A desk whose bank finally rejected all that left in its file."""
     folder = tmp_path_factory.mktemp("rejected")
-    filed = Filed(copy_of(month_end, folder / "desk"), month_end)
+    filed = filed_month.copied(folder / "desk")
     filed.answered(folder, "", "RJCT", "AC04")
     assert filed.states == {"REJECTED"}
     return filed
