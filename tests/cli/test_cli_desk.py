@@ -51,6 +51,7 @@ ROWS = (
 )
 
 
+@pytest.mark.acceptance
 @pytest.mark.first_case
 @pytest.mark.parametrize("command", ROWS, ids=" ".join)
 def test_rows_are_the_same_in_every_format(month_end: Workspace, command: tuple[str, ...]) -> None:

@@ -47,6 +47,7 @@ def served(month_end: Workspace, tmp_path: Path) -> Iterator[Workspace]:
         os.environ.update(before)
 
 
+@pytest.mark.acceptance
 def test_several_months_are_summed_by_what_is_named(month_end: Workspace) -> None:
     by_month = rows(month_end, "--month", MONTHS, "--by", "month, direction")
     assert [row["month"] for row in by_month] == sorted(row["month"] for row in by_month)

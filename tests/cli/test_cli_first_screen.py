@@ -72,6 +72,7 @@ def test_steps_that_can_have_no_row_are_not_planned(
     assert sum(left_out) >= 15
 
 
+@pytest.mark.acceptance
 def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,6 +175,7 @@ def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
     assert "no longer kept" in run(desk, "lake", "unpin", str(number)).stdout
 
 
+@pytest.mark.acceptance
 def test_the_doctor_names_what_is_there_and_what_is_missing(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ def test_the_list_of_verbs_says_what_each_says_of_itself(name: str) -> None:
     assert (command.name, command.get_short_help_str(limit=1000)) == (name, VERBS[name].about)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_what_needs_nothing_loads_nothing(option: str) -> None:
     done = python(
@@ -63,6 +64,7 @@ def test_what_needs_nothing_loads_nothing(option: str) -> None:
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
+@pytest.mark.first_case
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64",
     reason="Arrow is built with jemalloc for Linux on x86_64 alone",
@@ -118,6 +120,7 @@ def test_once_something_is_decided_its_database_is_loaded_too(
     assert lines[-1] == "loaded: ['sqlalchemy']"
 
 
+@pytest.mark.acceptance
 @pytest.mark.first_case
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 @pytest.mark.parametrize("verb", sorted(ARROW_ALONE))

@@ -203,6 +203,7 @@ def test_a_pool_that_has_other_coins_than_its_proved_balance_blocks_the_close(
     assert books.notes[0].startswith("EURC is not posted: the pool has EURC 49,158.600000")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
     october_tied: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path,
@@ -275,6 +276,7 @@ def test_an_event_of_which_the_wallet_is_not_known_blocks_until_it_is(
     assert not untied(after)
 
 
+@pytest.mark.acceptance
 def test_as_one_pool_the_same_event_needs_no_wallet(
     without_evidence: Closing, unmeasured: Workspace, tmp_path: Path
 ) -> None:

@@ -144,6 +144,7 @@ def test_an_event_that_is_recorded_in_another_way_than_a_closed_month_counted_bl
     assert "reopen" in row["next_step"]
 
 
+@pytest.mark.acceptance
 def test_whose_wallet_it_was_matters_where_each_wallet_is_a_pool(october: Closing) -> None:
     history = october.rolled.coins
     events = history.events.to_pylist()

@@ -173,6 +173,7 @@ def test_terms_that_were_changed_in_the_pack_do_not_give_what_it_says(
     assert {"tables/coins.parquet", "table postings"} <= told
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("form", ["table", "csv", "json", "parquet"])
 def test_the_shell_prints_coins_in_every_form(
     tied: Workspace, october_tied: Closing, tmp_path: Path, form: str

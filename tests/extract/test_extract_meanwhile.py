@@ -139,6 +139,7 @@ def test_who_writes_when_everything_is_fetched_is_waited_for(
     assert kinds(lake) == ["sync"]
 
 
+@pytest.mark.acceptance
 def test_what_has_no_place_in_memory_waits_on_the_disk_and_leaves_nothing(
     calm: Own,
     synced: tuple[Lake, SyncReport],

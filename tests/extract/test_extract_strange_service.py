@@ -101,6 +101,7 @@ def test_fields_that_nobody_knows_stay_in_raw(sync_with: Sync, lake: Lake) -> No
     assert json.loads(row["raw"])["moon"] == {"phase": 0.25}
 
 
+@pytest.mark.acceptance
 def test_a_balance_that_does_not_add_up_is_reported_and_stored_as_stated(
     sync_with: Sync, lake: Lake
 ) -> None:

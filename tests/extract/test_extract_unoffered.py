@@ -141,6 +141,7 @@ def test_a_comparison_that_left_something_out_does_not_say_that_all_is_equal(
     assert "not all of it was compared: transfers" in str(report)
 
 
+@pytest.mark.acceptance
 @pytest.mark.first_case
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_small_table_that_is_not_offered_keeps_its_rows(

@@ -114,6 +114,7 @@ def test_forged_figures_are_not_those_of_the_journal(
         assert SEAL in alone.notes[1]
 
 
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("answering_otherwise")
 def test_a_table_that_was_left_out_of_a_sealed_pack_is_missed(
     desk: Workspace, pack: Path, tmp_path: Path

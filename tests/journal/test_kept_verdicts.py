@@ -35,6 +35,7 @@ def decide(journal: Journal, random: Random, taken: list[int]) -> None:
     taken.append(journal.append(f"match.{verb}", line, body, actor=ANNA).seq)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_kept_and_what_came_after_are_all_verdicts(tmp_path: Path, seed: int) -> None:
     journal, random, taken = Journal(tmp_path), Random(seed), list[int]()

@@ -195,6 +195,7 @@ def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
     assert set(whole) == expected
 
 
+@pytest.mark.acceptance
 def test_the_exchange_of_a_repaired_log_may_be_cut_anywhere(tmp_path: Path) -> None:
     """Another desk's repair began a log anew: no old commit is read by it, wherever that is cut."""
     from lake_samples import day

@@ -90,6 +90,7 @@ def test_a_writer_that_is_behind_is_refused_and_changes_nothing(tmp_path: Path, 
     assert content(ben) == content(anna)
 
 
+@pytest.mark.acceptance
 def test_offline_work_is_staged_shows_to_nobody_and_is_pushed_later(
     tmp_path: Path, home: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_offline_work_is_staged_shows_to_nobody_and_is_pushed_later(
     assert anna.unpublished() == ""
 
 
+@pytest.mark.acceptance
 def test_the_first_commit_of_all_may_be_staged(tmp_path: Path) -> None:
     anna = desk(tmp_path, "anna", tmp_path / "no share" / "home")
     add(anna, 0, a="OPEN")
@@ -122,6 +124,7 @@ def test_the_first_commit_of_all_may_be_staged(tmp_path: Path) -> None:
     assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN"}
 
 
+@pytest.mark.acceptance
 def test_staged_work_that_is_overtaken_is_undone_and_named(tmp_path: Path, home: Path) -> None:
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
@@ -184,6 +187,7 @@ def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> N
     assert [pin.why for pin in anna.pins()] == ["offline"]
 
 
+@pytest.mark.acceptance
 def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
     tmp_path: Path, home: Path
 ) -> None:
@@ -212,6 +216,7 @@ def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
     assert ben.pins() == anna.pins() == []
 
 
+@pytest.mark.acceptance
 def test_two_pins_of_one_commit_come_to_one_on_both_desks(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -289,6 +294,7 @@ def test_a_lost_object_of_the_home_is_named(tmp_path: Path, home: Path) -> None:
         ben.snapshot()
 
 
+@pytest.mark.acceptance
 def test_a_disk_that_fails_while_files_come_shows_nothing_of_them(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -467,6 +473,7 @@ def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
     assert content(anna) == content(ben)
 
 
+@pytest.mark.acceptance
 def test_a_pull_that_was_cut_off_before_it_noted_what_came_notes_it_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

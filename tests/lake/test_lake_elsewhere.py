@@ -319,6 +319,7 @@ except StorageError as error:
 """
 
 
+@pytest.mark.acceptance
 def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as elsewhere:
         desk = Path(shutil.copytree(tmp_path, Path(elsewhere) / "desk"))

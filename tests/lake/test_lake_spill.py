@@ -95,6 +95,7 @@ def test_what_a_workspace_has_waits_there_and_what_ended_processes_left_is_taken
     assert os.listdir(workspace / "spill") == [elsewhere]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("mode", [None, 0o755], ids=["not there", "open to all"])
 def test_where_the_workspace_has_no_private_folder_the_temporary_one_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None

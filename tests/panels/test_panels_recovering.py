@@ -110,6 +110,7 @@ def test_a_look_that_failed_is_taken_again(
     assert looks
 
 
+@pytest.mark.acceptance
 def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions(size=100)
     for typed in ("14,000.00", "14000", "EUR 14,000.00", "14000.00"):

@@ -177,6 +177,7 @@ def test_amounts_of_different_scales_are_each_exact() -> None:
     assert matches.expectations["received"].to_pylist() == [Decimal("107.100000000000000001")]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "name",
     ["return_reason", "line_class", "entry_status", "original_reference", "end_to_end_id",

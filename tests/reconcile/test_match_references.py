@@ -15,6 +15,7 @@ from treasury.reconcile import Rules
 CODE = "PAY-2026-004417"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "text",
     [
@@ -44,6 +45,7 @@ def test_an_unbroken_code_matches_wherever_it_stands(text: str) -> None:
     assert line_outcome["margin"] is None
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("field", ["end_to_end_id", "creditor_reference", "remittance"])
 def test_every_reference_field_is_read(field: str) -> None:
     row = line("a", "100", None) | {field: CODE}
@@ -83,6 +85,7 @@ BROKEN = ["PAY-2026 004417", "PAY-2026-\n004417", "PAY-2026,\nPAY 2026 004417", 
           "pay-2026\u00a0004417", "PAY - 2026 - 004417"]  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_code_broken_by_spaces_matches_with_its_amount(text: str) -> None:
     line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
@@ -303,6 +306,7 @@ QRR = "210000000003139471430009017"
 OGM = "090933755493"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "text",
     ["RF18 5390 0754 7034", "Rechnung RF18 5390 0754 7034 danke", "rf18539007547034",
@@ -322,6 +326,7 @@ def test_an_rf_reference_whose_check_digits_fail_does_not_match() -> None:
     assert line_outcome["outcome"] == "suggested"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("text", "is_right"), [("RF50PAY2026004417", True),
                                                 ("RF51PAY2026004417", False)])  # fmt: skip
 def test_an_rf_reference_carries_a_code_only_with_its_check_digits(
@@ -487,6 +492,7 @@ def test_a_line_of_a_statement_whose_proof_fails_is_suggested_at_most() -> None:
     assert outcome(accepted)["outcome"] == "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("proof", ["holds", "none", None])
 def test_a_line_of_a_proved_statement_or_of_one_without_balances_matches(proof: str | None) -> None:
     matches = match([line("a", "100", CODE, proof=proof)], [expectation("r", CODE, "100")])

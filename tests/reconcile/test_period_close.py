@@ -564,6 +564,7 @@ def _alter_unread(desk: Workspace, table: str) -> None:
         assert path.read_bytes() != content
 
 
+@pytest.mark.acceptance
 def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: Workspace) -> None:
     carry_all(desk, "2026-10")
     entries = len(desk.journal.entries())

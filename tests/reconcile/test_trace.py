@@ -33,6 +33,7 @@ def request(workspace: Workspace, **wanted: Any) -> dict[str, Any]:
     )
 
 
+@pytest.mark.acceptance
 def test_an_on_ramp_is_told_from_the_request_to_the_wallet(month_end: Workspace) -> None:
     trace = month_end.trace("PAY-2026-004417")
     assert places(trace) == [

@@ -273,6 +273,7 @@ def test_evidence_is_known_from_when_it_was_added(
     assert account(earlier, wallet["address"])["proved_by"] == "service says delivered"
 
 
+@pytest.mark.acceptance
 def test_the_commands_add_state_and_list_with_the_files_own_headings(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:

@@ -60,6 +60,7 @@ def test_the_same_file_again_adds_nothing(lake: Lake, tmp_path: Path, name: str)
     assert (stored(lake), stored(lake, "statements")) == before
 
 
+@pytest.mark.acceptance
 def test_two_versions_in_one_folder_again_change_nothing(lake: Lake, tmp_path: Path) -> None:
     folder = tmp_path / "inbox"
     folder.mkdir()
@@ -184,6 +185,7 @@ def test_adding_no_entries_works(lake: Lake, tmp_path: Path) -> None:
     assert "no statement" in report.problems[0].what
 
 
+@pytest.mark.acceptance
 def test_files_without_any_statement_make_no_commit(lake: Lake, tmp_path: Path) -> None:
     write(tmp_path, "dear customer", "letter.txt")
     add(lake, write(tmp_path, MONTH))
@@ -206,6 +208,7 @@ def twelve_twins(order: range) -> str:
     return document(statement(entry("12.00", "CRDT", *details), closing="112.00"))
 
 
+@pytest.mark.acceptance
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", [range(12), range(11, -1, -1)])
 def test_more_than_ten_twins_keep_their_ids_when_they_come_again(

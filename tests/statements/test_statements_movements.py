@@ -52,6 +52,7 @@ def test_twins_of_two_statements_of_one_day_are_both_kept_also_when_read_again(
     assert desk.rows("entry_status", "is_twin") == [("BOOK", True)] * 2
 
 
+@pytest.mark.acceptance
 def test_the_month_first_and_its_days_after_are_the_same_movements(desk: Desk) -> None:
     for text in (MONTH, MORNING, EVENING):
         desk.add(text)

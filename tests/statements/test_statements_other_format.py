@@ -238,6 +238,7 @@ def test_an_export_counts_again_where_the_statement_of_its_days_is_withdrawn(des
 IBAN = "DE89370400440532013000"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("is_camt_first", [True, False])
 @pytest.mark.parametrize("declared", [IBAN, "37040044/532013000"])
 def test_the_number_of_a_bank_and_an_account_is_the_account_of_its_iban(

@@ -162,6 +162,7 @@ def test_batches_come_without_the_whole_file(tmp_path: Path) -> None:
     assert (sum(sizes), max(sizes) < 2000) == (3000, True)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("large", [1, 1 << 20])
 def test_a_file_whose_name_is_not_utf_8_is_stored_with_its_bytes_visible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int

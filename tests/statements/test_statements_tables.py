@@ -32,6 +32,7 @@ VALUES = {
 }
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 @given(data=st.data())
 def test_a_column_holds_what_pyarrow_itself_would_make(

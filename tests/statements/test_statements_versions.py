@@ -166,6 +166,7 @@ LINES = [
 ]
 
 
+@pytest.mark.acceptance
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_a_later_export_of_a_day_in_progress_goes_on_where_the_one_before_it_was(
