@@ -20,7 +20,7 @@ help:
 	@echo "make notebook  JupyterLab on the practice company"
 	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
 	@echo "make torture   attack every kind of action 10,000 times, and count its effects"
-	@echo "make docs      write the generated pages of docs/ again, and what the steps give"
+	@echo "make docs      write the generated pages of docs/ again"
 	@echo "make pictures  make the pictures of README.md and docs/ anew (needs Chromium)"
 	@echo "make lock      write locks/ again (needs uv; UPGRADE=1 takes newer versions)"
 
@@ -72,7 +72,6 @@ torture: .venv/dev.stamp
 
 docs: .venv/dev.stamp
 	@.venv/bin/python tools/reference.py
-	@.venv/bin/python tools/step_shapes.py
 
 pictures: .venv/dev.stamp
 	@.venv/bin/python tools/pictures.py

@@ -56,23 +56,6 @@ def test_each_step_runs_once_and_its_rows_are_read_once(
 
 
 @pytest.mark.acceptance
-def test_steps_that_can_have_no_row_are_not_planned(
-    desk: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left_out: list[bool] = []
-    is_rowless = pipeline.is_rowless
-
-    def asked(*arguments: Any) -> bool:
-        left_out.append(is_rowless(*arguments))
-        return left_out[-1]
-
-    monkeypatch.setattr(pipeline, "is_rowless", asked)
-    desk.status("2026-10")
-    assert len(left_out) == len(monthly.STEPS)
-    assert sum(left_out) >= 15
-
-
-@pytest.mark.acceptance
 def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
