@@ -516,7 +516,6 @@ class Workspace:
         `into`, if one is named; the answer is the same.
         """
         from treasury.decisions.file_debits import in_force
-        from treasury.decisions.kept_verdicts import verdicts_at
         from treasury.decisions.remark_rows import remark_table
         from treasury.journal.decision_history import MATCH, decision_table, standing
         from treasury.journal.decision_log import read_decided
@@ -548,12 +547,8 @@ class Workspace:
             closed, snapshot = None, self.snapshot()
             if self._as_of is None:
                 closed = ClosedMonths.before(period, periods.values(), self.folder)
-            if closed is None:
-                judged = filter(decided.covers, self.journal.entries(MATCH))
-                verdicts = decision_table(standing(judged))
-            else:
-                verdicts = verdicts_at(self.journal, decided.head, self.folder)
-            verdicts = in_force(snapshot, decided.entries, verdicts)
+            judged = filter(decided.covers, self.journal.entries(MATCH))
+            verdicts = in_force(snapshot, decided.entries, decision_table(standing(judged)))
             question, remarks = self._question(period), remark_table(decided)
             basis = Basis(snapshot, question, verdicts, remarks, closed)
         if not is_on_spark:
