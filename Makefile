@@ -9,19 +9,18 @@ ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # What was compiled once is not compiled again by each of the processes that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test acceptance longer coverage check notebook bench torture lock docs pictures
+.PHONY: help install demo test acceptance coverage check notebook bench torture lock docs pictures
 
 help:
 	@echo "make demo      the whole job on a practice company"
 	@echo "make test      the tests; the long ones in make acceptance"
 	@echo "make acceptance  what takes LibreOffice, Spark, S3, or long: before a release"
-	@echo "make longer    measure which tests take long, and write tests/longer.txt anew"
 	@echo "make coverage  the same, and which lines they run (a third slower)"
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
 	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
 	@echo "make torture   attack every kind of action 10,000 times, and count its effects"
-	@echo "make docs      write the generated pages of docs/ again, and what the steps give"
+	@echo "make docs      write the generated pages of docs/ again"
 	@echo "make pictures  make the pictures of README.md and docs/ anew (needs Chromium)"
 	@echo "make lock      write locks/ again (needs uv; UPGRADE=1 takes newer versions)"
 
@@ -56,11 +55,6 @@ acceptance: .venv/dev.stamp .venv-spark/spark.stamp .venv-s3/s3.stamp
 	@command -v soffice >/dev/null || (echo "needs Debian's libreoffice-calc; .ci/run acceptance installs it"; exit 1)
 	@THOROUGH=1 $(PYTEST) -m 'acceptance or thorough or hypothesis'
 
-longer: .venv/dev.stamp
-	@: > tests/longer.txt
-	@$(PYTEST) --junitxml=.longer.xml -o junit_duration_report=call
-	@.venv/bin/python tests/longer.py .longer.xml && rm .longer.xml
-
 coverage: .venv/dev.stamp
 	@$(PYTEST) --cov --cov-report=term
 
@@ -78,7 +72,6 @@ torture: .venv/dev.stamp
 
 docs: .venv/dev.stamp
 	@.venv/bin/python tools/reference.py
-	@.venv/bin/python tools/step_shapes.py
 
 pictures: .venv/dev.stamp
 	@.venv/bin/python tools/pictures.py

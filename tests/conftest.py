@@ -20,7 +20,6 @@ from crashed_workers import (
 )
 from filled import fill
 from hypothesis import HealthCheck, settings
-from longer import long_ones
 
 from treasury.core.files.state_folder import STATE_VARIABLE
 from treasury.sandbox import Sandbox
@@ -81,13 +80,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before the marks are selected by
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what takes long, unless files are named, and put the longest of them first."""
-    if config.stash[ARE_ALL]:
-        long = long_ones(item.nodeid for item in items)
-        for item in items:
-            if item.nodeid in long:
-                item.add_marker(pytest.mark.acceptance)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave all but the first case of a `first_case` test to acceptance; sort the files."""
+    seen = set[str]()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if test in seen and item.get_closest_marker("first_case"):
+            item.add_marker(pytest.mark.acceptance)
+        seen.add(test)
     missing = [name for name in LONGEST if not (TESTS / name).is_file()]
     if missing:
         raise pytest.UsageError(f"tests/conftest.py: there is no {', '.join(missing)}")

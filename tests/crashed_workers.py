@@ -43,7 +43,7 @@ def pytest_handlecrashitem(crashitem: str, report: Any) -> None:
     why = f"its worker ended with {code}\n{stacks.read_text() if stacks.exists() else ''}"
     alone = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     again = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", crashitem],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-m", "", crashitem],
         cwd=node.config.rootpath, env=alone, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if again.returncode == 0:

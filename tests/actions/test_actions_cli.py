@@ -41,6 +41,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         yield as_somebody
 
 
+@pytest.mark.acceptance
 def test_a_transfer_from_the_proposal_to_the_answer(run: Run) -> None:
     said = run("ines", *TRANSFER, "amount=100.00", "--reason", "invoice 7").output
     assert "A-1  proposed, waits for 1 to approve  Send USDC 100.000000 on BASE" in said
@@ -58,6 +59,7 @@ def test_a_transfer_from_the_proposal_to_the_answer(run: Run) -> None:
     assert "nothing is open" in run("ines", "actions", "recover").output
 
 
+@pytest.mark.acceptance
 def test_the_proposal_is_checked_against_the_last_sync_and_says_the_field(run: Run) -> None:
     with pytest.raises(ActionRefused, match=r"amount: .* is over the balance"):
         run("ines", *TRANSFER, "amount=99999999")
@@ -80,6 +82,7 @@ def test_a_key_that_is_evidence_only_can_be_left_out(run: Run) -> None:
         run("ines", *wallet, "without_key=yes")
 
 
+@pytest.mark.acceptance
 def test_several_are_listed_shown_rejected_and_withdrawn(run: Run) -> None:
     for amount in ("1.00", "2.00", "3.00"):
         run("ines", *TRANSFER, f"amount={amount}")
@@ -107,6 +110,7 @@ def test_a_list_of_what_there_is_not_is_refused_with_what_there_is(run: Run) -> 
     assert run("ines", "actions", "list", "--state", "nosuch").exit_code == 2
 
 
+@pytest.mark.acceptance
 def test_without_a_terminal_nothing_is_decided_unasked(run: Run) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     with pytest.raises(InputError, match="nobody is there to confirm"):
@@ -114,6 +118,7 @@ def test_without_a_terminal_nothing_is_decided_unasked(run: Run) -> None:
     assert "A-1  proposed" in run("ines", "actions", "show", "A-1").output
 
 
+@pytest.mark.acceptance
 def test_kinds_fields_and_the_policy_are_told(run: Run) -> None:
     assert "ramp_request.submit_hash" in run("ines", "actions", "kinds").output
     fields = run("ines", "actions", "kinds", "wallet.create", "--format", "csv").output
@@ -122,6 +127,7 @@ def test_kinds_fields_and_the_policy_are_told(run: Run) -> None:
     assert {row["kind"]: row["people"] for row in policy}["crypto_transfer.create"] == 2
 
 
+@pytest.mark.acceptance
 def test_the_journal_is_listed_and_verified_and_an_edit_is_found(run: Run, tmp_path: Path) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     rows = json.loads(
@@ -144,6 +150,7 @@ def test_the_journal_is_listed_and_verified_and_an_edit_is_found(run: Run, tmp_p
         run("ines", "journal", "verify", "--head", "seven")
 
 
+@pytest.mark.acceptance
 def test_an_older_copy_of_the_journal_is_adopted_and_what_was_open_lapses(
     run: Run, tmp_path: Path
 ) -> None:
@@ -161,6 +168,7 @@ def test_an_older_copy_of_the_journal_is_adopted_and_what_was_open_lapses(
     assert run("ines", "journal", "verify").exit_code == 0
 
 
+@pytest.mark.acceptance
 def test_what_is_unknown_is_settled_by_somebody_else(run: Run, tmp_path: Path) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     with pytest.raises(ActionRefused, match="A-1 is proposed, not unknown"):

@@ -148,6 +148,7 @@ def _forget_keys(practice: Practice) -> None:
 # Versions
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("version", [0, None])
 def test_an_older_version_proves_nothing(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, version: int | None

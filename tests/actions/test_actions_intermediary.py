@@ -315,6 +315,7 @@ def test_an_earlier_read_of_the_record_is_no_answer_to_a_change(bench: Proxied, 
         assert (last, bench.effects(action)) in {("unknown", 0), ("done", 1)}
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("kind", "listed"),
     [

@@ -41,6 +41,7 @@ def cutter() -> Iterator[kills.Cutter]:
         yield cutter
 
 
+@pytest.mark.acceptance
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", [*SUBJECTS])
 def test_a_sample_of_each_class_keeps_the_promise(name: str) -> None:
@@ -127,12 +128,14 @@ def test_a_proxy_that_forges_the_services_own_refusal_cannot_be_told_apart() -> 
     assert (result.steps[0], result.outcome) == (Step("refused", 1), "DOUBLED")
 
 
+@pytest.mark.acceptance
 def test_what_a_proxy_repeats_by_itself_is_not_ours() -> None:
     twice = proxy.Plan(2, "passed on", 200, writes=1, reads="pass", delay=0.0)
     assert _through_proxy("company_wallet.create", twice).outcome == "beyond us"
     assert _through_proxy("crypto_transfer.create", twice).outcome == "done, 1"
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "ramp_request.create"])
 def test_of_several_processes_that_execute_one_action_one_does(
     cutter: kills.Cutter, kind: str

@@ -96,6 +96,7 @@ def named(way: Way) -> str:
     return getattr(way, "__name__", "bomb")
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("way", SLOW, ids=named)
 def test_a_read_ends_at_the_deadline_whatever_trickles_in(credential: Credential, way: Way) -> None:
     with (
@@ -106,6 +107,7 @@ def test_a_read_ends_at_the_deadline_whatever_trickles_in(credential: Credential
     assert caught.value.do
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("way", [*SLOW, *LONG, *MALFORMED, *UNASKED], ids=named)
 def test_a_write_with_such_an_answer_may_have_been_carried_out(
     credential: Credential, way: Way
@@ -143,6 +145,7 @@ def test_a_read_that_is_not_http_is_unreachable(credential: Credential, way: Way
         client.ramp.company.get()
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("way", [*SLOW, *LONG, *MALFORMED, *UNASKED, says(DEEP)], ids=named)
 def test_a_token_address_that_does_so_stops_a_write_before_it_leaves(
     credential: Credential, way: Way
@@ -467,6 +470,7 @@ ENDS = {
 }
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("asked", [list(ENDS)[:-2], ["sync"], ["transfers"]], ids=" ".join)
 def test_none_of_it_takes_much_memory(tmp_path: Path, asked: list[str]) -> None:
     script = str(Path(__file__).with_name("hostile_run.py"))

@@ -134,6 +134,7 @@ def test_a_service_is_reached_through_the_proxy(
     assert all(head.startswith("CONNECT") for head in proxy.heads)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("way", [ways.slow_headers, ways.slow_continues, ways.slow_body])
 def test_what_trickles_through_the_proxy_ends_at_the_deadline(
@@ -146,6 +147,7 @@ def test_what_trickles_through_the_proxy_ends_at_the_deadline(
             client.ramp.requests.approve("r1", version=1)
 
 
+@pytest.mark.acceptance
 def test_an_inner_record_that_trickles_through_an_encrypted_proxy_ends_at_the_deadline(
     tls: ssl.SSLContext, credential: Credential, monkeypatch
 ) -> None:
@@ -165,6 +167,7 @@ def test_an_inner_record_that_trickles_through_an_encrypted_proxy_ends_at_the_de
         assert len(proxy.heads) == 1
 
 
+@pytest.mark.acceptance
 def test_a_proxy_that_never_opens_the_way_ends_at_the_deadline(
     tls: ssl.SSLContext, credential: Credential, monkeypatch
 ) -> None:

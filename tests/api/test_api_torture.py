@@ -159,6 +159,7 @@ def torture() -> Iterator[Torture]:
         yield Torture(running)
 
 
+@pytest.mark.acceptance
 def test_writes_through_every_fault_take_effect_once_or_are_known_not_to_have(
     torture: Torture,
 ) -> None:

@@ -31,6 +31,7 @@ def modes(folder: Path) -> dict[str, int]:
     }
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("shared", "file", "inside"),
     [("", 0o600, 0o700), pytest.param("group", 0o660, 0o2770, marks=pytest.mark.acceptance)],
@@ -60,6 +61,7 @@ def test_everything_a_desk_writes_is_its_users_or_its_groups(
     assert list(excess_access(folder, "group" if shared else None)) == []
 
 
+@pytest.mark.acceptance
 def test_a_new_workspace_is_its_users_alone(tmp_path: Path) -> None:
     script = "import sys; from treasury.cli import main; main()"
     folder = tmp_path / "new"

@@ -44,6 +44,7 @@ def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
 
 
+@pytest.mark.acceptance
 def test_the_checklist_and_what_was_written_are_printed(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -62,6 +63,7 @@ def test_the_checklist_and_what_was_written_are_printed(
     assert seal == f"seal {evidence(pack).seal}"
 
 
+@pytest.mark.acceptance
 def test_a_ledger_is_compared_account_by_account(month_end: Workspace, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.csv"
     ledger.write_text("account,currency,balance\nBE45539951876689,EUR,1.00\n", "utf-8")
@@ -72,6 +74,7 @@ def test_a_ledger_is_compared_account_by_account(month_end: Workspace, tmp_path:
     assert verify_pack(tmp_path / "pack").holds
 
 
+@pytest.mark.acceptance
 def test_a_ledger_that_cannot_be_read_is_refused_by_its_line(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -82,6 +85,7 @@ def test_a_ledger_that_cannot_be_read_is_refused_by_its_line(
     assert not (tmp_path / "pack").exists()
 
 
+@pytest.mark.acceptance
 @needs_chromium
 @pytest.mark.browser
 def test_the_report_is_printed_by_chromium_and_stands_apart(
@@ -100,6 +104,7 @@ def test_the_report_is_printed_by_chromium_and_stands_apart(
     assert "report.pdf: was changed" in str(verify_pack(pack))
 
 
+@pytest.mark.acceptance
 @needs_chromium
 @pytest.mark.browser
 def test_a_page_that_is_not_there_is_not_printed(tmp_path: Path) -> None:
@@ -126,6 +131,7 @@ def test_what_is_not_installed_is_said_before_the_month_is_locked(
     assert not (desk.folder / "close").exists()
 
 
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("jupyter")
 def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     month_end: Workspace, tmp_path: Path
@@ -155,6 +161,7 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     assert not (pack / close_notebook.NOTEBOOK).exists()
 
 
+@pytest.mark.acceptance
 def test_the_notebook_walks_the_checklist_step_by_step(month_end: Workspace) -> None:
     import nbformat
 
@@ -186,6 +193,7 @@ def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
     assert "BLOCKED" in desk.status("2026-09")
 
 
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("jupyter")
 def test_a_notebook_that_stops_says_at_which_cell_and_leaves_the_former_pack(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

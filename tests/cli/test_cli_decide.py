@@ -43,6 +43,7 @@ def test_no_decision_has_moved_where_there_is_none(desk: Workspace) -> None:
     assert rows(desk, "match", "list", "--moved") == []
 
 
+@pytest.mark.acceptance
 def test_what_is_open_is_the_same_to_reconcile_and_to_match(desk: Workspace) -> None:
     needed = rows(desk, "reconcile", "--month", "2026-10", "--open")
     assert {row["outcome"] for row in needed} == {
@@ -53,6 +54,7 @@ def test_what_is_open_is_the_same_to_reconcile_and_to_match(desk: Workspace) -> 
     ]
 
 
+@pytest.mark.acceptance
 def test_a_line_is_found_accepted_listed_and_undone(desk: Workspace) -> None:
     line = next(
         row
@@ -116,6 +118,7 @@ def test_a_group_is_accepted_as_it_was_shown_or_not_at_all(desk: Workspace) -> N
     assert [row["verb"] for row in rows(desk, "match", "list")] == ["ignore"]
 
 
+@pytest.mark.acceptance
 def test_only_the_decision_that_is_meant_is_undone(desk: Workspace) -> None:
     line = next(row for row in rows(desk, "match", "open") if row["outcome"] == "suggested")
     name = line["entry_id"]
@@ -129,6 +132,7 @@ def test_only_the_decision_that_is_meant_is_undone(desk: Workspace) -> None:
     assert [str(row["seq"]) for row in rows(desk, "match", "list")] == [first]
 
 
+@pytest.mark.acceptance
 def test_lines_are_closed_handed_on_and_rejected(desk: Workspace) -> None:
     lines = rows(desk, "match", "open")
     loose = [row["entry_id"] for row in lines if row["outcome"] == "unreferenced"][:2]
@@ -144,6 +148,7 @@ def test_lines_are_closed_handed_on_and_rejected(desk: Workspace) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("command", "mark", "said", "state"),
     [
@@ -174,6 +179,7 @@ def test_a_request_is_remarked_on(
     assert rows(desk, "request", "list") == []
 
 
+@pytest.mark.acceptance
 def test_only_the_remark_that_is_meant_is_undone(desk: Workspace) -> None:
     one = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
     run(desk, "request", "mark-sent", one["reference"], "--reason", "by phone banking")
@@ -185,6 +191,7 @@ def test_only_the_remark_that_is_meant_is_undone(desk: Workspace) -> None:
     assert rows(desk, "request", "list") == []
 
 
+@pytest.mark.acceptance
 def test_rules_are_previewed_saved_and_listed(desk: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "new.toml"
     path.write_text("window_days = 10\n")
@@ -199,6 +206,7 @@ def test_rules_are_previewed_saved_and_listed(desk: Workspace, tmp_path: Path) -
     assert "changed by hand" in run(desk, "rules", "history").stdout
 
 
+@pytest.mark.acceptance
 def test_a_month_is_closed_verified_and_reopened(desk: Workspace) -> None:
     close_month(desk, "2026-10")
     assert "comes out as it was closed" in run(desk, "periods", "verify", "2026-10").stdout
@@ -213,6 +221,7 @@ def test_a_month_is_closed_verified_and_reopened(desk: Workspace) -> None:
         run(desk, "periods", "verify", "2026-10")
 
 
+@pytest.mark.acceptance
 def test_two_instants_are_compared(desk: Workspace) -> None:
     found = rows(
         desk, "compare", "--month", "2026-10",
@@ -261,6 +270,7 @@ def test_a_sheet_is_written_previewed_taken_and_taken_again(
     assert len(rows(desk, "match", "list")) == 1
 
 
+@pytest.mark.acceptance
 def test_what_banks_answered_is_shown_beside_the_file_and_the_request(
     desk: Workspace, tmp_path: Path
 ) -> None:
@@ -300,6 +310,7 @@ def test_what_banks_answered_is_shown_beside_the_file_and_the_request(
         run(desk, "request", "answers", str(answer))
 
 
+@pytest.mark.acceptance
 def test_a_payees_name_is_shown_beside_the_banks_and_accepted(
     desk: Workspace, tmp_path: Path
 ) -> None:

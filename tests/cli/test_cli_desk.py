@@ -51,6 +51,8 @@ ROWS = (
 )
 
 
+@pytest.mark.acceptance
+@pytest.mark.first_case
 @pytest.mark.parametrize("command", ROWS, ids=" ".join)
 def test_rows_are_the_same_in_every_format(month_end: Workspace, command: tuple[str, ...]) -> None:
     as_json = json.loads(run(month_end, *command, "--format", "json").stdout)
@@ -79,6 +81,7 @@ def test_the_table_for_a_person_says_what_the_desk_says(month_end: Workspace) ->
         assert words in told
 
 
+@pytest.mark.acceptance
 def test_without_a_provider_report_the_first_screen_says_not_provable(
     month_end: Workspace, month_end_unreported: Workspace
 ) -> None:
@@ -104,6 +107,7 @@ def test_outside_text_cannot_move_the_cursor_or_become_a_formula(month_end: Work
     assert Decimal(row["amount"]) == Decimal(-5)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("command", "words", "code"),
     [
@@ -128,6 +132,7 @@ def test_bad_input_is_one_line_with_the_next_step(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.acceptance
 def test_a_malformed_file_is_refused_and_nothing_is_stored(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -142,6 +147,7 @@ def test_a_malformed_file_is_refused_and_nothing_is_stored(
     assert month_end.statements.list().arrow.equals(before)
 
 
+@pytest.mark.acceptance
 def test_an_unreachable_service_and_a_wrong_secret_leave_the_lake_as_it_was(
     month_end: Workspace,
 ) -> None:
@@ -152,6 +158,7 @@ def test_an_unreachable_service_and_a_wrong_secret_leave_the_lake_as_it_was(
     assert month_end.lake.commits().equals(before)
 
 
+@pytest.mark.acceptance
 def test_a_wrong_secret_is_said_without_showing_it(tmp_path: Path) -> None:
     from treasury.cli.commands.practice import prepare
     from treasury.sandbox import Sandbox
@@ -179,6 +186,7 @@ def test_a_second_writer_is_told_who_holds_the_workspace(
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.acceptance
 def test_init_writes_settings_once(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     assert shell(folder, "init", "--company", 'A "quoted" name').returncode == 0
@@ -188,6 +196,7 @@ def test_init_writes_settings_once(tmp_path: Path) -> None:
     assert "exists" in again.stderr
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("name", ["", " ", "two\nlines"])
 def test_init_wants_a_name_that_a_report_can_show(tmp_path: Path, name: str) -> None:
     refused = shell(tmp_path / "desk", "init", "--company", name)
@@ -196,6 +205,7 @@ def test_init_wants_a_name_that_a_report_can_show(tmp_path: Path, name: str) -> 
     assert not (tmp_path / "desk").exists()
 
 
+@pytest.mark.acceptance
 def test_a_desk_without_the_services_says_what_a_sync_needs(tmp_path: Path) -> None:
     shell(tmp_path, "init", "--company", "New")
     done = shell(tmp_path, "sync")
@@ -204,6 +214,7 @@ def test_a_desk_without_the_services_says_what_a_sync_needs(tmp_path: Path) -> N
     assert "names no services - add [services] with token_url" in done.stderr
 
 
+@pytest.mark.acceptance
 def test_the_demo_refuses_the_folder_of_a_real_desk(tmp_path: Path) -> None:
     shell(tmp_path, "init", "--company", "Real")
     text = (tmp_path / FILE_NAME).read_text().replace("https://…", "https://example.test")
@@ -221,6 +232,7 @@ def shown_in_the_readme() -> list[str]:
     return shown.splitlines()
 
 
+@pytest.mark.acceptance
 def test_the_demo_runs_twice_and_ends_with_the_first_screen(tmp_path: Path) -> None:
     for _ in range(2):
         done = shell(tmp_path, "demo")
@@ -234,6 +246,7 @@ def test_the_demo_runs_twice_and_ends_with_the_first_screen(tmp_path: Path) -> N
     assert shell(tmp_path, "doctor").stdout.endswith("\nall that is needed is in order\n")
 
 
+@pytest.mark.acceptance
 def test_practice_runs_a_command_beside_the_services(tmp_path: Path) -> None:
     code = (
         "import treasury; requests = treasury.open().client('maker').ramp.requests;"
@@ -255,6 +268,7 @@ def test_ids_of_open_items_are_short_for_a_person_and_mean_one_item(month_end: W
     assert len({items.find(one).item_id for one in short}) == len(set(short))
 
 
+@pytest.mark.acceptance
 def test_rows_that_have_instants_show_them_in_the_zone_of_the_desk(month_end: Workspace) -> None:
     t = month_end
     answers = (

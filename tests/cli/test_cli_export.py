@@ -47,6 +47,7 @@ def test_a_month_is_written_as_journal_and_beancount(month_end: Workspace, tmp_p
     assert errors == []
 
 
+@pytest.mark.acceptance
 def test_the_mapping_names_the_companys_own_accounts(month_end: Workspace, tmp_path: Path) -> None:
     template = run(month_end, "--mapping-template").stdout
     keys = tomllib.loads(template)["accounts"]
@@ -80,6 +81,7 @@ def test_a_folder_that_cannot_be_made_is_said(month_end: Workspace, tmp_path: Pa
         run(month_end, "--out", str(tmp_path / "file" / "books"))
 
 
+@pytest.mark.acceptance
 def test_the_verb_returns_what_the_command_writes(month_end: Workspace, tmp_path: Path) -> None:
     books = month_end.accounting("2026-10")
     run(month_end, "--out", str(tmp_path))

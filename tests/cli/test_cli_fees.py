@@ -47,6 +47,7 @@ def served(month_end: Workspace, tmp_path: Path) -> Iterator[Workspace]:
         os.environ.update(before)
 
 
+@pytest.mark.acceptance
 def test_several_months_are_summed_by_what_is_named(month_end: Workspace) -> None:
     by_month = rows(month_end, "--month", MONTHS, "--by", "month, direction")
     assert [row["month"] for row in by_month] == sorted(row["month"] for row in by_month)
@@ -63,6 +64,7 @@ def test_several_months_are_summed_by_what_is_named(month_end: Workspace) -> Non
     assert len(each) == sum(row["requests"] for row in by_month) == 84
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("zone", ["Europe/Brussels", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
 def test_a_request_is_of_the_month_in_which_it_completed_where_the_company_is(
     month_end: Workspace, tmp_path: Path, zone: str
@@ -109,6 +111,7 @@ def test_the_trend_has_every_month_and_its_change(month_end: Workspace) -> None:
     ]
 
 
+@pytest.mark.acceptance
 def test_a_month_of_a_range_is_the_month_alone(month_end: Workspace) -> None:
     alone = rows(month_end, "--month", "2026-09", "--per-request")
     among = rows(month_end, "--month", MONTHS, "--per-request")
@@ -130,6 +133,7 @@ def test_what_cannot_be_asked_is_refused(
         run(month_end, *options)
 
 
+@pytest.mark.acceptance
 def test_the_calculator_confirms_the_recorded_fees(served: Workspace) -> None:
     asked = rows(served, "--month", "2026-10", "--calculate", "--per-request")
     assert len(asked) == 21
@@ -139,6 +143,7 @@ def test_the_calculator_confirms_the_recorded_fees(served: Workspace) -> None:
     assert {row["direction"] for row in asked} == {"on-ramp", "off-ramp"}
 
 
+@pytest.mark.acceptance
 def test_the_calculator_is_asked_for_a_range_of_months(served: Workspace) -> None:
     fees = served.fees("2026-09..2026-10", calculate=True)
     assert set(fees.requests["expected_by"].to_pylist()) == {"calculated"}

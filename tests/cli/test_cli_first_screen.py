@@ -42,6 +42,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, place: int)
     return calls
 
 
+@pytest.mark.acceptance
 def test_each_step_runs_once_and_its_rows_are_read_once(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,22 +56,7 @@ def test_each_step_runs_once_and_its_rows_are_read_once(
     assert set(read.values()) == {1}
 
 
-def test_steps_that_can_have_no_row_are_not_planned(
-    desk: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left_out: list[bool] = []
-    is_rowless = pipeline.is_rowless
-
-    def asked(*arguments: Any) -> bool:
-        left_out.append(is_rowless(*arguments))
-        return left_out[-1]
-
-    monkeypatch.setattr(pipeline, "is_rowless", asked)
-    desk.status("2026-10")
-    assert len(left_out) == len(monthly.STEPS)
-    assert sum(left_out) >= 15
-
-
+@pytest.mark.acceptance
 def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +68,7 @@ def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
     assert list(checked) == ["SELECT 1 AS one"]
 
 
+@pytest.mark.acceptance
 def test_how_long_payments_waited_is_asked_when_it_is_shown(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +80,7 @@ def test_how_long_payments_waited_is_asked_when_it_is_shown(
     assert closing.waits is closing.waits
 
 
+@pytest.mark.acceptance
 def test_the_collector_looks_for_circles_a_few_times_at_most(month_end: Workspace) -> None:
     code = (
         "import gc, sys\n"

@@ -72,6 +72,7 @@ def printed(desk: Path, *words: str) -> list[dict[str, object]]:
     return rows
 
 
+@pytest.mark.acceptance
 def test_a_journal_and_added_files_are_told_to_a_program(desk: Path) -> None:
     line = printed(desk, "match", "open")[0]["entry_id"]
     ignored = ["match", "ignore", str(line), "--reason", "the bank corrected it"]

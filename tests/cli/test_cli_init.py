@@ -155,6 +155,7 @@ def test_a_csv_is_declared_by_the_account_and_currency_that_are_given(tmp_path: 
     assert (account.account, account.currency) == ("BE71096123456769", "EUR")
 
 
+@pytest.mark.acceptance
 def test_bank_files_alone_are_read_proved_and_exported_and_the_status_says_what_lacks(
     tmp_path: Path,
 ) -> None:

@@ -125,6 +125,7 @@ def test_signatures_that_the_policy_wants_are_asked_of_every_decision(run: Run, 
         run("verify")
 
 
+@pytest.mark.acceptance
 def test_a_close_publishes_the_head_where_the_settings_say(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

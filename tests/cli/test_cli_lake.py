@@ -153,6 +153,7 @@ def test_a_pinned_commit_is_kept_and_let_go(desk: Workspace) -> None:
         run(desk, "lake", "unpin", str(number))
 
 
+@pytest.mark.acceptance
 def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +175,7 @@ def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
     assert "no longer kept" in run(desk, "lake", "unpin", str(number)).stdout
 
 
+@pytest.mark.acceptance
 def test_the_doctor_names_what_is_there_and_what_is_missing(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +241,7 @@ def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) ->
     assert result.stdout.endswith("next: run `treasury sync`\n")
 
 
+@pytest.mark.acceptance
 def test_damage_is_named_repaired_and_what_is_lost_is_marked(desk: Workspace) -> None:
     entries = [f for f in desk.snapshot().files("statement_entries") if "_history" not in f]
     before = desk.table("statement_entries").to_arrow().num_rows

@@ -46,6 +46,7 @@ def run(folder: object, *arguments: str, width: int) -> Result:
     return done
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_amount_date_or_reference_is_broken_in_80_and_120_columns(
     month_end: Workspace, command: tuple[str, ...]
@@ -136,6 +137,7 @@ def test_an_instant_names_the_zone_of_the_desk() -> None:
     assert "2026-07-01 10:00 CEST" in html_table(table, ZoneInfo("Europe/Brussels"))
 
 
+@pytest.mark.acceptance
 def test_every_surface_of_one_answer_has_the_desks_clock(month_end: Workspace) -> None:
     synced = "09:00 CET"
     assert synced in run(month_end.folder, "status", "2026-10", width=240).output

@@ -66,6 +66,7 @@ def test_an_instant_at_the_end_of_time_is_refused_in_a_line(
     assert "outside the years 1900 to 9998" in str(done.exception)
 
 
+@pytest.mark.acceptance
 def test_a_list_of_one_kind_does_not_say_that_nothing_is_open(month_end: Workspace) -> None:
     arguments = ["-w", str(month_end.folder), "exceptions", "2026-10", "--kind", "late_item"]
     printed = CliRunner().invoke(treasury, arguments).stdout

@@ -23,6 +23,7 @@ def opened(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
+@pytest.mark.acceptance
 def test_it_is_copied_once_and_then_the_analysts_own(tmp_path: Path) -> None:
     own = tmp_path / "notebooks" / "operations.ipynb"
     done = opened(tmp_path)

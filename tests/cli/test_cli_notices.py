@@ -61,6 +61,7 @@ def test_notices_are_sent_listed_and_settled(
         assert run(folder, "journal", "verify").exit_code == 0
 
 
+@pytest.mark.acceptance
 def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
         assert hook.posts[1]["items"][0]["kind"] == "not_synced"
 
 
+@pytest.mark.acceptance
 def test_a_fact_that_comes_while_a_notice_is_sent_is_told_by_the_next(
     month_end: Workspace, tmp_path: Path
 ) -> None:

@@ -25,6 +25,8 @@ from treasury.journal import Actor
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 
 def test_who_ends_practice_ends_the_command_beside_it(tmp_path: Path) -> None:
     started = tmp_path / "pid"

@@ -94,6 +94,7 @@ def test_status_says_who_watches_and_how_the_last_sync_went(month_end: Workspace
     assert "SYNC " not in status(month_end)
 
 
+@pytest.mark.acceptance
 def test_watching_syncs_through_an_outage_until_it_is_told_to_stop(tmp_path: Path) -> None:
     from treasury.cli.commands.practice import prepare
     from treasury.sandbox import Sandbox

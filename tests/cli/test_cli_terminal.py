@@ -105,6 +105,7 @@ PLAIN = (
 )
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_command_sends_a_terminal_what_steers_it(desk: Workspace, form: str) -> None:
     texts = 0
@@ -114,11 +115,13 @@ def test_no_command_sends_a_terminal_what_steers_it(desk: Workspace, form: str) 
     assert texts > 2
 
 
+@pytest.mark.acceptance
 def test_no_plain_output_and_no_error_steers_a_terminal(desk: Workspace) -> None:
     for command in PLAIN:
         run(desk.folder, *command)
 
 
+@pytest.mark.acceptance
 def test_json_and_csv_say_what_was_there(desk: Workspace) -> None:
     text = "a\x1b\x9b\u202e\U000e0041b"
     query = f"SELECT '{text}' AS t"
@@ -127,6 +130,7 @@ def test_json_and_csv_say_what_was_there(desk: Workspace) -> None:
     assert row["t"] == "a␛⟨U+009B⟩⟨U+202E⟩⟨U+E0041⟩b"
 
 
+@pytest.mark.acceptance
 def test_names_in_archives_and_texts_in_bank_files_are_shown_harmlessly(
     desk: Workspace, tmp_path: Path
 ) -> None:
@@ -144,6 +148,7 @@ def test_names_in_archives_and_texts_in_bank_files_are_shown_harmlessly(
     assert "evil" in run(desk.folder, "statements", "add", str(archive)).stdout
 
 
+@pytest.mark.acceptance
 def test_an_error_of_the_command_is_one_harmless_line(tmp_path: Path) -> None:
     archive = tmp_path / "a\x1b[2J\u202e.zip"
     with zipfile.ZipFile(archive, "w") as packed:

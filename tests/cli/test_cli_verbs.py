@@ -51,6 +51,7 @@ def test_the_list_of_verbs_says_what_each_says_of_itself(name: str) -> None:
     assert (command.name, command.get_short_help_str(limit=1000)) == (name, VERBS[name].about)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_what_needs_nothing_loads_nothing(option: str) -> None:
     done = python(
@@ -63,6 +64,7 @@ def test_what_needs_nothing_loads_nothing(option: str) -> None:
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
+@pytest.mark.first_case
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64",
     reason="Arrow is built with jemalloc for Linux on x86_64 alone",
@@ -97,12 +99,14 @@ def loaded(folder: Path, *arguments: str) -> list[str]:
     ).stdout.splitlines()
 
 
+@pytest.mark.acceptance
 def test_the_first_screen_loads_what_it_shows_and_no_more(month_end: Workspace) -> None:
     lines = loaded(month_end.folder, "status", "2026-10")
     assert lines[0].startswith("October 2026")
     assert lines[-1] == "loaded: []"
 
 
+@pytest.mark.acceptance
 def test_once_something_is_decided_its_database_is_loaded_too(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -116,6 +120,8 @@ def test_once_something_is_decided_its_database_is_loaded_too(
     assert lines[-1] == "loaded: ['sqlalchemy']"
 
 
+@pytest.mark.acceptance
+@pytest.mark.first_case
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 @pytest.mark.parametrize("verb", sorted(ARROW_ALONE))
 def test_a_verb_that_only_looks_shows_the_same_without_numpy(
@@ -131,6 +137,7 @@ def test_a_verb_that_only_looks_shows_the_same_without_numpy(
     assert "numpy" in sys.modules  # which the other side had
 
 
+@pytest.mark.acceptance
 def test_without_the_practice_services_every_other_verb_is_there() -> None:
     missing = tuple(name for name, extra in EXTRAS.items() if extra in {"sandbox", "spark"})
     assert without(missing, "--help").returncode == 0
@@ -143,6 +150,7 @@ def test_without_the_practice_services_every_other_verb_is_there() -> None:
     assert python(code).returncode == 0
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("verb", sorted(PRACTICE))
 def test_a_verb_whose_extra_is_missing_says_what_to_install(verb: str) -> None:
     done = without(("starlette",), verb)

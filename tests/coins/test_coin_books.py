@@ -46,6 +46,7 @@ def books(october_tied: Closing) -> Accounting:
     return books_of(october_tied)
 
 
+@pytest.mark.acceptance
 def test_beancount_accepts_the_carrying_amounts_at_both_ends_and_has_the_prices(
     books: Accounting, october_tied: Closing, tmp_path: Path
 ) -> None:
@@ -117,6 +118,7 @@ def test_gains_losses_and_differences_are_those_of_the_pools(
         assert sums["coins", coin] == moved
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("measurement", ROLES)
 def test_each_measurement_posts_its_difference_where_it_goes(
     october: Closing, unmeasured: Workspace, tmp_path: Path, measurement: str

@@ -58,6 +58,7 @@ def untied(closing: Closing) -> list[Any]:
     return [item for item in closing.items.blocking if item.kind == "coins_untied"]
 
 
+@pytest.mark.acceptance
 def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
     october: Closing,
 ) -> None:
@@ -75,6 +76,7 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
     assert not any(role.startswith("coin") for role in books.postings["role"].to_pylist())
 
 
+@pytest.mark.acceptance
 def test_fifo_to_reserves_by_hand(october_tied: Closing, where: dict[str, str]) -> None:
     """50,000 at 0.98; 5,257.60 bought at par; 6,100 sold at par; the rest is worth 0.9985."""
     row = pool_of(october_tied.coins, "EURC", where["ETHEREUM"])
@@ -146,6 +148,7 @@ def test_coins_sent_for_a_request_that_is_open_still_stand_in_the_pool(
         assert reference not in coins.movements["reference"].to_pylist()
 
 
+@pytest.mark.acceptance
 def test_what_the_chain_shows_after_the_end_of_a_request_before_it_is_no_difference(
     unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
@@ -200,6 +203,7 @@ def test_a_pool_that_has_other_coins_than_its_proved_balance_blocks_the_close(
     assert books.notes[0].startswith("EURC is not posted: the pool has EURC 49,158.600000")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
     october_tied: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path,
@@ -272,6 +276,7 @@ def test_an_event_of_which_the_wallet_is_not_known_blocks_until_it_is(
     assert not untied(after)
 
 
+@pytest.mark.acceptance
 def test_as_one_pool_the_same_event_needs_no_wallet(
     without_evidence: Closing, unmeasured: Workspace, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def closed(walked: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Works
     return desk
 
 
+@pytest.mark.acceptance
 def test_october_opens_with_what_september_was_closed_at(
     walked: Workspace, closed: Workspace
 ) -> None:
@@ -82,6 +83,7 @@ def test_october_opens_with_what_september_was_closed_at(
     assert closed.periods.verify("2026-09").closing.coins.coins.num_rows
 
 
+@pytest.mark.acceptance
 def test_what_becomes_known_of_a_closed_month_counts_on_the_first_after_it(
     closed: Workspace, tmp_path: Path
 ) -> None:
@@ -99,6 +101,7 @@ def test_what_becomes_known_of_a_closed_month_counts_on_the_first_after_it(
     assert october["problem"] == ""
 
 
+@pytest.mark.acceptance
 def test_an_event_that_a_closed_month_counted_and_that_is_gone_blocks(
     closed: Workspace, tmp_path: Path
 ) -> None:
@@ -121,6 +124,7 @@ def october(closed: Workspace) -> Closing:
     return closed.periods.month("2026-10")
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("column", CHANGES)
 def test_an_event_that_is_recorded_in_another_way_than_a_closed_month_counted_blocks(
     october: Closing, column: str
@@ -140,6 +144,7 @@ def test_an_event_that_is_recorded_in_another_way_than_a_closed_month_counted_bl
     assert "reopen" in row["next_step"]
 
 
+@pytest.mark.acceptance
 def test_whose_wallet_it_was_matters_where_each_wallet_is_a_pool(october: Closing) -> None:
     history = october.rolled.coins
     events = history.events.to_pylist()
@@ -157,6 +162,7 @@ def test_whose_wallet_it_was_matters_where_each_wallet_is_a_pool(october: Closin
         assert any("in another way" in problem for problem in problems) is is_problem
 
 
+@pytest.mark.acceptance
 def test_other_terms_hold_from_the_first_month_that_is_open(
     closed: Workspace, tmp_path: Path
 ) -> None:

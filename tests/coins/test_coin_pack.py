@@ -90,6 +90,7 @@ def test_what_is_wrong_stands_in_its_row(
     ]
 
 
+@pytest.mark.acceptance
 def test_the_page_the_workbook_and_the_pack_have_what_the_answer_has(
     pack: Path, october_tied: Closing
 ) -> None:
@@ -118,6 +119,7 @@ def resealed(folder: Path, *names: str) -> None:
     (folder / EVIDENCE).write_bytes(encode(sealed))
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("name", ["coins", "coin_movements", "coins_unproved"])
 def test_a_changed_coin_table_is_found_also_where_it_was_sealed_again(
     pack: Path, tmp_path: Path, name: str
@@ -137,6 +139,7 @@ def test_a_changed_coin_table_is_found_also_where_it_was_sealed_again(
         assert told == {f"tables/{name}.parquet": "does not come out again from what it rests on"}
 
 
+@pytest.mark.acceptance
 def test_a_changed_table_is_found_also_where_the_evidence_names_other_code(
     pack: Path, tmp_path: Path
 ) -> None:
@@ -156,6 +159,7 @@ def test_a_changed_table_is_found_also_where_the_evidence_names_other_code(
     assert told == {"tables/coin_movements.parquet": problem}
 
 
+@pytest.mark.acceptance
 def test_terms_that_were_changed_in_the_pack_do_not_give_what_it_says(
     pack: Path, tmp_path: Path
 ) -> None:
@@ -169,6 +173,7 @@ def test_terms_that_were_changed_in_the_pack_do_not_give_what_it_says(
     assert {"tables/coins.parquet", "table postings"} <= told
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("form", ["table", "csv", "json", "parquet"])
 def test_the_shell_prints_coins_in_every_form(
     tied: Workspace, october_tied: Closing, tmp_path: Path, form: str

@@ -211,6 +211,7 @@ def test_a_coin_that_the_rules_or_the_records_name_is_known(
     assert waiting["coin"] == "EURQ"
 
 
+@pytest.mark.acceptance
 def test_the_shell_shows_and_changes_them_and_the_doctor_finds_what_is_not_in_force(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

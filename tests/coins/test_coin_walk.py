@@ -65,6 +65,7 @@ def test_every_month_ties_and_opens_with_what_the_former_closed_at(
     assert unit.months.keys() == closings.keys()
 
 
+@pytest.mark.acceptance
 @given(CHOICES, histories(), MONTHLY)
 def test_gains_and_closing_are_what_was_paid_received_and_remeasured(
     chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
@@ -216,6 +217,7 @@ def test_coins_without_a_price_cost_what_they_are_worth_on_the_day() -> None:
     )
 
 
+@pytest.mark.acceptance
 @given(
     st.sampled_from(("cost", "reserves", "profit_and_loss")),
     st.sampled_from(("fifo", "weighted_average")),

@@ -6,6 +6,7 @@ from collections import Counter
 from decimal import Context, Decimal
 
 import pyarrow as pa
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def test_amounts_are_written_as_one_by_one(values: list[Decimal | None], scale: 
     assert column_texts(column) == [value_text(one) for one in stored]
 
 
+@pytest.mark.acceptance
 @given(st.lists(st.none() | st.integers(-(10**18), 10**18)), texts)
 def test_other_columns_are_shown_as_one_by_one(
     numbers: list[int | None], words: list[str | None]

@@ -90,6 +90,7 @@ def test_what_says_where_and_whose_a_workspace_is_is_on_the_disk(tmp_path: Path)
         assert {path: seen[path] for path in paths} == {path: on_disk.get(path) for path in paths}
 
 
+@pytest.mark.acceptance
 @pytest.mark.timeout(300)
 def test_rules_and_the_pack_of_a_close_are_on_the_disk(tmp_path: Path) -> None:
     before, desk, operations = recorded(tmp_path.resolve(), ("sync", "statements", "rules", "pack"))

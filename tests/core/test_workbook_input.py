@@ -114,6 +114,7 @@ def test_what_is_no_plain_workbook_is_refused_and_named(content: bytes, why: str
     assert refusal.value.do
 
 
+@pytest.mark.acceptance
 def test_many_small_parts_that_unpack_to_much_are_refused_together() -> None:
     """Each is below the bound; what counts is what is read of all of them."""
     texts = b"<sst>" + b" " * (40 << 20) + b"</sst>"

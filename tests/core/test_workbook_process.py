@@ -76,6 +76,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
     assert all(process.returncode is not None for process in started)
 
 
+@pytest.mark.acceptance
 def test_a_process_writes_the_bytes_that_are_written_here(
     processes: Processes, tmp_path: Path
 ) -> None:
@@ -157,6 +158,7 @@ def test_a_block_that_fails_ends_the_process(processes: Processes, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.acceptance
 def test_the_process_ends_with_the_one_who_asked_for_it(
     processes: Processes, tmp_path: Path
 ) -> None:

@@ -146,6 +146,7 @@ def test_an_earlier_instant_has_the_limits_of_then(limits: ExposureLimits, tmp_p
         then.accept(actor=BERT)
 
 
+@pytest.mark.acceptance
 def test_the_doctor_names_limits_that_are_not_in_force(
     month_end: Workspace, tmp_path: Path
 ) -> None:

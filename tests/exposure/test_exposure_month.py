@@ -186,6 +186,7 @@ def test_an_acceptance_lapses_when_the_amount_above_the_limit_moves(closing: Clo
     assert "the state was ABOVE LIMIT BY EUR 0.01" in accepted.lapse(moved, today)
 
 
+@pytest.mark.acceptance
 def test_the_command_shows_every_table_in_every_format(
     desk: Workspace, exposure: ProviderExposure
 ) -> None:
@@ -212,6 +213,7 @@ def text_of(html: str) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", html))
 
 
+@pytest.mark.acceptance
 def test_page_workbook_letter_and_pack_show_the_same_figures(
     closed: Workspace, tmp_path: Path
 ) -> None:
@@ -251,6 +253,7 @@ def _exact(cell: Any) -> Decimal | None:
     return None if cell is None else Decimal(str(cell).replace(",", ""))
 
 
+@pytest.mark.acceptance
 def test_a_closed_month_is_the_same_after_later_facts_and_another_limit(
     closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +279,7 @@ def test_a_closed_month_is_the_same_after_later_facts_and_another_limit(
     assert later.verify_pack(later.folder / "close" / "2026-10").holds
 
 
+@pytest.mark.acceptance
 def test_a_month_that_other_models_closed_is_shown_as_its_close_stored_it(
     closed: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,6 +297,7 @@ def test_a_month_that_other_models_closed_is_shown_as_its_close_stored_it(
         assert getattr(month.exposure, name).equals(getattr(before, name)), name
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("name", ["exposure", "exposure_limits"])
 def test_a_changed_exposure_in_a_pack_does_not_come_out_again(
     closed: Workspace, tmp_path: Path, name: str
@@ -318,6 +323,7 @@ def test_a_changed_exposure_in_a_pack_does_not_come_out_again(
         assert named == {f"tables/{name}.parquet"}
 
 
+@pytest.mark.acceptance
 def test_a_letter_is_written_once_and_whole(
     desk: Workspace, exposure: ProviderExposure, tmp_path: Path
 ) -> None:
@@ -331,6 +337,7 @@ def test_a_letter_is_written_once_and_whole(
     assert [each.name for each in tmp_path.iterdir()] == ["letter.html"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("month", "left_out"), [("2026-11", "ended_requests"), ("2026-10", "plain_requests")]
 )

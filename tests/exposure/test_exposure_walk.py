@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
+import pytest
 from exposure_samples import END, OCTOBER, START, ZONE, at, span
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +63,7 @@ def worth(sums: dict[str, Decimal]) -> Fraction:
     return sum((Fraction(amount) * RATES[code] for code, amount in sums.items()), Fraction(0))
 
 
+@pytest.mark.acceptance
 @given(drawn_spans())
 def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[HeldAmount]) -> None:
     for day_end in amounts_by_day(moves_of(spans), ENDS):
@@ -74,6 +76,7 @@ def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[Hel
         assert sum((each.amount or 0 for each in stands), Decimal(0)) == sum(sums.values())
 
 
+@pytest.mark.acceptance
 @given(drawn_spans())
 def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[HeldAmount]) -> None:
     peaks = currency_peaks(moves_of(spans), START, END)
@@ -87,6 +90,7 @@ def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[Hel
         assert START <= peak.at <= END
 
 
+@pytest.mark.acceptance
 @given(drawn_spans())
 def test_the_most_in_value_is_no_less_than_any_days_value(spans: list[HeldAmount]) -> None:
     peak = value_peak(

@@ -161,6 +161,7 @@ def drawn_tables(random: Random) -> dict[str, list[Row]]:
     return tables
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("seed", range(12))
 def test_plain_requests_move_as_if_each_were_told(seed: int) -> None:
     tables = drawn_tables(Random(seed))

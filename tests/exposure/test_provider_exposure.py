@@ -224,6 +224,7 @@ def drawn_spans(draw: st.DrawFn) -> list[HeldAmount]:
     return spans
 
 
+@pytest.mark.acceptance
 @given(drawn_spans())
 def test_every_table_says_the_same_of_the_same_money(spans: Sequence[HeldAmount]) -> None:
     exposure = exposed(*spans, EUR="1000", all="100000.00")

@@ -70,6 +70,7 @@ def test_every_table_comes_from_a_list_of_the_specifications() -> None:
     assert set().union(*LISTS.values()) | DETAILS == {table.name for table in SERVICE_TABLES}
 
 
+@pytest.mark.acceptance
 def test_a_sync_asks_every_list_and_nothing_unknown(
     calm: tuple[Sandbox, Served], synced: tuple[Lake, SyncReport]
 ) -> None:

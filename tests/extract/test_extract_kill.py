@@ -20,6 +20,8 @@ from treasury.extract.sync_staging import Staged
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
 
+pytestmark = pytest.mark.acceptance
+
 Own = tuple[Sandbox, Served]
 STEPS = Path(__file__).with_name("killed_sync.py")
 

@@ -28,6 +28,7 @@ def asked_since(served: Served, count: int) -> list[tuple[str, str]]:
     return [(path, query) for _, path, query in served.requests[count:]]
 
 
+@pytest.mark.acceptance
 def test_second_sync_asks_only_for_what_can_have_changed(
     own: Own, maker: Client, lake: Lake
 ) -> None:
@@ -52,6 +53,7 @@ def test_second_sync_asks_only_for_what_can_have_changed(
     assert after == before
 
 
+@pytest.mark.acceptance
 def test_an_approval_is_seen_and_the_earlier_version_kept(
     own: Own, maker: Client, lake: Lake, tmp_path: Path
 ) -> None:
@@ -81,6 +83,7 @@ def test_an_approval_is_seen_and_the_earlier_version_kept(
     assert then["status"] == "AWAITING_APPROVAL"
 
 
+@pytest.mark.acceptance
 def test_a_wrong_secret_stores_nothing(own: Own, lake: Lake, tmp_path: Path) -> None:
     sandbox, served = own
     place = tmp_path / "wrong"
@@ -95,6 +98,7 @@ def test_a_wrong_secret_stores_nothing(own: Own, lake: Lake, tmp_path: Path) -> 
     assert lake.commits().num_rows == 1
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "path", ["/finance/v1/accounts", "/finance/v1/account-to-account", "/ramp/v1/ramp-requests/"]
 )
@@ -113,6 +117,7 @@ def test_a_failing_service_leaves_what_was_stored(
     assert changes(sync(maker, lake, sandbox.now)) == {}
 
 
+@pytest.mark.acceptance
 def test_passing_faults_change_nothing_in_the_result(
     own: Own, maker: Client, lake: Lake, tmp_path: Path
 ) -> None:
@@ -128,6 +133,7 @@ def test_passing_faults_change_nothing_in_the_result(
     assert contents(lake) == contents(quiet)
 
 
+@pytest.mark.acceptance
 def test_a_table_that_may_not_be_read_stays_and_is_reported(
     own: Own, maker: Client, lake: Lake
 ) -> None:
@@ -143,6 +149,7 @@ def test_a_table_that_may_not_be_read_stays_and_is_reported(
     assert contents(lake)["fees"] == before["fees"]
 
 
+@pytest.mark.acceptance
 def test_a_request_whose_detail_is_refused_is_known_from_the_list(
     own: Own, maker: Client, lake: Lake
 ) -> None:
@@ -159,6 +166,7 @@ def test_a_request_whose_detail_is_refused_is_known_from_the_list(
     assert lake.snapshot().sql(query, [one.id]).to_pylist()[0]["has_detail"]
 
 
+@pytest.mark.acceptance
 def test_a_refused_detail_does_not_replace_the_one_that_is_held(
     own: Own, maker: Client, lake: Lake
 ) -> None:
@@ -176,6 +184,7 @@ def test_two_syncs_at_once_are_refused(own: Own, maker: Client, lake: Lake) -> N
         sync(maker, lake, sandbox.now)
 
 
+@pytest.mark.acceptance
 def test_progress_is_told_by_one_thread_and_adds_up(own: Own, maker: Client, lake: Lake) -> None:
     told: list[tuple[str, str, int]] = []
     threads: set[int] = set()

@@ -16,6 +16,8 @@ from treasury.extract import sync
 from treasury.lake.store.leases import READERS
 from treasury.sandbox import Sandbox, Served
 
+pytestmark = pytest.mark.acceptance
+
 STEPS = Path(__file__).with_name("killed_sync.py")
 KILLS = examples(3, 10)
 

@@ -66,6 +66,7 @@ def not_this_way() -> list[Record[RampRequest]]:
     pytest.fail("the page was not read by column")
 
 
+@pytest.mark.acceptance
 @settings(deadline=None)  # the first one loads libraries
 @given(st.lists(item, min_size=1, max_size=5))
 def test_both_ways_give_the_same_rows(items: list[dict]) -> None:
@@ -73,6 +74,7 @@ def test_both_ways_give_the_same_rows(items: list[dict]) -> None:
     assert listed_rows([(result, not_this_way)]).table.equals(expected_rows(result))
 
 
+@pytest.mark.acceptance
 @settings(deadline=None)
 @given(st.lists(st.lists(item, max_size=3), min_size=2, max_size=4))
 def test_pages_read_at_once_give_the_rows_of_each(pages: list[list[dict]]) -> None:
@@ -137,6 +139,7 @@ def outcome(read: Callable[[], ListedRows]) -> ListedRows | type[Exception]:
         return type(error)
 
 
+@pytest.mark.acceptance
 @settings(max_examples=400)
 @given(st.lists(members | st.none(), max_size=3))
 def test_whatever_comes_both_ways_give_the_same_rows_or_the_same_error(items: list[Any]) -> None:

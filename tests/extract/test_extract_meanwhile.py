@@ -36,6 +36,7 @@ def once(work: Callable[[], object]) -> Callable[[], None]:
     return turn
 
 
+@pytest.mark.acceptance
 def test_what_is_stored_while_the_services_are_asked_stays_and_shows_at_once(
     calm: Own, synced: tuple[Lake, SyncReport], tmp_path: Path
 ) -> None:
@@ -57,6 +58,7 @@ def test_what_is_stored_while_the_services_are_asked_stays_and_shows_at_once(
     assert report.tables == synced[1].tables
 
 
+@pytest.mark.acceptance
 def test_a_later_sync_supersedes_the_same_with_other_work_in_between(
     own: Own, maker: Client, tmp_path: Path
 ) -> None:
@@ -113,6 +115,7 @@ def test_of_two_syncs_the_second_is_refused_while_the_first_asks(
     assert kinds(lake) == ["sync"]
 
 
+@pytest.mark.acceptance
 def test_who_writes_when_everything_is_fetched_is_waited_for(
     calm: Own, calm_maker: Client, lake: Lake
 ) -> None:
@@ -136,6 +139,7 @@ def test_who_writes_when_everything_is_fetched_is_waited_for(
     assert kinds(lake) == ["sync"]
 
 
+@pytest.mark.acceptance
 def test_what_has_no_place_in_memory_waits_on_the_disk_and_leaves_nothing(
     calm: Own,
     synced: tuple[Lake, SyncReport],

@@ -85,6 +85,7 @@ def test_every_page_is_asked_for_once_and_every_row_stored(tmp_path: Path, lake:
     assert sorted(pages.asked) == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.acceptance
 def test_a_service_with_smaller_pages_is_followed(tmp_path: Path, lake: Lake) -> None:
     pages, count = listed(
         tmp_path, lake, lambda page, _: (slice_of(page, 500, TOTAL), stated(page, 500, TOTAL))
@@ -92,6 +93,7 @@ def test_a_service_with_smaller_pages_is_followed(tmp_path: Path, lake: Lake) ->
     assert (count, len(pages.asked)) == (TOTAL, 11)
 
 
+@pytest.mark.acceptance
 def test_a_list_that_grows_while_it_is_walked_is_walked_to_its_new_end(
     tmp_path: Path, lake: Lake
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_list_that_grows_while_it_is_walked_is_walked_to_its_new_end(
     assert listed(tmp_path, lake, answer)[1] == TOTAL + 900
 
 
+@pytest.mark.acceptance
 def test_a_list_that_shifts_is_walked_again(tmp_path: Path, lake: Lake) -> None:
     walks = [0]
 
@@ -118,6 +121,7 @@ def test_a_list_that_shifts_is_walked_again(tmp_path: Path, lake: Lake) -> None:
     assert pages.asked.count(1) == 2
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "answer",
     [
@@ -134,6 +138,7 @@ def test_a_list_that_never_adds_up_stores_nothing(
     assert lake.commits().num_rows == 0
 
 
+@pytest.mark.acceptance
 def test_a_service_that_states_no_total_is_walked_page_after_page(
     tmp_path: Path, lake: Lake
 ) -> None:
@@ -162,6 +167,7 @@ def a_billion(page: int, size: int) -> tuple[list[int], dict]:
     return slice_of(page, size, 10**12), stated(page, size, 10**12)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("answer", [without_end, without_number, a_billion])
 def test_a_list_without_end_stores_nothing(tmp_path: Path, lake: Lake, answer: Answer) -> None:
     with pytest.raises(UnexpectedResponse, match="GET /ramp-requests: the list does not end"):

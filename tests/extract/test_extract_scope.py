@@ -113,6 +113,7 @@ def test_only_the_named_tables_are_asked_for_and_written(
     assert filled == {"fees", "wallets", "wallet_balances"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("name", [*(table.name for table in TABLES)])
 def test_every_table_can_be_synced_alone(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport], name: str
@@ -145,6 +146,7 @@ def test_a_request_that_is_gone_is_marked_and_kept(desk: tuple[Client, Rewriting
     assert again.notices == ()
 
 
+@pytest.mark.acceptance
 def test_a_request_that_comes_back_is_not_marked_any_more(
     desk: tuple[Client, Rewriting, Lake],
 ) -> None:
@@ -158,6 +160,7 @@ def test_a_request_that_comes_back_is_not_marked_any_more(
     assert contents(lake)["ramp_requests"] == before
 
 
+@pytest.mark.acceptance
 def test_a_request_that_is_listed_late_is_found_by_the_count(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport]
 ) -> None:
@@ -170,6 +173,7 @@ def test_a_request_that_is_listed_late_is_found_by_the_count(
     assert contents(lake)["ramp_requests"] == contents(synced[0])["ramp_requests"]
 
 
+@pytest.mark.acceptance
 def test_full_comparison_reports_what_drifted(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport]
 ) -> None:
@@ -191,6 +195,7 @@ def test_full_comparison_reports_what_drifted(
     assert "drift: 1 changed" in str(report)
 
 
+@pytest.mark.acceptance
 def test_full_comparison_without_drift_says_so(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, _, lake = desk
     sync(client, lake, Sandbox().now)
@@ -204,6 +209,7 @@ def test_full_comparison_without_drift_says_so(desk: tuple[Client, Rewriting, La
     }
 
 
+@pytest.mark.acceptance
 def test_full_comparison_marks_transfers_that_no_list_has(
     desk: tuple[Client, Rewriting, Lake],
 ) -> None:
@@ -230,6 +236,7 @@ def test_full_comparison_marks_transfers_that_no_list_has(
     assert {row["id"] for row in rows.to_pylist()} == set(gone.values())
 
 
+@pytest.mark.acceptance
 def test_transfers_that_stop_coming_newest_first_are_all_read_and_it_is_said(
     desk: tuple[Client, Rewriting, Lake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,6 +267,7 @@ def test_transfers_that_stop_coming_newest_first_are_all_read_and_it_is_said(
     assert (line(report, "transfers"), line(first, "transfers")[1:]) == ((0, 0, 0), (0, 0))
 
 
+@pytest.mark.acceptance
 def test_since_lists_again_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, inner, lake = desk
     now = Sandbox().now
@@ -274,6 +282,7 @@ def test_since_lists_again_from_that_day(desk: tuple[Client, Rewriting, Lake]) -
     assert inner.asked
 
 
+@pytest.mark.acceptance
 def test_details_of_older_requests_follow_sync_by_sync(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport]
 ) -> None:
@@ -305,6 +314,7 @@ def test_without_details_the_list_is_stored_and_flagged(
     assert not [path for path in inner.asked if path.endswith(old["id"])]
 
 
+@pytest.mark.acceptance
 def test_a_sync_that_failed_late_asks_again_only_for_what_may_have_changed(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport], calm: Own, tmp_path: Path
 ) -> None:

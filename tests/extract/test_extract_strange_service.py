@@ -71,6 +71,7 @@ def same(result: Any) -> Any:
     return result
 
 
+@pytest.mark.acceptance
 def test_a_record_that_is_listed_no_more_is_marked_and_kept(sync_with: Sync, lake: Lake) -> None:
     sync_with("/fees", same)
     count = lake.snapshot().sql("SELECT id FROM fees").num_rows
@@ -82,6 +83,7 @@ def test_a_record_that_is_listed_no_more_is_marked_and_kept(sync_with: Sync, lak
     assert len(rows) == count
 
 
+@pytest.mark.acceptance
 def test_an_unknown_status_counts_as_open_and_is_reported(sync_with: Sync, lake: Lake) -> None:
     def reversing(transfers: list[dict]) -> list[dict]:
         return [transfer | {"status": "REVERSED"} for transfer in transfers]
@@ -92,12 +94,14 @@ def test_an_unknown_status_counts_as_open_and_is_reported(sync_with: Sync, lake:
     assert rows.to_pylist() == [{"is_open": True}]
 
 
+@pytest.mark.acceptance
 def test_fields_that_nobody_knows_stay_in_raw(sync_with: Sync, lake: Lake) -> None:
     sync_with("/company", lambda company: company | {"moon": {"phase": 0.25}})
     (row,) = lake.snapshot().sql("SELECT raw FROM company").to_pylist()
     assert json.loads(row["raw"])["moon"] == {"phase": 0.25}
 
 
+@pytest.mark.acceptance
 def test_a_balance_that_does_not_add_up_is_reported_and_stored_as_stated(
     sync_with: Sync, lake: Lake
 ) -> None:
@@ -111,6 +115,7 @@ def test_a_balance_that_does_not_add_up_is_reported_and_stored_as_stated(
     assert lake.snapshot().sql("SELECT total FROM wallet_balances WHERE total = 10").num_rows
 
 
+@pytest.mark.acceptance
 def test_bare_balances_are_observed_without_a_wallet(sync_with: Sync, lake: Lake) -> None:
     nothing = [{"asset": "USDC", "amount": {"total": "0", "available": "0", "reserved": "0"}}]
     sync_with("/wallets", lambda wallets: [b for w in wallets for b in w["balances"] or nothing])
@@ -121,6 +126,7 @@ def test_bare_balances_are_observed_without_a_wallet(sync_with: Sync, lake: Lake
     assert snapshot.sql("SELECT id FROM wallets").num_rows == 0
 
 
+@pytest.mark.acceptance
 def test_parties_listed_without_their_checks_are_read_in_detail(
     sync_with: Sync, lake: Lake, synced: tuple[Lake, SyncReport]
 ) -> None:
@@ -138,6 +144,7 @@ def test_a_listed_record_that_comes_twice_is_stored_once(sync_with: Sync, lake: 
     assert len(rows) == len({row["id"] for row in rows}) == 3
 
 
+@pytest.mark.acceptance
 def test_later_lists_that_ignore_the_date_bring_no_more_details(
     calm: Calm, sync_with: Sync, lake: Lake
 ) -> None:

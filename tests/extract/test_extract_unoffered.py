@@ -89,6 +89,7 @@ def full(client: Client, lake: Lake) -> SyncReport:
     return sync(client, lake, Sandbox().now, scope=EVERYTHING)
 
 
+@pytest.mark.acceptance
 def test_transfers_are_whole_without_a_list_that_is_not_offered(
     hiding: tuple[Client, Hiding], filled: Lake
 ) -> None:
@@ -103,6 +104,7 @@ def test_transfers_are_whole_without_a_list_that_is_not_offered(
     assert "left as it was" not in str(report)
 
 
+@pytest.mark.acceptance
 def test_what_is_stored_of_a_list_that_is_not_offered_is_never_marked(
     hiding: tuple[Client, Hiding], filled: Lake
 ) -> None:
@@ -112,6 +114,7 @@ def test_what_is_stored_of_a_list_that_is_not_offered_is_never_marked(
     assert stored(filled, "kind = 'account_to_account' AND vanished_at IS NULL") == between
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_page_of_somebody_else_leaves_transfers_as_they_were(
     hiding: tuple[Client, Hiding], filled: Lake, status: int
@@ -138,6 +141,8 @@ def test_a_comparison_that_left_something_out_does_not_say_that_all_is_equal(
     assert "not all of it was compared: transfers" in str(report)
 
 
+@pytest.mark.acceptance
+@pytest.mark.first_case
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_small_table_that_is_not_offered_keeps_its_rows(
     hiding: tuple[Client, Hiding], lake: Lake, status: int

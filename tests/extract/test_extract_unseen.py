@@ -98,6 +98,7 @@ def desk_after_sync(calm: Calm, synced: tuple[Lake, SyncReport], tmp_path: Path)
     return Desk(calm, lake_in(copied), tmp_path)
 
 
+@pytest.mark.acceptance
 def test_where_everything_agrees_nothing_is_said_and_nothing_written(desk_after_sync: Desk) -> None:
     desk = desk_after_sync
     for tables, full in (((), False), ((), True), (("transfers",), False)):
@@ -113,6 +114,7 @@ def with_field(body: dict[str, Any]) -> dict[str, Any]:
     return body | {"result": company | {"moon": {"phase": 0.25}, "name": company["name"]}}
 
 
+@pytest.mark.acceptance
 def test_a_new_field_is_named_once_and_stays_known(desk: Desk) -> None:
     desk.sync("/company", dict, "company", "fees")
     report = desk.sync("/company", with_field, "company")
@@ -177,6 +179,7 @@ def test_a_list_that_is_refused_is_a_finding_until_it_is_read(desk: Desk) -> Non
     assert desk.findings == []
 
 
+@pytest.mark.acceptance
 def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(desk: Desk) -> None:
     def settled(body: dict[str, Any]) -> dict[str, Any]:
         return body | {"result": [row | {"status": "COMPLETED"} for row in body["result"]]}
@@ -202,6 +205,7 @@ def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(d
     assert desk.findings == []
 
 
+@pytest.mark.acceptance
 def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> None:
     def without_one(body: dict[str, Any]) -> dict[str, Any]:
         hidden.append(body["result"][0]["id"])
@@ -223,6 +227,7 @@ def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> 
     assert named_nowhere(desk.lake.snapshot()) == []
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("numbers", "gaps"),
     [

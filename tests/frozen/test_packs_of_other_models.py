@@ -96,6 +96,7 @@ def test_an_honest_pack_holds_where_the_models_answer_otherwise(
     assert "only the pack's own seal proves its other files" in held.notes[1]
 
 
+@pytest.mark.first_case
 @pytest.mark.usefixtures("answering_otherwise")
 @pytest.mark.parametrize("name", ["lines", "balances"])
 def test_forged_figures_are_not_those_of_the_journal(
@@ -113,6 +114,7 @@ def test_forged_figures_are_not_those_of_the_journal(
         assert SEAL in alone.notes[1]
 
 
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("answering_otherwise")
 def test_a_table_that_was_left_out_of_a_sealed_pack_is_missed(
     desk: Workspace, pack: Path, tmp_path: Path
@@ -128,6 +130,7 @@ def test_a_table_that_was_left_out_of_a_sealed_pack_is_missed(
     assert [one.what for one in desk.verify_pack(pack).findings] == ["table balances"]
 
 
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("answering_otherwise")
 def test_journaled_hashes_that_were_forged_too_are_found_in_the_journal(
     desk: Workspace, pack: Path, tmp_path: Path

@@ -78,6 +78,7 @@ def outcomes(plan: SheetPlan) -> dict[str, str]:
     return {verdict.item_id: verdict.outcome for verdict in plan.verdicts}
 
 
+@pytest.mark.acceptance
 def test_the_workbook_explains_itself_and_has_a_row_for_each_open_item(
     desk: Workspace, sheet: Path
 ) -> None:
@@ -169,6 +170,7 @@ def test_what_a_sheet_decides_is_what_the_verbs_decide(
     assert [(kind, name, {**body, "sheet": None}) for kind, name, body in theirs] == ours
 
 
+@pytest.mark.acceptance
 def test_order_filters_formats_and_columns_of_ones_own_change_nothing(
     desk: Workspace, sheet: Path
 ) -> None:
@@ -220,6 +222,7 @@ REFUSED: Sequence[tuple[Typed, str]] = (
 """What is typed into a row, and why it is refused."""
 
 
+@pytest.mark.acceptance
 def test_rows_that_cannot_be_taken_are_refused_with_their_reasons_and_the_others_are_taken(
     desk: Workspace, sheet: Path
 ) -> None:
@@ -236,6 +239,7 @@ def test_rows_that_cannot_be_taken_are_refused_with_their_reasons_and_the_others
     assert [row["entry_id"] for row in desk.matches.list().arrow.to_pylist()] == [good.entry_id]
 
 
+@pytest.mark.acceptance
 def test_rows_of_another_companys_desk_are_refused_though_its_items_have_the_same_ids(
     desk: Workspace, sheet: Path, tmp_path: Path
 ) -> None:
@@ -313,6 +317,7 @@ def test_what_moves_between_the_preview_and_its_confirmation_refuses_all_of_it(
     assert desk.journal.head() == head
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("changed", [{"Owner": "carla"}, {"Clear by": date(2026, 11, 21)}])
 def test_a_preview_names_the_owner_and_the_day_and_no_other_is_journaled(
     desk: Workspace, sheet: Path, changed: Typed
@@ -348,6 +353,7 @@ def test_whoever_proposed_to_carry_an_item_does_not_accept_it_in_a_sheet(
     assert desk.open_items(MONTH).by_id[item.item_id].accepted_by == "bert"
 
 
+@pytest.mark.acceptance
 def test_two_lines_for_one_request_are_taken_in_the_order_of_the_list(
     desk: Workspace, sheet: Path
 ) -> None:
@@ -372,6 +378,7 @@ def test_two_lines_for_one_request_are_taken_in_the_order_of_the_list(
     assert outcomes(desk.decide(sheet, dry_run=True)) == outcomes(plan)
 
 
+@pytest.mark.acceptance
 def test_outside_text_is_text_in_the_sheet_and_never_a_formula(
     desk: Workspace, tmp_path: Path
 ) -> None:
@@ -395,6 +402,7 @@ def test_outside_text_is_text_in_the_sheet_and_never_a_formula(
     assert [verdict.item_id for verdict in desk.decide(sheet).planned] == [item.item_id]
 
 
+@pytest.mark.acceptance
 def test_a_sheet_without_its_columns_with_them_twice_or_with_merged_cells_is_refused(
     desk: Workspace, sheet: Path, tmp_path: Path
 ) -> None:
@@ -417,6 +425,7 @@ def test_a_sheet_without_its_columns_with_them_twice_or_with_merged_cells_is_ref
     assert desk.journal.head().seq == 0
 
 
+@pytest.mark.acceptance
 def test_a_sheet_in_which_nothing_is_chosen_and_one_that_cannot_be_written_say_so(
     desk: Workspace, sheet: Path, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def filed(month_end: Workspace, tmp_path: Path) -> Filed:
     return Filed(desk_in(tmp_path / "desk", month_end))
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("maker", ["anna", "Anna", " ANNA ", "ａｎｎａ"])
 def test_whoever_made_a_file_takes_nothing_of_it_back_in_a_shell(
     filed: Filed, monkeypatch: pytest.MonkeyPatch, maker: str

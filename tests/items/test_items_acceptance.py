@@ -105,6 +105,7 @@ def test_it_lapses_when_its_day_has_passed(journal: Journal, october: Closing) -
     assert carried(journal, october).is_blocking
 
 
+@pytest.mark.acceptance
 def test_it_lapses_after_two_closes(month_end: Workspace, october: Closing, tmp_path: Path) -> None:
     shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(tmp_path / "desk")
@@ -136,6 +137,7 @@ def test_what_nobody_may_accept_is_not_carried(journal: Journal, october: Closin
     assert item.accepted_by is None
 
 
+@pytest.mark.acceptance
 def test_an_acceptance_in_the_journal_reaches_the_list_of_the_month(
     month_end: Workspace, october: Closing, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ def item(month_end: Workspace) -> OpenItem:
     return month_end.open_items(MONTH).blocking.select(kind="needs_decision").items[0]
 
 
+@pytest.mark.acceptance
 def test_an_item_is_proposed_by_one_and_accepted_by_another(
     desk: Workspace, item: OpenItem
 ) -> None:
@@ -54,6 +55,7 @@ def test_an_item_is_proposed_by_one_and_accepted_by_another(
     assert kinds == ["item.proposed", "item.accepted"]
 
 
+@pytest.mark.acceptance
 def test_saying_again_what_stands_writes_nothing(desk: Workspace, item: OpenItem) -> None:
     for _ in range(2):
         desk.items.carry(item.item_id, **TERMS, actor=ANNA)
@@ -61,6 +63,7 @@ def test_saying_again_what_stands_writes_nothing(desk: Workspace, item: OpenItem
     assert len(desk.journal.entries()) == 2
 
 
+@pytest.mark.acceptance
 def test_who_proposed_does_not_accept_however_the_name_is_written(
     desk: Workspace, item: OpenItem
 ) -> None:
@@ -72,6 +75,7 @@ def test_who_proposed_does_not_accept_however_the_name_is_written(
     assert desk.open_items(MONTH).by_id[item.item_id].is_blocking, "an entry past the verb"
 
 
+@pytest.mark.acceptance
 def test_with_a_policy_of_one_person_it_is_marked_as_signed_alone(
     desk: Workspace, item: OpenItem
 ) -> None:
@@ -100,12 +104,14 @@ def test_what_is_missing_is_named_and_nothing_is_written(
     assert desk.journal.entries() == []
 
 
+@pytest.mark.acceptance
 def test_what_does_not_block_is_carried_without_a_word(desk: Workspace) -> None:
     stuck = desk.open_items(MONTH).select(blocks="never").items[0]
     with pytest.raises(ActionRefused, match="does not block the close: it is carried without"):
         desk.items.carry(stuck.item_id, **TERMS, actor=ANNA)
 
 
+@pytest.mark.acceptance
 def test_what_nobody_may_accept_is_refused_with_the_next_step(desk: Workspace) -> None:
     another = '[[accounts]]\naccount = "NL00TEST0000000001"\nname = "New"\ncurrency = "EUR"\n'
     with (desk.folder / "treasury.toml").open("a", encoding="utf-8") as settings:
@@ -117,6 +123,7 @@ def test_what_nobody_may_accept_is_refused_with_the_next_step(desk: Workspace) -
     assert refused.value.do == missing.next_step
 
 
+@pytest.mark.acceptance
 def test_nothing_is_accepted_that_nobody_proposed_or_that_has_lapsed(
     desk: Workspace, item: OpenItem
 ) -> None:
@@ -133,6 +140,7 @@ def test_nothing_is_accepted_that_nobody_proposed_or_that_has_lapsed(
     assert desk.items.list().to_pylist()[0]["standing"].startswith("lapsed: the amount was")
 
 
+@pytest.mark.acceptance
 def test_an_item_is_named_by_its_reference_or_the_beginning_of_its_id(desk: Workspace) -> None:
     items = desk.open_items(MONTH)
     overdue = items.select(kind="overdue").items[0]
@@ -144,6 +152,7 @@ def test_an_item_is_named_by_its_reference_or_the_beginning_of_its_id(desk: Work
         items.find("line")
 
 
+@pytest.mark.acceptance
 def test_withdrawn_it_blocks_again(desk: Workspace, item: OpenItem) -> None:
     with pytest.raises(ActionRefused, match="nobody proposed"):
         desk.items.withdraw(item.item_id, reason="the payer paid", actor=ANNA)
@@ -153,6 +162,7 @@ def test_withdrawn_it_blocks_again(desk: Workspace, item: OpenItem) -> None:
     assert (again.is_blocking, again.proposed_by) == (True, None)
 
 
+@pytest.mark.acceptance
 def test_an_earlier_view_and_a_dry_run_write_nothing(desk: Workspace, item: OpenItem) -> None:
     desk.items.carry(item.item_id, **TERMS, actor=ANNA, dry_run=True)
     with pytest.raises(InputError, match="nothing is decided any more"):
@@ -160,6 +170,7 @@ def test_an_earlier_view_and_a_dry_run_write_nothing(desk: Workspace, item: Open
     assert desk.journal.entries() == []
 
 
+@pytest.mark.acceptance
 def test_the_shell_proposes_accepts_lists_and_every_surface_shows_it(
     desk: Workspace, item: OpenItem, monkeypatch: pytest.MonkeyPatch
 ) -> None:

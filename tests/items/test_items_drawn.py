@@ -27,6 +27,8 @@ from treasury.report import first_screen
 from treasury.report.excel import workbook_beside
 from treasury.report.sections import sections
 
+pytestmark = pytest.mark.acceptance
+
 SEEDS = [pytest.param(seed, marks=[pytest.mark.acceptance] * (seed > 11)) for seed in range(11, 21)]
 
 

@@ -15,6 +15,8 @@ from treasury.month.items import Effects, OpenItems
 from treasury.panels.steps.verdict_steps import PendingVerdict, Verdict, ask_verdict
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 MONTH = "2026-10"
 ANNA = Actor("anna", "environment")
 

@@ -23,6 +23,8 @@ from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.panels.steps.filed_payments import note_file
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 JONAS = Actor("jonas", "environment")
 KINDS = {
     "payment_file.made",

@@ -94,6 +94,7 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
     assert limits.list().to_pylist() == []
 
 
+@pytest.mark.acceptance
 def test_limits_that_are_not_in_force_are_found_by_the_doctor(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -134,6 +135,7 @@ def test_one_person_who_is_the_policy_puts_them_in_force_alone_and_it_says_so(
     assert Policy().materiality == {}
 
 
+@pytest.mark.acceptance
 def test_the_shell_changes_them_and_a_pack_has_them(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ def test_every_transfer_that_is_open_has_one_item(month_end: Workspace, october:
     assert legless <= {i.subject_id for i in october.items.select(subject="transfer")}
 
 
+@pytest.mark.acceptance
 def test_every_balance_and_statement_that_is_not_proved_has_one_item(
     october: Closing, month_end_unreported: Workspace
 ) -> None:
@@ -181,6 +182,7 @@ def test_money_in_and_money_out_are_never_one_amount(october: Closing) -> None:
     assert (coins.going, coins.coming) == (coins.amount, None)  # what we send, for an off-ramp too
 
 
+@pytest.mark.acceptance
 def test_every_surface_has_the_same_items(
     month_end: Workspace, october: Closing, tmp_path: Path
 ) -> None:
@@ -220,6 +222,7 @@ def test_the_checklist_and_the_report_show_what_blocks_and_what_does_not(
     assert f"Blocked by {len(items.blocking)} items" in page
 
 
+@pytest.mark.acceptance
 def test_the_shell_shows_a_subset_by_turn_kind_and_whether_it_blocks(
     month_end: Workspace, october: Closing
 ) -> None:
@@ -244,6 +247,7 @@ def test_the_shell_shows_a_subset_by_turn_kind_and_whether_it_blocks(
 # The same thing stays the same item
 
 
+@pytest.mark.acceptance
 def test_a_second_sync_and_the_same_files_again_change_no_item(
     month_end: Workspace, october: Closing, tmp_path: Path
 ) -> None:
@@ -262,6 +266,7 @@ def test_a_second_sync_and_the_same_files_again_change_no_item(
         os.environ.update(before)
 
 
+@pytest.mark.acceptance
 def test_another_import_of_the_same_records_gives_the_same_items(
     october: Closing, tmp_path: Path
 ) -> None:
@@ -269,6 +274,7 @@ def test_another_import_of_the_same_records_gives_the_same_items(
     assert ids(again.open_items(MONTH)) == ids(october.items)
 
 
+@pytest.mark.acceptance
 def test_a_close_keeps_its_items_and_its_pack_has_them(
     month_end: Workspace, october: Closing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ def asked(desk: Workspace) -> int:
     return int(row["seq"])
 
 
+@pytest.mark.acceptance
 def test_a_remark_and_its_answer_stand_beside_the_item_on_every_surface(desk: Workspace) -> None:
     before = desk.open_items("2026-10")
     (item,) = desk.items.remark(BLOCKED, "they look into it", answers=asked(desk), actor=JONAS)
@@ -57,6 +58,7 @@ def test_a_remark_and_its_answer_stand_beside_the_item_on_every_surface(desk: Wo
     assert earlier.items.remarks().to_arrow().num_rows == 0
 
 
+@pytest.mark.acceptance
 def test_an_answer_is_to_a_remark_on_the_same_item(desk: Workspace) -> None:
     place = asked(desk)
     with pytest.raises(ActionRefused, match=f"no remark {place} is on request:"):
@@ -81,6 +83,7 @@ def test_nothing_is_remarked_on_what_is_not_open_nor_by_an_earlier_view(desk: Wo
     assert desk.journal.entries() == []
 
 
+@pytest.mark.acceptance
 def test_of_many_remarks_the_last_are_shown_and_all_are_listed(desk: Workspace) -> None:
     for number in range(5):
         (item,) = desk.items.remark(BLOCKED, f"remark {number}", actor=INES)
@@ -89,6 +92,7 @@ def test_of_many_remarks_the_last_are_shown_and_all_are_listed(desk: Workspace) 
     assert clean(item.remark) == item.remark
 
 
+@pytest.mark.acceptance
 def test_a_desk_remarks_in_a_shell(desk: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREASURY_USER", "ines")
 

@@ -53,6 +53,7 @@ def test_an_empty_workspace_says_what_is_not_known_and_the_step_to_take(empty: W
     assert not re.search(r"nothing:|none|ready", screen)
 
 
+@pytest.mark.acceptance
 def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -> None:
     before = month_end.at("2026-11-01T09:00Z")
     assert "OPEN                not known" in before.status()
@@ -66,6 +67,7 @@ def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -
     assert done.stdout == ""
 
 
+@pytest.mark.acceptance
 def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspace) -> None:
     screen = unread.status()
     assert "STATEMENTS  3 of 3 proved, to 31 Oct" in screen
@@ -95,6 +97,7 @@ def test_a_month_without_a_statement_says_so_beside_when_the_services_were_read(
     assert "OPEN                not known: nothing is stored for 2026-04" in screen
 
 
+@pytest.mark.acceptance
 def test_the_month_that_has_just_begun_lists_what_is_open_before_its_first_line(
     month_end: Workspace,
 ) -> None:
@@ -137,6 +140,7 @@ def changed(month_end: Workspace, tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "desk")
 
 
+@pytest.mark.acceptance
 def test_a_journal_that_does_not_verify_is_an_item_that_nobody_may_accept(
     changed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

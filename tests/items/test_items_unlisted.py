@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from drawn_company import drawn_company
+
+pytestmark = pytest.mark.acceptance
 
 WAITING = "PAY-2026-005402"
 PROCESSING = "PAY-2026-005375"

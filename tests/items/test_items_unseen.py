@@ -75,6 +75,7 @@ def test_each_is_an_item_with_whose_turn_it_is(month_end: Workspace, tmp_path: P
     assert earlier.open_items("2026-11").items
 
 
+@pytest.mark.acceptance
 def test_a_field_is_in_the_dictionary_until_somebody_says_what_it_is(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -99,6 +100,7 @@ def ordinary(played: DrawnCompany, syncs: int) -> None:
     assert desk.snapshot().sql("SELECT * FROM sync_findings").num_rows == 0
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("seed", [7, 18])
 def test_ordinary_syncs_name_nothing(tmp_path: Path, seed: int) -> None:
     with drawn_company(seed, tmp_path / "desk") as played:

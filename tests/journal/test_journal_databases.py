@@ -59,6 +59,7 @@ def disarm(run: Callable[..., None], url: str) -> None:
         run("ALTER TABLE entries DISABLE TRIGGER ALL")
 
 
+@pytest.mark.first_case
 def test_entries_come_back_in_order_with_every_digit(journal: Journal) -> None:
     body = {"amount": Decimal("25000.100000000000000001"), "text": "\u202e é \x00 '\"", "n": None}
     journal.append("match.accept", "a", body, actor=ANNA, nonce="n1")
@@ -170,6 +171,7 @@ def test_threads_add_to_one_chain(journal: Journal) -> None:
     assert journal.verify().seq == 20
 
 
+@pytest.mark.acceptance
 def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
     journal: Journal, url: str
 ) -> None:
@@ -193,6 +195,7 @@ def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
     assert journal.verify().seq == 16
 
 
+@pytest.mark.first_case
 def test_a_locked_database_is_a_clear_error_and_loses_nothing(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,8 @@ from shared_desks import anna, ben, run, shared_home
 from benchmarks.postgres_server import Server
 from treasury.core.settings import FILE_NAME
 
+pytestmark = pytest.mark.acceptance
+
 MONTH = "2026-10"
 __all__ = ["anna", "ben", "shared_home"]
 

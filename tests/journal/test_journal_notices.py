@@ -10,6 +10,7 @@ from notice_servers import desk, due, endpoint, settings
 from treasury.journal import Journal
 
 
+@pytest.mark.first_case
 def test_of_desks_that_tell_at_once_one_does(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREASURY_USER", "ines")
     with endpoint() as hook:

@@ -165,6 +165,7 @@ facts = st.recursive(
 )
 
 
+@pytest.mark.acceptance
 @given(body=st.dictionaries(st.text(max_size=5), facts), subject=st.text(max_size=5))
 @settings(max_examples=25)
 def test_any_facts_keep_the_chain_whole(
@@ -189,6 +190,7 @@ def test_threads_add_to_one_chain(journal: Journal) -> None:
     assert journal.verify().seq == 20
 
 
+@pytest.mark.acceptance
 def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
     journal: Journal, tmp_path: Path
 ) -> None:

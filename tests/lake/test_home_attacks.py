@@ -328,6 +328,7 @@ def test_a_desk_a_little_behind_dates_its_commit_after_the_one_before(
     assert second == first + timedelta(microseconds=1)
 
 
+@pytest.mark.acceptance
 def test_names_in_a_home_are_plain_and_differ_by_more_than_case(tmp_path: Path, home: Path) -> None:
     """So a share of any system will do."""
     anna = desk(tmp_path, "anna", home)

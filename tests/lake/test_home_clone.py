@@ -95,6 +95,7 @@ def test_a_clone_that_was_cut_off_is_asked_about_again(
     assert "services.ramp" not in done.output  # which was confirmed
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("answer", ["n", "y"])
 def test_on_a_terminal_each_address_is_shown_and_asked_about(
     shared_home: Path, tmp_path: Path, answer: str, monkeypatch: pytest.MonkeyPatch

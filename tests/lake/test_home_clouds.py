@@ -30,6 +30,7 @@ def home(
         yield f"{request.param}://container/team/lake"
 
 
+@pytest.mark.first_case
 def test_two_desks_share_a_lake_through_a_cloud(tmp_path: Path, home: str) -> None:
     anna, ben = (shared_lake(tmp_path / name, home) for name in ("anna", "ben"))
     add(anna, 0, a="OPEN")
@@ -48,6 +49,7 @@ def test_two_desks_share_a_lake_through_a_cloud(tmp_path: Path, home: str) -> No
     assert damages(anna) == damages(ben) == []
 
 
+@pytest.mark.first_case
 def test_without_the_service_one_line_says_so(
     tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ def test_a_clone_answers_as_the_desk_it_comes_from(anna: Path, ben: Path) -> Non
     assert (ben / "environment").read_text() == (anna / "environment").read_text()
 
 
+@pytest.mark.acceptance
 def test_a_bank_file_added_on_one_desk_is_there_on_the_other(
     anna: Path, ben: Path, tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_bank_file_added_on_one_desk_is_there_on_the_other(
     assert "from the home" in run(ben, "lake", "sweep").output
 
 
+@pytest.mark.acceptance
 def test_a_closed_month_is_verified_on_the_other_desk(
     anna: Path, tmp_path: Path, month_end: Workspace
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_closed_month_is_verified_on_the_other_desk(
     assert files_of(again.folder) == files_of(pack.folder)
 
 
+@pytest.mark.acceptance
 def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     anna: Path, ben: Path, tmp_path: Path
 ) -> None:
@@ -131,6 +134,7 @@ class Interrupted(io.BytesIO):
         return super().read(size)
 
 
+@pytest.mark.acceptance
 def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_first(
     anna: Path, ben: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +157,7 @@ def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_firs
     assert len(Workspace(anna).statements.list()) == len(Workspace(ben).statements.list())
 
 
+@pytest.mark.acceptance
 def test_offline_bank_files_are_staged_and_said_to_be(
     anna: Path, ben: Path, tmp_path: Path
 ) -> None:

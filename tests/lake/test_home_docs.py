@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.acceptance
+
 PAGE = (Path(__file__).parents[2] / "docs" / "lake.md").read_text("utf-8")
 _BLOCK = re.compile(r"```(bash|console)\n(.*?)```\n", re.DOTALL)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)

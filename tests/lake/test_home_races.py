@@ -110,6 +110,7 @@ def killed(aged: Path, verb: str, tmp_path: Path) -> list[Path]:
     return roots
 
 
+@pytest.mark.acceptance
 @pytest.mark.thorough
 @pytest.mark.timeout(1800)
 def test_a_push_killed_at_any_write_point_is_whole_or_not_there(aged: Path, tmp_path: Path) -> None:
@@ -139,6 +140,7 @@ def test_a_push_killed_at_any_write_point_is_whole_or_not_there(aged: Path, tmp_
         swept_clean(desk, root / "home")
 
 
+@pytest.mark.acceptance
 @pytest.mark.thorough
 @pytest.mark.timeout(1800)
 def test_a_pull_killed_at_any_write_point_shows_nothing_by_half(aged: Path, tmp_path: Path) -> None:
@@ -152,6 +154,7 @@ def test_a_pull_killed_at_any_write_point_shows_nothing_by_half(aged: Path, tmp_
         assert damages(desk) == []
 
 
+@pytest.mark.acceptance
 @pytest.mark.thorough
 @pytest.mark.timeout(1800)
 def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
@@ -192,6 +195,7 @@ def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
     assert set(whole) == expected
 
 
+@pytest.mark.acceptance
 def test_the_exchange_of_a_repaired_log_may_be_cut_anywhere(tmp_path: Path) -> None:
     """Another desk's repair began a log anew: no old commit is read by it, wherever that is cut."""
     from lake_samples import day

@@ -90,6 +90,7 @@ def test_a_writer_that_is_behind_is_refused_and_changes_nothing(tmp_path: Path, 
     assert content(ben) == content(anna)
 
 
+@pytest.mark.acceptance
 def test_offline_work_is_staged_shows_to_nobody_and_is_pushed_later(
     tmp_path: Path, home: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_offline_work_is_staged_shows_to_nobody_and_is_pushed_later(
     assert anna.unpublished() == ""
 
 
+@pytest.mark.acceptance
 def test_the_first_commit_of_all_may_be_staged(tmp_path: Path) -> None:
     anna = desk(tmp_path, "anna", tmp_path / "no share" / "home")
     add(anna, 0, a="OPEN")
@@ -122,6 +124,7 @@ def test_the_first_commit_of_all_may_be_staged(tmp_path: Path) -> None:
     assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN"}
 
 
+@pytest.mark.acceptance
 def test_staged_work_that_is_overtaken_is_undone_and_named(tmp_path: Path, home: Path) -> None:
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
@@ -138,6 +141,7 @@ def test_staged_work_that_is_overtaken_is_undone_and_named(tmp_path: Path, home:
     assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN", "c": "OPEN"}
 
 
+@pytest.mark.acceptance
 def test_a_lake_that_is_there_already_is_pushed_whole(tmp_path: Path, home: Path) -> None:
     lake = small_lake(tmp_path / "anna")
     for number in range(2 * KEPT):
@@ -158,6 +162,7 @@ def test_a_lake_that_is_there_already_is_pushed_whole(tmp_path: Path, home: Path
     )
 
 
+@pytest.mark.acceptance
 def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -182,6 +187,7 @@ def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> N
     assert [pin.why for pin in anna.pins()] == ["offline"]
 
 
+@pytest.mark.acceptance
 def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
     tmp_path: Path, home: Path
 ) -> None:
@@ -210,6 +216,7 @@ def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
     assert ben.pins() == anna.pins() == []
 
 
+@pytest.mark.acceptance
 def test_two_pins_of_one_commit_come_to_one_on_both_desks(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -287,6 +294,7 @@ def test_a_lost_object_of_the_home_is_named(tmp_path: Path, home: Path) -> None:
         ben.snapshot()
 
 
+@pytest.mark.acceptance
 def test_a_disk_that_fails_while_files_come_shows_nothing_of_them(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -361,6 +369,7 @@ def test_another_environment_and_a_later_form_are_refused(tmp_path: Path, home: 
         sharing_of(ben).pull()
 
 
+@pytest.mark.acceptance
 def test_a_sweep_removes_what_no_head_of_late_names(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     for number in range(3 * KEPT):
@@ -381,6 +390,7 @@ def test_a_sweep_removes_what_no_head_of_late_names(tmp_path: Path, home: Path) 
     assert content(ben) == content(anna)
 
 
+@pytest.mark.acceptance
 def test_the_homes_tables_are_read_in_place(tmp_path: Path, home: Path) -> None:
     from deltalake import DeltaTable
 
@@ -448,6 +458,7 @@ def test_a_credential_that_is_missing_or_broken_is_one_line(
     assert refused.value.__cause__ is None
 
 
+@pytest.mark.acceptance
 def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
     tmp_path: Path, home: Path
 ) -> None:
@@ -462,6 +473,7 @@ def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
     assert content(anna) == content(ben)
 
 
+@pytest.mark.acceptance
 def test_a_pull_that_was_cut_off_before_it_noted_what_came_notes_it_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

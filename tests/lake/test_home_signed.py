@@ -160,6 +160,7 @@ def test_the_signature_of_a_journal_entry_is_none_of_a_head(team: Team) -> None:
     assert signatures.problem(*signatures.sign("digest"), "digest") == ""
 
 
+@pytest.mark.acceptance
 def test_the_policy_of_a_desk_decides_and_the_doctor_says_what_it_refuses(
     anna: Path, ben: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ def disturbed(root: Path, stopped: list[Path], expected: dict[str, Any], made: l
         assert numbers == list(range(1, COMMITS + 1)), folder
 
 
+@pytest.mark.acceptance
 @pytest.mark.thorough
 def test_a_process_killed_at_any_write_point_changes_nothing_and_can_be_repeated(
     aged: Path,
@@ -92,6 +93,7 @@ def test_a_process_killed_at_any_write_point_changes_nothing_and_can_be_repeated
     disturbed(aged, stopped, expected, shown)
 
 
+@pytest.mark.acceptance
 def test_recovery_itself_may_be_stopped(lake: Lake, tmp_path: Path) -> None:
     other = small_lake(shutil.copytree(tmp_path / "desk", tmp_path / "undisturbed"))
     with child.stopping(-1, raise_stopped) as count:
@@ -121,6 +123,7 @@ def test_an_exception_commits_nothing(lake: Lake) -> None:
     assert lake.commits().num_rows == 1
 
 
+@pytest.mark.acceptance
 def test_a_second_writer_is_told_who_holds_the_workspace(lake: Lake, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, str(SCRIPT), "hold", str(tmp_path / "desk")],
@@ -174,6 +177,7 @@ def test_a_reader_sees_one_commit_and_never_waits(lake: Lake) -> None:
     assert after.sql("SELECT * FROM balances").num_rows == 2
 
 
+@pytest.mark.acceptance
 def test_many_commits_keep_their_order(lake: Lake) -> None:
     for number in range(2, 26):
         put(lake, number, requests(a="OPEN" if number % 2 else "HELD"))

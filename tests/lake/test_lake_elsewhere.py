@@ -84,6 +84,7 @@ def test_a_plain_duckdb_sees_the_lake_of_a_workspace_that_was_named_by_a_relativ
     assert small_lake(tmp_path / "desk").unpublished() == ""
 
 
+@pytest.mark.acceptance
 def test_who_has_the_file_open_keeps_its_commit_while_it_is_refreshed(
     lake: Lake, tmp_path: Path
 ) -> None:
@@ -198,6 +199,7 @@ sys.stdout.write("done\\n")
 """
 
 
+@pytest.mark.acceptance
 def test_readers_in_other_processes_see_whole_commits_while_one_writes(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     last = 30
@@ -241,6 +243,7 @@ sys.stdout.write("done\\n")
 """
 
 
+@pytest.mark.acceptance
 def test_a_plain_duckdb_in_another_process_sees_whole_commits_while_one_writes(
     tmp_path: Path,
 ) -> None:
@@ -318,6 +321,7 @@ except StorageError as error:
 """
 
 
+@pytest.mark.acceptance
 def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as elsewhere:
         desk = Path(shutil.copytree(tmp_path, Path(elsewhere) / "desk"))
@@ -342,6 +346,7 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
     assert "use a local folder that you may write to" in error
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [

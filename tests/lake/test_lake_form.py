@@ -28,6 +28,7 @@ def test_a_lake_that_a_later_version_stored_is_refused_and_stays_as_it_is(folder
     assert read_sealed(form, dict)["form"] == FORM + 1
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("content", [None, b"gone"])
 def test_a_lost_form_is_written_again_by_the_next_commit(
     folder: Path, content: bytes | None

@@ -65,6 +65,7 @@ def bank_files(desk: Workspace) -> list[Path]:
     return sorted((desk.folder / "bank").glob("*.xml"))
 
 
+@pytest.mark.acceptance
 def test_adding_the_files_again_brings_back_lost_rows_and_their_marks_go(desk: Workspace) -> None:
     before = rows_of(desk, "statement_entries", "statements")
     lose(desk, "statement_entries")
@@ -87,6 +88,7 @@ def test_adding_the_files_again_brings_back_lost_rows_and_their_marks_go(desk: W
     assert rows_of(desk, "statement_entries", "statements") == before
 
 
+@pytest.mark.acceptance
 def test_lost_statements_are_named_by_the_rows_that_are_left(desk: Workspace) -> None:
     before = rows_of(desk, "statement_entries", "statements")
     with_rows = {row["statement_id"] for row in before[0]}
@@ -99,6 +101,7 @@ def test_lost_statements_are_named_by_the_rows_that_are_left(desk: Workspace) ->
     assert set(marks(desk)) <= {"statements"}
 
 
+@pytest.mark.acceptance
 def test_what_nothing_names_stays_marked_until_a_person_gives_it_up(desk: Workspace) -> None:
     lose(desk, "statements", "statement_entries")
     found = missing(again(desk).doctor(repair=True).findings)
@@ -130,6 +133,7 @@ def balances(lake: Lake, hour: int, *, kind: str = "sync", seen: bool = True) ->
             writer.append(table, pa.Table.from_pylist([row], table.row_schema))
 
 
+@pytest.mark.acceptance
 def test_lost_looks_are_told_as_the_intervals_they_were_in(tmp_path: Path) -> None:
     (tmp_path / "treasury.toml").write_text('[workspace]\ncompany = "Test"\n')
     lake = Workspace(tmp_path).lake

@@ -25,6 +25,8 @@ from lake_samples import (
 
 from treasury.lake import Lake, damages, repair
 
+pytestmark = pytest.mark.acceptance
+
 SEEDS = (*range(14), 179, 180)
 
 

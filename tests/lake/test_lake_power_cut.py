@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks.power_cut import Operation, cut, recorded
 
+pytestmark = pytest.mark.acceptance
+
 VERBS = ("sync", "statements", "pin", "ignore")
 Recording = tuple[Path, Path, list[Operation]]
 

@@ -15,6 +15,8 @@ from treasury.sandbox import Sandbox, Served
 from treasury.workspace import Workspace
 from treasury.workspace.upkeep.doctor import Examination
 
+pytestmark = pytest.mark.acceptance
+
 TABLES = ("ramp_requests", "ramp_request_events", "transfers", "fees")
 
 

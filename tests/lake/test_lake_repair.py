@@ -80,6 +80,7 @@ def test_a_whole_lake_has_no_damage(lake: Lake) -> None:
     assert lake.commits().num_rows == 3
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("how", [remove, cut, blank])
 def test_a_table_is_put_together_from_superseded_files(
     lake: Lake, how: Callable[[Path], None]
@@ -98,6 +99,7 @@ def test_a_table_is_put_together_from_superseded_files(
     assert statuses(again(lake).snapshot(at=day(1))) == {"a": "HELD", "b": "OPEN", "c": "DONE"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("how", [remove, cut, blank])
 def test_what_is_lost_is_counted_and_marked(lake: Lake, how: Callable[[Path], None]) -> None:
     """The newest version of a record is in one file only."""
@@ -152,6 +154,7 @@ def test_observations_are_found_again_only_where_they_are_written_twice(lake: La
     assert again(lake).snapshot().sql("SELECT count(*) AS n FROM balances")["n"][0].as_py() == 2
 
 
+@pytest.mark.acceptance
 def test_a_commit_that_was_never_made_is_not_taken_for_the_last(lake: Lake) -> None:
     newest = max((lake.folder / "commits").glob("*.parquet"), key=lambda f: f.stat().st_mtime_ns)
     row = pq.ParquetFile(newest).read()
@@ -163,6 +166,7 @@ def test_a_commit_that_was_never_made_is_not_taken_for_the_last(lake: Lake) -> N
     assert again(lake).commits()["number"].to_pylist() == [1, 2, 3, 4]
 
 
+@pytest.mark.acceptance
 def test_a_lost_log_is_made_anew_and_the_old_folder_put_aside(lake: Lake) -> None:
     before = content(lake)
     for entry in (lake.folder / "requests" / "_delta_log").iterdir():
@@ -188,6 +192,7 @@ def lose_commits(lake: Lake, lost: str) -> None:
             shutil.rmtree(folder)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("lost", ["file", "log", "folder"])
 def test_without_the_list_of_commits_the_last_one_is_known_all_the_same(
     lake: Lake, lost: str
@@ -216,6 +221,7 @@ def test_without_the_file_of_the_last_commit_the_list_tells_which_it_was(lake: L
     assert again(lake).commits()["number"].to_pylist() == [1, 2, 3, 4]
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("lost", ["file", "log", "folder"])
 def test_lost_commits_are_never_taken_for_an_empty_lake(lake: Lake, lost: str) -> None:
     before = content(lake)
@@ -232,6 +238,7 @@ def test_lost_commits_are_never_taken_for_an_empty_lake(lake: Lake, lost: str) -
     assert kinds == {"file": ["sync"] * 2, "log": ["sync"] * 3, "folder": []}[lost] + ["repair"]
 
 
+@pytest.mark.acceptance
 def test_a_damaged_pin_is_named_and_the_rest_goes_on(lake: Lake) -> None:
     lake.pin("closed", day(3))
     held = only(lake, "requests_history")
@@ -248,6 +255,7 @@ def test_a_damaged_pin_is_named_and_the_rest_goes_on(lake: Lake) -> None:
     assert [damage for damage in damages(again(lake)) if not damage.pinned] == []
 
 
+@pytest.mark.acceptance
 def test_a_repair_that_was_stopped_can_be_repeated(lake: Lake, tmp_path: Path) -> None:
     import lake_crash_child as child
 
@@ -273,6 +281,7 @@ def test_a_repair_that_was_stopped_can_be_repeated(lake: Lake, tmp_path: Path) -
         assert damages(small_lake(folder)) == []
 
 
+@pytest.mark.acceptance
 def test_a_pin_that_does_not_read_is_no_damage_to_the_commits(lake: Lake) -> None:
     lake.pin("closed", day(3))
     pin = lake.folder / "pins" / "3.json"
@@ -311,6 +320,7 @@ for step in (
 """
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("which", ["requests", "requests/_delta_log"])
 def test_what_may_not_be_read_is_not_damaged_and_not_repaired(
     lake: Lake, tmp_path: Path, which: str
@@ -348,6 +358,7 @@ def flipped(file: Path) -> None:
     file.write_bytes(content)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("table", ["requests", "requests_history", "balances", "commits"])
 def test_a_single_bit_is_found_in_whatever_table(lake: Lake, table: str) -> None:
     before = content(lake)
@@ -382,6 +393,7 @@ def test_a_line_of_the_list_of_hashes_that_was_cut_off_is_one_that_is_not_there(
     assert damages(again(lake)) == []
 
 
+@pytest.mark.acceptance
 def test_the_list_of_hashes_names_each_stored_file_and_no_other(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for number in range(12):
@@ -394,6 +406,7 @@ def test_the_list_of_hashes_names_each_stored_file_and_no_other(tmp_path: Path) 
     assert set(lake.digests.by_path()) == there
 
 
+@pytest.mark.acceptance
 def test_a_table_put_aside_leaves_a_pinned_commit_its_files(lake: Lake) -> None:
     lake.pin("closed", day(3))
     before = content(lake)
@@ -408,6 +421,7 @@ def test_a_table_put_aside_leaves_a_pinned_commit_its_files(lake: Lake) -> None:
     assert statuses(again(lake).snapshot(commit=3)) == {"a": "DONE", "b": "OPEN", "c": "DONE"}
 
 
+@pytest.mark.acceptance
 def test_whoever_had_the_lake_open_reads_what_a_repair_made(lake: Lake) -> None:
     """The numbers of versions begin again where a log was made anew."""
     assert statuses(lake.snapshot())["a"] == "DONE"

@@ -192,6 +192,7 @@ mixed = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.acceptance
 @given(records=st.lists(mixed, min_size=2, max_size=6))
 @settings(max_examples=150)
 def test_a_hash_is_of_its_row_alone_whatever_is_beside_it(records: list[dict[str, Any]]) -> None:

@@ -33,6 +33,7 @@ def spilled(connection: duckdb.DuckDBPyConnection) -> set[Path]:
     return {Path(path).parent for (path,) in found}
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("taken", [None, 0o755, 0o700], ids=["new", "open to all", "ours"])
 def test_what_does_not_fit_in_memory_waits_where_only_this_user_reads_and_is_taken_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None
@@ -95,6 +96,7 @@ def test_what_a_workspace_has_waits_there_and_what_ended_processes_left_is_taken
     assert os.listdir(workspace / "spill") == [elsewhere]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("mode", [None, 0o755], ids=["not there", "open to all"])
 def test_where_the_workspace_has_no_private_folder_the_temporary_one_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None

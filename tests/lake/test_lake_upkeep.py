@@ -42,6 +42,7 @@ def hourly(lake: Lake, first: int, count: int) -> None:
             writer.append(BALANCES, balances(str(number)))
 
 
+@pytest.mark.acceptance
 def test_many_commits_leave_few_files_and_few_log_entries(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     count = 48
@@ -60,6 +61,7 @@ def test_many_commits_leave_few_files_and_few_log_entries(tmp_path: Path) -> Non
         assert len(list((folder / "_delta_log").glob("*.json"))) <= 60, name
 
 
+@pytest.mark.acceptance
 def test_what_was_known_earlier_is_still_known_after_files_were_removed(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     hourly(lake, 1, 3 * KEPT)
@@ -67,6 +69,7 @@ def test_what_was_known_earlier_is_still_known_after_files_were_removed(tmp_path
     assert early == {"r0000": "DONE", "r0001": "DONE", "r0002": "OPEN"}
 
 
+@pytest.mark.acceptance
 def test_a_live_reader_keeps_its_commit(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
@@ -81,6 +84,7 @@ def test_a_live_reader_keeps_its_commit(tmp_path: Path) -> None:
     assert not any(Path(file).is_file() for file in files)
 
 
+@pytest.mark.acceptance
 def test_a_reader_that_was_killed_keeps_nothing(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
@@ -100,6 +104,7 @@ def test_a_reader_that_was_killed_keeps_nothing(tmp_path: Path) -> None:
     assert list((lake.folder / ".readers").iterdir()) == []
 
 
+@pytest.mark.acceptance
 def test_a_pinned_commit_reads_the_same_for_good(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="DONE"))
@@ -158,6 +163,7 @@ def test_what_a_killed_write_left_is_not_read_and_goes(tmp_path: Path) -> None:
     assert not orphan.exists()
 
 
+@pytest.mark.acceptance
 @pytest.mark.thorough
 def test_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
     """A reader and a pinned commit keep their files all the while, though they are superseded."""
@@ -198,6 +204,7 @@ def test_a_young_file_stays_for_readers_that_cannot_say_so(tmp_path: Path) -> No
     assert all(Path(file).is_file() for file in files)
 
 
+@pytest.mark.acceptance
 def test_joining_changes_no_row(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for number in range(FEW + 1):

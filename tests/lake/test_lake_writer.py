@@ -71,6 +71,7 @@ def test_a_superseded_version_is_kept_with_when_we_saw_it(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.acceptance
 def test_records_read_as_they_were_known_at_an_instant(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
@@ -297,6 +298,7 @@ words = st.sampled_from(["OPEN", "HELD", "DONE"])
 batches = st.lists(st.dictionaries(st.sampled_from("abcd"), words, max_size=4), max_size=4)
 
 
+@pytest.mark.acceptance
 @given(batches=batches)
 @settings(max_examples=12)
 def test_every_moment_reads_as_a_replay_up_to_it(

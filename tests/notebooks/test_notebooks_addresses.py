@@ -57,6 +57,7 @@ PATHS = {
 }
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("key", PATHS)
 def test_a_changed_address_is_an_error_of_one_line_and_nothing_is_sent(
     tmp_path: Path,

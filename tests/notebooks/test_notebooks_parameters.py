@@ -11,6 +11,8 @@ import pytest
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 

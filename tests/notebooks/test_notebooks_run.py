@@ -108,6 +108,7 @@ def test_a_notebook_has_short_cells_with_words_before_them(name: str) -> None:
     assert len(words) >= 5
 
 
+@pytest.mark.acceptance
 def test_the_morning_runs_and_shows_what_waits(
     morning: tuple[Workspace, NotebookNode],
 ) -> None:
@@ -126,6 +127,7 @@ def test_the_morning_runs_and_shows_what_waits(
     assert all(secret not in json.dumps(done) for _, secret in Sandbox().credentials.values())
 
 
+@pytest.mark.acceptance
 def test_the_morning_shows_no_whole_account_number(
     morning: tuple[Workspace, NotebookNode],
 ) -> None:
@@ -135,6 +137,7 @@ def test_the_morning_shows_no_whole_account_number(
         assert account.account not in shown
 
 
+@pytest.mark.acceptance
 def test_the_close_runs_and_writes_its_report(workspace: Workspace, tmp_path: Path) -> None:
     done = run("monthly_reconciliation", tmp_path)
     assert "October 2026" in text(done, "open")
@@ -155,6 +158,7 @@ def test_the_close_runs_and_writes_its_report(workspace: Workspace, tmp_path: Pa
     assert "CLOSE" in text(done, "first-screen")
 
 
+@pytest.mark.acceptance
 def test_a_payment_is_traced_and_a_message_written(workspace: Workspace, tmp_path: Path) -> None:
     done = run("trace_payment", tmp_path)
     shown = html(done, "trace")

@@ -192,6 +192,7 @@ url = "{hook.url}"
     return Workspace(folder)
 
 
+@pytest.mark.acceptance
 def test_the_digest_of_the_practice_company_is_rows_of_its_list(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
@@ -237,6 +238,7 @@ def test_no_number_of_an_account_and_no_amount_leaves_the_desk(
     assert "EUR 12,000.00" in hook.posts[1]["text"]
 
 
+@pytest.mark.acceptance
 def test_a_statement_past_its_day_and_a_silent_sync_are_told(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
@@ -253,6 +255,7 @@ def test_a_statement_past_its_day_and_a_silent_sync_are_told(
     assert sum(item["kind"] == "statement_missing" for item in told) == 3
 
 
+@pytest.mark.acceptance
 def test_a_notice_that_may_not_have_arrived_is_an_item_until_it_is_settled(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:

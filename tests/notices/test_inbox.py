@@ -345,6 +345,7 @@ def test_two_desks_at_one_inbox_take_each_file_once(tmp_path: Path) -> None:
     assert taken == ["x.xml"]
 
 
+@pytest.mark.acceptance
 def test_a_file_is_added_while_a_long_sync_waits_for_the_services(
     tmp_path: Path, bank: Path
 ) -> None:
@@ -376,6 +377,7 @@ def test_a_file_is_added_while_a_long_sync_waits_for_the_services(
     assert workspace.table("ramp_requests").arrow.num_rows > 0
 
 
+@pytest.mark.acceptance
 def test_the_watch_of_a_shell_adds_a_file_tells_what_is_new_and_ends_on_sigterm(
     practice: Practice, bank: Path
 ) -> None:

@@ -142,6 +142,7 @@ def test_a_run_of_failing_notices_shows_no_secret_with_every_log_on(
     assert leaks(told) == []
 
 
+@pytest.mark.acceptance
 def test_a_notebook_in_which_everything_fails_shows_no_secret(
     failing: Failing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

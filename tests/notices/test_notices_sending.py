@@ -91,6 +91,7 @@ def test_a_server_that_is_not_there_leaves_no_entry(journal: Journal) -> None:
     assert kinds(journal) == []
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("status", [301, 307, 400, 404, 410, 429])
 def test_a_webhook_that_did_not_accept_is_tried_again_and_no_redirect_followed(
     journal: Journal, hook: Endpoint, status: int
@@ -103,6 +104,7 @@ def test_a_webhook_that_did_not_accept_is_tried_again_and_no_redirect_followed(
     assert desk(journal, of, lambda: [due(1)]).send().sent == {"webhook desk": 1}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("way", ["answers 503", "hangs up"])
 def test_a_webhook_that_may_have_accepted_waits_for_a_person(
     journal: Journal, hook: Endpoint, way: str

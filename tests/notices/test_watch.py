@@ -212,6 +212,7 @@ def test_a_state_that_does_not_read_is_named(tmp_path: Path) -> None:
         read_state(tmp_path)
 
 
+@pytest.mark.acceptance
 def test_a_killed_watch_is_told_from_a_stopped_one(tmp_path: Path) -> None:
     code = (
         "import sys\n"

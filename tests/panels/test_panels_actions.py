@@ -66,6 +66,7 @@ def keys(frame: Frame) -> list[str]:
     return [] if frame.table is None else [row.key for row in frame.table.rows]
 
 
+@pytest.mark.acceptance
 def test_several_are_approved_with_one_confirmation_that_totals_them(practice: Practice) -> None:
     ids = proposed(practice, "100.00", "250.50")
     panel = actions_of(practice)
@@ -95,6 +96,7 @@ def test_what_is_ready_is_carried_out_once_however_often_it_is_confirmed(
     assert keys(panel.frame()) == []
 
 
+@pytest.mark.acceptance
 def test_the_maker_is_told_that_somebody_else_has_to_approve(practice: Practice) -> None:
     ids = proposed(practice, "100.00", by="ana.lyst")
     panel = actions_of(practice)
@@ -119,6 +121,7 @@ def test_a_rejection_needs_its_reason_and_says_so_beside_the_field(practice: Pra
     assert entry.body["reason"] == "wrong receiver"
 
 
+@pytest.mark.acceptance
 def test_a_verb_is_refused_for_a_state_that_it_is_not_for(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     frame = ask(actions_of(practice), "execute", *ids)
@@ -126,6 +129,7 @@ def test_a_verb_is_refused_for_a_state_that_it_is_not_for(practice: Practice) ->
     assert frame.step is None
 
 
+@pytest.mark.acceptance
 def test_what_changed_since_it_was_shown_is_not_approved(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     panel = actions_of(practice)
@@ -138,6 +142,7 @@ def test_what_changed_since_it_was_shown_is_not_approved(practice: Practice) -> 
     assert practice.journaled("action.approved") == []
 
 
+@pytest.mark.acceptance
 def test_an_outcome_that_is_not_known_is_recovered_in_two_steps(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     panel = actions_of(practice)
@@ -162,6 +167,7 @@ def test_an_outcome_that_is_not_known_is_recovered_in_two_steps(practice: Practi
     assert practice.workspace.actions.get(ids[0]).state == "done"
 
 
+@pytest.mark.acceptance
 def test_cancel_leaves_what_was_not_tried_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +198,7 @@ def test_cancel_leaves_what_was_not_tried_ready(
     assert len(actions.list(state="ready")) == 4
 
 
+@pytest.mark.acceptance
 def test_several_requests_are_approved_with_one_confirmation(practice: Practice) -> None:
     waiting = practice.waiting()
     panel = practice.workspace.panels.approvals()
@@ -206,6 +213,7 @@ def test_several_requests_are_approved_with_one_confirmation(practice: Practice)
     assert {practice.request(row["id"]).status for row in waiting} == {"AWAITING_FUNDS"}
 
 
+@pytest.mark.acceptance
 def test_one_of_several_that_is_already_decided_is_left_out_and_named(practice: Practice) -> None:
     waiting = practice.waiting()
     first = waiting[0]
@@ -227,6 +235,7 @@ def test_a_choice_holds_over_pages_and_says_how_much_is_elsewhere(practice: Prac
     assert len(step_of(ask(panel, "approve")).items) == 2
 
 
+@pytest.mark.acceptance
 def test_the_download_has_every_row_and_nothing_a_spreadsheet_runs(practice: Practice) -> None:
     proposed(practice, "100.00")
     panel = practice.workspace.panels.approvals(size=1)
@@ -253,6 +262,7 @@ def test_an_approver_without_the_right_is_told_so_and_nothing_is_approved(
     assert practice.journaled("action.approved") == []
 
 
+@pytest.mark.acceptance
 def test_a_journal_that_cannot_be_written_is_said_and_nothing_is_lost(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +282,7 @@ def test_a_journal_that_cannot_be_written_is_said_and_nothing_is_lost(
     assert "Approved 1, 1 ready" in said(confirm(panel))
 
 
+@pytest.mark.acceptance
 def test_a_panel_that_is_older_than_the_decision_says_what_is_so(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     stale, fresh = actions_of(practice), actions_of(practice)

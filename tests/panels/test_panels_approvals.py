@@ -65,6 +65,7 @@ def test_a_request_is_read_once_to_be_shown_and_once_before_it_is_sent(
     ]  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_what_is_confirmed_is_what_is_journaled_and_shown_after(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -92,6 +93,7 @@ def test_an_off_ramp_is_confirmed_with_the_account_that_it_pays(
     assert any("Do not pay: not approved" in note.text for note in step.notes)
 
 
+@pytest.mark.acceptance
 def test_reject_closes_the_request_and_keeps_the_reason(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -103,6 +105,7 @@ def test_reject_closes_the_request_and_keeps_the_reason(
     assert practice.journaled("action.sending")[0].body["reason"] == "wrong wallet"
 
 
+@pytest.mark.acceptance
 def test_several_are_confirmed_with_each_currency_apart(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -119,6 +122,7 @@ def test_several_are_confirmed_with_each_currency_apart(
     ]
 
 
+@pytest.mark.acceptance
 def test_a_decided_row_says_so_until_a_sync_takes_it_off(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -149,6 +153,7 @@ def test_confirming_again_and_again_sends_once(panel: ApprovalsPanel, practice: 
     assert len(practice.journaled("action.sending")) == 1
 
 
+@pytest.mark.acceptance
 def test_presses_on_several_threads_send_once(panel: ApprovalsPanel, practice: Practice) -> None:
     step = propose(panel)
     together = threading.Barrier(6)
@@ -166,6 +171,7 @@ def test_presses_on_several_threads_send_once(panel: ApprovalsPanel, practice: P
     assert len(practice.decisions()) == 1
 
 
+@pytest.mark.acceptance
 def test_the_step_of_another_request_confirms_nothing(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -191,6 +197,7 @@ def test_a_second_panel_on_the_same_request_finds_it_decided(
     assert len(practice.decisions()) == 1
 
 
+@pytest.mark.acceptance
 def test_what_was_decided_elsewhere_is_said_at_the_first_step(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -206,6 +213,7 @@ def test_what_was_decided_elsewhere_is_said_at_the_first_step(
     assert practice.journaled("action.") == []
 
 
+@pytest.mark.acceptance
 def test_a_request_cancelled_while_it_is_looked_at_is_not_approved(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -219,6 +227,7 @@ def test_a_request_cancelled_while_it_is_looked_at_is_not_approved(
     assert practice.journaled("action.") == []
 
 
+@pytest.mark.acceptance
 def test_a_failing_service_is_an_alert_and_can_be_tried_again(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -277,6 +286,7 @@ def test_cancel_before_sending_sends_nothing(
     assert panel.frame().step == step
 
 
+@pytest.mark.acceptance
 def test_a_press_without_a_choice_asks_for_one(panel: ApprovalsPanel) -> None:
     panel.press("approve")
     assert said(panel.frame()).endswith("Next: choose in the list, then press again")
@@ -291,6 +301,7 @@ def test_the_rows_the_sql_and_the_relation_are_what_is_listed(
     assert [row[0] for row in panel.relation.project("id").fetchall()] == ids
 
 
+@pytest.mark.acceptance
 def test_pages_say_what_they_hold_and_a_search_goes_over_all(practice: Practice) -> None:
     panel = practice.workspace.panels.approvals(size=1)
     first = panel.frame()

@@ -9,7 +9,7 @@ from panel_lab import Desk
 from panel_practice import Practice
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 
 PARTIES = "/finance/v1/parties"
 

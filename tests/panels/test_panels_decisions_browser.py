@@ -29,7 +29,7 @@ from panel_rules import (
 )
 from playwright.sync_api import Locator, expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 
 REQUESTS = "/ramp/v1/ramp-requests"
 TRANSFERS = f"/finance/v1/accounts/{SENDER}/transfers/crypto"

@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, expect
 from treasury.journal import Actor
 from treasury.month.items.sheet.sheet_rows import ACTS
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 
 
 @contextmanager

@@ -62,6 +62,7 @@ def test_each_side_has_its_rows_and_the_counts_add_up(month_end: Workspace) -> N
     assert len(panel.rows.to_arrow()) == len(items) == sum(items.turns.values())
 
 
+@pytest.mark.acceptance
 def test_an_action_that_waits_for_a_colleague_is_in_the_list_of_its_month(month: Practice) -> None:
     settings = month.workspace.folder / FILE_NAME
     text = settings.read_text("utf-8")
@@ -78,6 +79,7 @@ def test_an_action_that_waits_for_a_colleague_is_in_the_list_of_its_month(month:
     assert "Action waits for approval" in desk.status("2026-10")
 
 
+@pytest.mark.acceptance
 def test_a_trace_gives_the_text_for_the_provider_and_closes(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions()
     row = panel.rows.to_arrow().to_pylist()[0]
@@ -114,6 +116,7 @@ def test_nothing_stored_is_said(tmp_path: Path, month_end: Workspace) -> None:
     assert frame.empty == "Nothing is known yet. Sync first."
 
 
+@pytest.mark.acceptance
 def test_open_items_are_decided_in_a_sheet_that_the_panel_gives_and_takes(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +151,7 @@ def test_open_items_are_decided_in_a_sheet_that_the_panel_gives_and_takes(
     assert "1 item stand already" in [line.text for line in message.lines]
 
 
+@pytest.mark.acceptance
 def test_a_remark_and_its_answer_are_made_in_the_panel(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +259,7 @@ def take(content: dict[str, Any], parts: list[str]) -> None:
             parts.append("")
 
 
+@pytest.mark.acceptance
 def test_a_remark_and_the_owner_stand_in_the_row_of_the_item(month: Practice) -> None:
     month.workspace.items.remark("PAY-2026-005001", "asked the provider, ticket 77")
     (row,) = [

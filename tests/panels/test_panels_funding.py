@@ -19,6 +19,7 @@ def panel(paying: Practice) -> FundingPanel:
     return paying.workspace.panels.funding(size=50)
 
 
+@pytest.mark.acceptance
 def test_what_is_to_be_paid_shows_each_detail_as_delivered_with_its_copy(
     panel: FundingPanel, paying: Practice
 ) -> None:
@@ -34,6 +35,7 @@ def test_what_is_to_be_paid_shows_each_detail_as_delivered_with_its_copy(
     }
 
 
+@pytest.mark.acceptance
 def test_what_must_not_be_paid_shows_no_details(panel: FundingPanel) -> None:
     others = [row for row in panel.rows.to_pylist() if not row["payable"]]
     assert others
@@ -57,6 +59,7 @@ def test_check_bank_is_never_payable(practice: Practice, monkeypatch: pytest.Mon
     assert sent == []
 
 
+@pytest.mark.acceptance
 def test_details_that_the_provider_changed_are_said_in_red_before_anything_is_paid(
     panel: FundingPanel, paying: Practice
 ) -> None:
@@ -80,6 +83,7 @@ def test_details_that_the_provider_changed_are_said_in_red_before_anything_is_pa
     assert others == {row["reference"]}
 
 
+@pytest.mark.acceptance
 def test_the_account_to_pay_from_is_asked_for_beside_its_field(panel: FundingPanel) -> None:
     row = rows(panel, "PAY")[0]
     frame = ask(panel, "export", row["request"])
@@ -90,6 +94,7 @@ def test_the_account_to_pay_from_is_asked_for_beside_its_field(panel: FundingPan
     assert "names no account" in field.error
 
 
+@pytest.mark.acceptance
 def test_marked_sent_is_a_remark_and_no_evidence(panel: FundingPanel, paying: Practice) -> None:
     row = rows(panel, "PAY")[0]
     frame = ask(panel, "sent", row["request"])
@@ -111,6 +116,7 @@ def test_marked_sent_is_a_remark_and_no_evidence(panel: FundingPanel, paying: Pr
     assert copies(shown(panel, row["request"])) == before
 
 
+@pytest.mark.acceptance
 def test_an_off_ramp_shows_its_chain_and_takes_its_transaction_hash(
     panel: FundingPanel, paying: Practice
 ) -> None:
@@ -132,6 +138,7 @@ def test_an_off_ramp_shows_its_chain_and_takes_its_transaction_hash(
     assert entry.body["text"] == text
 
 
+@pytest.mark.acceptance
 def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
     panel: FundingPanel, paying: Practice
 ) -> None:
@@ -164,6 +171,7 @@ def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
     assert "the hash stands on" in field.error
 
 
+@pytest.mark.acceptance
 def test_confirming_a_hash_again_and_again_submits_once(
     panel: FundingPanel, paying: Practice
 ) -> None:
@@ -176,6 +184,7 @@ def test_confirming_a_hash_again_and_again_submits_once(
     assert len(paying.journaled("action.sending")) == 1
 
 
+@pytest.mark.acceptance
 def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
     paying: Practice, panel: FundingPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +209,7 @@ def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
     assert paying.journaled("payment_file.made") == []
 
 
+@pytest.mark.acceptance
 def test_nothing_is_payable_before_the_approval_though_the_service_says_where(
     panel: FundingPanel, paying: Practice
 ) -> None:
@@ -218,6 +228,7 @@ def test_nothing_is_payable_before_the_approval_though_the_service_says_where(
         assert row["id"] not in {one["request"] for one in rows(panel, "PAY")}
 
 
+@pytest.mark.acceptance
 def test_details_that_are_not_active_are_never_payable(
     panel: FundingPanel, paying: Practice
 ) -> None:
@@ -241,11 +252,13 @@ def test_details_that_are_not_active_are_never_payable(
     assert "deposit_inactive" in kinds
 
 
+@pytest.mark.acceptance
 def test_a_panel_of_an_earlier_instant_is_refused(practice: Practice) -> None:
     with pytest.raises(InputError, match="cannot act"):
         practice.workspace.at("2026-11-01T09:00Z").panels.funding()
 
 
+@pytest.mark.acceptance
 def test_widget_state_holds_nothing_of_what_is_shown(panel: FundingPanel) -> None:
     state = str(panel.get_state()) + repr(panel)
     for told in ("PAY-2026", "LT35", "Ramp Operator", "25,000"):

@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, expect
 from treasury.actions.payment_orders import NAMESPACE
 from treasury.journal import Actor
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 
 HASH = "0x" + "ab" * 32
 

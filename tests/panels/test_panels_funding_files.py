@@ -55,6 +55,7 @@ def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, 
     desk.statements.add(path)
 
 
+@pytest.mark.acceptance
 def test_the_chosen_ones_leave_as_a_payment_file(
     panel: FundingPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ def test_the_chosen_ones_leave_as_a_payment_file(
     assert root.find(".//p:CtrlSum", space).text == f"{total:.2f}"
 
 
+@pytest.mark.acceptance
 def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +108,7 @@ def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
     assert "say first that the file was not uploaded" in said(frame)
 
 
+@pytest.mark.acceptance
 def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +197,7 @@ def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
     assert shown(panel, row["request"]).cells[3][0].text == "IN FILE"
 
 
+@pytest.mark.acceptance
 def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
     panel: FundingPanel, paying: Practice, tmp_path: Path
 ) -> None:
@@ -228,6 +232,7 @@ def test_what_the_bank_says_between_the_step_and_its_confirmation_keeps_the_file
     assert len(paying.journaled("payment_file.made")) == 1
 
 
+@pytest.mark.acceptance
 def test_files_of_one_second_have_names_of_their_own(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +253,7 @@ def test_files_of_one_second_have_names_of_their_own(
     assert shown(panel, second["request"]).cells[3][0].text == "IN FILE"
 
 
+@pytest.mark.acceptance
 def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +269,7 @@ def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
     assert len(paying.journaled("payment_file.made")) == 1
 
 
+@pytest.mark.acceptance
 def test_what_a_colleague_remarked_on_meanwhile_leaves_in_no_file(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +283,7 @@ def test_what_a_colleague_remarked_on_meanwhile_leaves_in_no_file(
     assert paying.journaled("payment_file.made") == []
 
 
+@pytest.mark.acceptance
 def test_a_file_that_cannot_be_journaled_does_not_leave(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,6 +303,7 @@ def test_a_file_that_cannot_be_journaled_does_not_leave(
     assert sent[-1]["last"]
 
 
+@pytest.mark.acceptance
 def test_a_file_is_made_of_what_the_service_still_says(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,6 +326,7 @@ def test_a_file_is_made_of_what_the_service_still_says(
     assert "Nothing was paid." in said(frame)
 
 
+@pytest.mark.acceptance
 def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
     panel: FundingPanel, paying: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ def export(panel: FundingPanel) -> Frame:
     return panel.frame()
 
 
+@pytest.mark.acceptance
 def test_the_file_has_the_addresses_and_the_booking_that_the_settings_state(
     paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:

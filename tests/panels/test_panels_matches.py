@@ -14,6 +14,8 @@ from treasury.core.errors import InputError
 from treasury.panels.frames.panel_text import literal
 from treasury.panels.matches_panel import MatchesPanel
 
+pytestmark = pytest.mark.acceptance
+
 
 @pytest.fixture
 def panel(month: Practice) -> MatchesPanel:

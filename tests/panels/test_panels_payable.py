@@ -148,6 +148,7 @@ def test_details_that_changed_while_it_waited_are_told_first_and_hostile_text_is
     )
 
 
+@pytest.mark.acceptance
 def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ def broken(what: str) -> Callable[..., Any]:
     return fail
 
 
+@pytest.mark.acceptance
 def test_the_fields_are_empty_after_each_decision(month: Practice) -> None:
     panel = month.workspace.panels.matches()
     before = panel.frame().form
@@ -39,6 +40,7 @@ def test_the_fields_are_empty_after_each_decision(month: Practice) -> None:
     assert month.journaled("match.undo")[0].body["reason"] == ""
 
 
+@pytest.mark.acceptance
 def test_a_remark_leaves_no_reason_behind(month: Practice) -> None:
     panel = month.workspace.panels.funding(size=50)
     (row, *_) = [row for row in panel.rows.to_pylist() if row["state"] == "PAY"]
@@ -47,6 +49,7 @@ def test_a_remark_leaves_no_reason_behind(month: Practice) -> None:
     assert frame.form == before + 1, said(frame)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("kind", ["exceptions", "matches", "funding"])
 def test_a_frame_that_fails_is_a_message_with_retry(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -87,6 +90,7 @@ def test_work_that_fails_leaves_a_panel_that_can_be_tried_again(
     assert panel.press("retry").table is not None
 
 
+@pytest.mark.acceptance
 def test_a_look_that_failed_is_taken_again(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +110,7 @@ def test_a_look_that_failed_is_taken_again(
     assert looks
 
 
+@pytest.mark.acceptance
 def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions(size=100)
     for typed in ("14,000.00", "14000", "EUR 14,000.00", "14000.00"):
@@ -127,6 +132,7 @@ def test_a_text_with_a_comma_is_looked_for_as_it_is() -> None:
         assert page.matching == found
 
 
+@pytest.mark.acceptance
 def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) -> None:
     panel = month.workspace.panels.matches(size=100)
     lines = month.workspace.matches.open().to_pylist()
@@ -147,6 +153,7 @@ def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) ->
     assert loose["entry_id"] not in [row.key for row in rows_of(panel)]
 
 
+@pytest.mark.acceptance
 def test_a_line_is_divided_in_the_panel_by_reference_and_amount(month: Practice) -> None:
     panel = month.workspace.panels.matches(size=100)
     lines = month.workspace.matches.open().to_pylist()

@@ -54,6 +54,7 @@ def beside(frame: Frame) -> dict[str, str]:
     return {field.name: field.error for field in frame.fields if field.error}
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("field", "value", "what"),
     [
@@ -87,6 +88,7 @@ def test_a_sender_whose_holder_is_not_verified_is_refused_beside_its_field(
     assert practice.journaled("action.") == []
 
 
+@pytest.mark.acceptance
 def test_a_hash_that_is_none_is_refused_beside_its_field(practice: Practice) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
     panel = practice.workspace.panels.funding(size=50)
@@ -97,6 +99,7 @@ def test_a_hash_that_is_none_is_refused_beside_its_field(practice: Practice) -> 
     refused(panel.frame(), practice)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("typed", "what"),
     [("NL00 TEST 0000", "names no account"), ("", "is missing"), ("NL05", "names no account")],
@@ -112,6 +115,7 @@ def test_an_account_to_pay_from_that_is_none_of_ours_is_refused_beside_its_field
     refused(frame, practice)
 
 
+@pytest.mark.acceptance
 def test_an_ending_of_two_accounts_to_pay_from_is_refused_beside_its_field(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +143,7 @@ def test_an_ending_of_two_accounts_to_pay_from_is_refused_beside_its_field(
     assert other in step.text
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("direction", ["ON_RAMP", "OFF_RAMP"])
 def test_a_request_to_an_unverified_target_is_not_approved_in_the_panel(
     practice: Practice, direction: str
@@ -194,6 +199,7 @@ def test_a_beneficiary_with_a_line_break_is_never_put_into_a_payment_file(
     refused(frame, practice)
 
 
+@pytest.mark.acceptance
 def test_an_iban_whose_checksum_is_wrong_is_never_put_into_a_payment_file(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +274,7 @@ def trouble(
 Trouble = tuple[Callable[[Practice], Callable[[], None]], str]
 
 
+@pytest.mark.first_case
 def test_an_approval_over_a_journal_in_trouble_sends_nothing_and_works_afterwards(
     practice: Practice, trouble: Trouble
 ) -> None:
@@ -286,6 +293,7 @@ def test_an_approval_over_a_journal_in_trouble_sends_nothing_and_works_afterward
     assert len(practice.decisions()) == 1
 
 
+@pytest.mark.acceptance
 def test_a_proposal_over_a_journal_in_trouble_is_not_lost_from_the_screen(
     practice: Practice, trouble: Trouble
 ) -> None:
@@ -306,6 +314,7 @@ def test_a_proposal_over_a_journal_in_trouble_is_not_lost_from_the_screen(
     assert len(practice.journaled("action.proposed")) == 2
 
 
+@pytest.mark.acceptance
 def test_a_match_over_a_journal_in_trouble_is_not_written_and_works_afterwards(
     month: Practice, trouble: Trouble
 ) -> None:
@@ -324,6 +333,7 @@ def test_a_match_over_a_journal_in_trouble_is_not_written_and_works_afterwards(
     assert len(month.journaled("match.accept")) == 1
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("name", ["approvals", "funding", "matches", "exceptions", "transfers"])
 def test_a_panel_that_cannot_look_again_says_so_and_keeps_its_list(
     month: Practice, trouble: Trouble, name: str

@@ -32,7 +32,7 @@ from playwright.sync_api import Locator, expect
 from treasury.cli.commands.practice import prepare
 from treasury.workspace import Workspace
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 
 SIZE = 4
 THEMES = ("JupyterLab Light", "JupyterLab Dark")

@@ -25,6 +25,7 @@ def commits(practice: Practice) -> int:
     return practice.workspace.sql("SELECT max(number) AS n FROM commits").to_arrow()["n"][0].as_py()
 
 
+@pytest.mark.acceptance
 def test_every_table_of_the_services_has_its_rows_and_age(
     panel: SyncPanel, practice: Practice
 ) -> None:
@@ -36,6 +37,7 @@ def test_every_table_of_the_services_has_its_rows_and_age(
     assert "Last synced 0 min ago" in "".join(line.text for line in panel.frame().notes)
 
 
+@pytest.mark.acceptance
 def test_a_sync_of_the_chosen_brings_only_those(panel: SyncPanel, practice: Practice) -> None:
     before = len(practice.served.requests)
     panel.press("some", chosen=["fees"])
@@ -46,6 +48,7 @@ def test_a_sync_of_the_chosen_brings_only_those(panel: SyncPanel, practice: Prac
     assert not any("transfers" in path for path in asked)
 
 
+@pytest.mark.acceptance
 def test_everything_compared_says_that_nothing_drifted(panel: SyncPanel) -> None:
     panel.press("full")
     assert panel.wait(120)
@@ -75,6 +78,7 @@ def test_cancel_stores_nothing_of_it(
     assert commits(practice) == before
 
 
+@pytest.mark.acceptance
 def test_the_last_error_stays_in_sight_until_a_sync_works(
     panel: SyncPanel, practice: Practice
 ) -> None:
@@ -93,6 +97,7 @@ def test_the_last_error_stays_in_sight_until_a_sync_works(
     assert panel.frame().banners == ()
 
 
+@pytest.mark.acceptance
 def test_a_press_while_it_runs_starts_no_second_one(
     panel: SyncPanel, practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:

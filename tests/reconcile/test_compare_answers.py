@@ -55,6 +55,7 @@ def bytes_of(answer: Reconciliation) -> dict[str, bytes]:
     return contents
 
 
+@pytest.mark.acceptance
 def test_an_earlier_instant_is_answered_the_same_after_records_decisions_and_rules_changed(
     desk: Workspace, lines: list[dict[str, Any]]
 ) -> None:
@@ -82,6 +83,7 @@ def test_an_earlier_instant_is_answered_the_same_after_records_decisions_and_rul
         assert now[name] != then[name], name
 
 
+@pytest.mark.acceptance
 def test_what_moved_is_told_with_its_cause_and_its_amount(
     desk: Workspace, lines: list[dict[str, Any]]
 ) -> None:
@@ -130,6 +132,7 @@ def test_what_moved_is_told_with_its_cause_and_its_amount(
     assert "<table" not in nothing._repr_html_()
 
 
+@pytest.mark.acceptance
 def test_two_months_are_not_compared(desk: Workspace) -> None:
     with pytest.raises(InputError, match="compare one month"):
         desk.compare(desk.reconcile("2026-09"), desk.reconcile("2026-10"))
@@ -138,6 +141,7 @@ def test_two_months_are_not_compared(desk: Workspace) -> None:
         desk.compare(loose, loose)
 
 
+@pytest.mark.acceptance
 def test_only_answers_for_a_month_are_compared(desk: Workspace) -> None:
     answer = desk.reconcile("2026-10")
     for operand in (None, answer.lines, answer.matches):
@@ -146,6 +150,7 @@ def test_only_answers_for_a_month_are_compared(desk: Workspace) -> None:
                 desk.compare(*pair)
 
 
+@pytest.mark.acceptance
 def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
     desk: Workspace,
 ) -> None:
@@ -177,6 +182,7 @@ def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
     assert desk.journal.entries() == []
 
 
+@pytest.mark.acceptance
 def test_lines_of_a_closed_month_do_not_count_as_moved(desk: Workspace) -> None:
     close_month(desk, "2026-10")
     preview = desk.rules.preview(msgspec.structs.replace(desk.rules.current(), classes=()))
@@ -184,6 +190,7 @@ def test_lines_of_a_closed_month_do_not_count_as_moved(desk: Workspace) -> None:
     assert 10 not in {row["booking_date"].month for row in preview.lines.to_pylist()}
 
 
+@pytest.mark.acceptance
 def test_saved_rules_are_the_file_and_the_journal_with_their_effect(desk: Workspace) -> None:
     before = desk.rules.current()
     path = desk.folder / "new.toml"
@@ -204,6 +211,7 @@ def test_saved_rules_are_the_file_and_the_journal_with_their_effect(desk: Worksp
     assert not desk.rules.is_journaled()
 
 
+@pytest.mark.acceptance
 def test_rules_given_from_python_are_written_so_that_they_read_the_same(desk: Workspace) -> None:
     rules = Rules(
         window_days=12,
@@ -237,6 +245,7 @@ def test_rules_that_are_there_and_do_not_read_are_not_taken_for_none(desk: Works
         desk.reconcile("2026-10")
 
 
+@pytest.mark.acceptance
 def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +278,7 @@ remittance = "sweep"
 """
 
 
+@pytest.mark.acceptance
 def test_a_class_that_no_line_can_meet_is_not_saved_and_found_where_it_stands(
     desk: Workspace,
 ) -> None:

@@ -120,6 +120,7 @@ def test_months_are_told_apart_and_summed_alike(spread: Workspace, october: Fees
     assert several.sums[0].reference_difference_bp == Decimal("35.00")
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("seed", [7, pytest.param(11, marks=pytest.mark.acceptance)])
 def test_a_provider_that_takes_nothing_shows_nothing(tmp_path: Path, seed: int) -> None:
     costs = planted(tmp_path, "no-spread", seed).fees("2026-10").costs
@@ -132,6 +133,7 @@ def test_a_provider_that_takes_nothing_shows_nothing(tmp_path: Path, seed: int) 
     assert whole.reference_difference_bp == 0
 
 
+@pytest.mark.acceptance
 def test_a_gap_in_the_rates_names_the_requests_without_a_reference(
     unrated: Workspace, october: Fees, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ def test_a_gap_in_the_rates_names_the_requests_without_a_reference(
     assert sum(row["not_valued"] != "" for row in counted) == len(without)
 
 
+@pytest.mark.acceptance
 def test_only_rates_with_an_instant_say_what_is_in_the_rate(
     spread: Workspace, october: Fees, tmp_path: Path
 ) -> None:
@@ -194,6 +197,7 @@ def test_only_rates_with_an_instant_say_what_is_in_the_rate(
         assert row["reference_difference_bp"].quantize(TENTH) == Decimal("35.0")
 
 
+@pytest.mark.acceptance
 def test_a_conversion_on_a_virtual_account_shows_its_spread(tmp_path: Path) -> None:
     company = Sandbox(7, scenario="spread")
     account = virtual(observe(tmp_path, company))
@@ -230,6 +234,7 @@ def test_what_balances_do_not_prove_is_counted_apart(month_end: Workspace) -> No
     assert sum(costs.by_pair["not_valued"].to_pylist()) == 4
 
 
+@pytest.mark.acceptance
 def test_the_pack_has_the_costs_and_they_come_out_again(spread: Workspace, tmp_path: Path) -> None:
     desk = copied(spread, tmp_path / "desk")
     pack = desk.close("2026-10").folder

@@ -65,6 +65,7 @@ def statuses(desk: Workspace, month: str = MONTH) -> dict[str, str]:
     return {row["request_id"]: row["status"] for row in requests.to_pylist()}
 
 
+@pytest.mark.acceptance
 def test_a_denial_on_2_november_does_not_move_octobers_end(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_request_that_the_provider_blocks_is_not_cancelled(month_end: Workspac
     assert on_ramp["closing"] == Decimal("95362.01")
 
 
+@pytest.mark.acceptance
 def test_a_block_that_is_released_comes_back_into_the_closing(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -119,6 +121,7 @@ def test_a_block_that_is_released_comes_back_into_the_closing(
         )
 
 
+@pytest.mark.acceptance
 def test_what_was_paid_for_a_request_denied_later_was_in_transit(
     month_end: Workspace, tmp_path: Path
 ) -> None:

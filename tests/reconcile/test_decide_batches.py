@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -47,9 +48,17 @@ class Batch:
         return next(row["state"] for row in rows if row["request"] == request["request"])
 
 
+@pytest.fixture(scope="module")
+def batch_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Batch:
+    """A desk with one payment file, to be copied."""
+    return Batch(copy_of(month_end, tmp_path_factory.mktemp("batch") / "desk"), month_end)
+
+
 @pytest.fixture
-def batch(month_end: Workspace, tmp_path: Path) -> Batch:
-    return Batch(copy_of(month_end, tmp_path / "desk"), month_end)
+def batch(batch_month: Batch, tmp_path: Path) -> Batch:
+    twin = copy(batch_month)
+    twin.desk = copy_of(batch_month.desk, tmp_path / "desk")
+    return twin
 
 
 def test_one_debit_pays_every_request_of_its_file(batch: Batch) -> None:
@@ -119,6 +128,7 @@ def test_a_debit_that_does_not_name_the_file_needs_a_reason(batch: Batch) -> Non
     assert decision.reason == "the only batch"
 
 
+@pytest.mark.acceptance
 def test_a_file_that_was_not_made_and_a_credit_are_refused(batch: Batch) -> None:
     line = batch.debited(batch.first["send"])
     with pytest.raises(InputError, match=r"no payment file 'other\.xml' was made here"):
@@ -128,6 +138,7 @@ def test_a_file_that_was_not_made_and_a_credit_are_refused(batch: Batch) -> None
         batch.desk.matches.accept_file(line, FILE)
 
 
+@pytest.mark.acceptance
 def test_a_decision_sheet_offers_the_file_that_a_debit_names(batch: Batch, tmp_path: Path) -> None:
     line = batch.debited(batch.first["send"] + batch.second["send"])
     sheet = batch.desk.exceptions_sheet(tmp_path / "sheet.xlsx", "2026-10")

@@ -48,6 +48,7 @@ def test_it_is_refused_while_nobody_says_how_much_is_whose(desk: Workspace, line
     assert desk.journal.entries("match.") == []
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "shares",
     [
@@ -64,6 +65,7 @@ def test_shares_come_to_the_line_exactly_and_are_above_nothing(
     assert desk.journal.entries("match.") == []
 
 
+@pytest.mark.acceptance
 def test_each_account_counts_its_share_and_the_sum_is_the_line(desk: Workspace, line: str) -> None:
     before = counted(desk)
     shares = {FIRST: "2000.00", SECOND: "740.00"}
@@ -90,6 +92,7 @@ def test_each_account_counts_its_share_and_the_sum_is_the_line(desk: Workspace, 
     assert counted(desk) == before
 
 
+@pytest.mark.acceptance
 def test_the_shell_divides_by_code_and_amount(
     desk: Workspace, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +123,7 @@ def test_a_share_finer_than_a_cent_is_refused(desk: Workspace, line: str) -> Non
         desk.matches.accept(line, {FIRST: "1999.995", SECOND: "740.005"}, dry_run=True)
 
 
+@pytest.mark.acceptance
 def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> None:
     """A line that a person gives to it in part settles that part alone."""
     items = desk.open_items("2026-10")
@@ -150,6 +154,7 @@ def before_it(desk: Workspace) -> str:
     return str(line_row)
 
 
+@pytest.mark.acceptance
 def test_a_line_before_its_request_is_not_simply_accepted(desk: Workspace, before_it: str) -> None:
     with pytest.raises(ActionRefused, match="was opened on 2026-10-21, after the line of 2026-08-"):
         desk.matches.accept(before_it, "PAY-2026-005308", actor=ANNA)
@@ -160,6 +165,7 @@ def test_a_line_before_its_request_is_not_simply_accepted(desk: Workspace, befor
     assert desk.journal.entries("match.")[-1].body["despite"] == list(decision.despite)
 
 
+@pytest.mark.acceptance
 def test_what_speaks_against_a_decision_is_shown_before_it_is_confirmed(
     desk: Workspace, before_it: str
 ) -> None:
@@ -178,6 +184,7 @@ def test_what_speaks_against_a_decision_is_shown_before_it_is_confirmed(
     assert "EUR 4,921.23: not open to RECEIVED TOO MUCH (Send the rest back" in printed
 
 
+@pytest.mark.acceptance
 def test_what_was_received_above_what_was_expected_stays_open(
     desk: Workspace, before_it: str
 ) -> None:
@@ -190,6 +197,7 @@ def test_what_was_received_above_what_was_expected_stays_open(
     assert f"line:{before_it}/rest" not in desk.open_items(MONTH).by_id
 
 
+@pytest.mark.acceptance
 def test_a_wire_of_more_than_its_request_asked_for_stays_open(desk: Workspace) -> None:
     (remainder,) = desk.open_items(MONTH).select(kind="more_than_expected")
     assert (remainder.name, remainder.state) == (

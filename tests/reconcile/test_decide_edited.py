@@ -77,6 +77,7 @@ VERBS: dict[str, Callable[[Workspace], object]] = {
 }  # fmt: skip
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("verb", VERBS)
 def test_nothing_is_decided_on_it_and_everything_is_read(edited: Workspace, verb: str) -> None:
     before, rules = edited.journal.entries(), (edited.folder / "rules.toml").read_bytes()
@@ -89,6 +90,7 @@ def test_nothing_is_decided_on_it_and_everything_is_read(edited: Workspace, verb
     assert (edited.folder / "rules.toml").read_bytes() == rules
 
 
+@pytest.mark.first_case
 def test_doctor_finds_it(edited: Workspace, decided: Workspace) -> None:
     report = edited.doctor()
     (finding,) = (health for health in report.findings if health.topic == "journal")
@@ -118,6 +120,7 @@ def _slip_in(desk: Workspace) -> None:
         journal.append("match.comment", "x", {}, actor=BERT)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_verb_decides_on_an_entry_whose_signature_is_missing(
     signing: Workspace, verb: str
@@ -132,6 +135,7 @@ def test_no_verb_decides_on_an_entry_whose_signature_is_missing(
     assert (signing.folder / "rules.toml").read_bytes() == rules
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("prepare", "sign")])
 def test_every_verb_signs_and_without_a_key_none_decides(signing: Workspace, verb: str) -> None:
     next_seq = signing.journal.head().seq + 1
@@ -145,6 +149,7 @@ def test_every_verb_signs_and_without_a_key_none_decides(signing: Workspace, ver
     assert reopened.journal.head().seq == next_seq
 
 
+@pytest.mark.acceptance
 def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
     signing: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +172,7 @@ def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
     assert (state, POLICY_FILE in problem) == ("missing", True)
 
 
+@pytest.mark.acceptance
 def test_doctor_says_of_an_end_that_does_not_read_what_to_do(
     decided: Workspace, tmp_path: Path
 ) -> None:

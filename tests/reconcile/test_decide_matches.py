@@ -42,6 +42,7 @@ def waiting(month_end: Workspace) -> str:
     return next(row["reference"] for row in rows if row["state"] == "PAY")
 
 
+@pytest.mark.acceptance
 def test_an_accepted_suggestion_is_matched_with_who_when_why_and_the_facts(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -63,6 +64,7 @@ def test_an_accepted_suggestion_is_matched_with_who_when_why_and_the_facts(
     assert (listed["verb"], listed["reference"], listed["moved"]) == ("accept", reference, "")
 
 
+@pytest.mark.acceptance
 def test_lines_and_records_are_found_by_the_beginning_of_their_ids(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -76,6 +78,7 @@ def test_lines_and_records_are_found_by_the_beginning_of_their_ids(
     assert len(desk.journal.entries()) == 1
 
 
+@pytest.mark.acceptance
 def test_a_rejected_suggestion_is_not_suggested_again(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_rejected_suggestion_is_not_suggested_again(
     }
 
 
+@pytest.mark.acceptance
 def test_a_line_is_closed_with_a_reason_and_leaves_the_open_ones(
     desk: Workspace, lines: Lines
 ) -> None:
@@ -100,6 +104,7 @@ def test_a_line_is_closed_with_a_reason_and_leaves_the_open_ones(
     assert line not in desk.matches.open().arrow["entry_id"].to_pylist()
 
 
+@pytest.mark.acceptance
 def test_what_is_matched_is_not_closed_and_not_taken_apart_without_a_reason(
     desk: Workspace, lines: Lines
 ) -> None:
@@ -112,6 +117,7 @@ def test_what_is_matched_is_not_closed_and_not_taken_apart_without_a_reason(
     assert line_of(desk, line["entry_id"])["outcome"] != "matched"
 
 
+@pytest.mark.acceptance
 def test_a_line_handed_to_a_colleague_stays_open_under_their_name(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -125,6 +131,7 @@ def test_a_line_handed_to_a_colleague_stays_open_under_their_name(
         desk.matches.assign(line, "carla", actor=ANNA)
 
 
+@pytest.mark.acceptance
 def test_what_is_decided_otherwise_has_to_be_undone_first(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -138,6 +145,7 @@ def test_what_is_decided_otherwise_has_to_be_undone_first(
     assert [entry.kind for entry in desk.journal.entries()] == ["match.reject", "match.ignore"]
 
 
+@pytest.mark.acceptance
 def test_a_conflict_is_accepted_with_a_reason_only(desk: Workspace, lines: Lines) -> None:
     line = next(
         row
@@ -152,6 +160,7 @@ def test_a_conflict_is_accepted_with_a_reason_only(desk: Workspace, lines: Lines
     assert line_of(desk, line["entry_id"])["outcome"] == "matched"
 
 
+@pytest.mark.acceptance
 def test_more_than_what_is_still_expected_takes_a_reason(desk: Workspace, lines: Lines) -> None:
     """Two lines in one go count together."""
     duplicate = first_line(lines, "duplicate")
@@ -178,6 +187,7 @@ def rivals(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
     raise AssertionError("the company has no such pair")
 
 
+@pytest.mark.acceptance
 def test_another_currency_is_never_received_and_another_direction_not_without_a_reason(
     desk: Workspace, lines: Lines, suggested: dict[str, Any]
 ) -> None:
@@ -190,6 +200,7 @@ def test_another_currency_is_never_received_and_another_direction_not_without_a_
     assert desk.journal.entries() == []
 
 
+@pytest.mark.acceptance
 def test_case_35_a_refund_that_is_accepted_reopens_what_it_brings_back(
     desk: Workspace, lines: Lines
 ) -> None:
@@ -207,6 +218,7 @@ def test_case_35_a_refund_that_is_accepted_reopens_what_it_brings_back(
     assert state[refund["expectation_id"]] == 0
 
 
+@pytest.mark.acceptance
 def test_case_27_undo_restores_the_earlier_state_exactly(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -234,6 +246,7 @@ def test_case_27_undo_restores_the_earlier_state_exactly(
         desk.matches.undo(line, actor=ANNA)
 
 
+@pytest.mark.acceptance
 def test_case_28_a_dry_run_writes_nothing(
     desk: Workspace, suggested: dict[str, Any], waiting: str
 ) -> None:
@@ -251,6 +264,7 @@ def test_case_28_a_dry_run_writes_nothing(
     assert desk.lake.pins() == []
 
 
+@pytest.mark.acceptance
 def test_case_26_a_persons_match_survives_rerun_reimport_and_rule_change(
     desk: Workspace, month_end: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -269,6 +283,7 @@ def test_case_26_a_persons_match_survives_rerun_reimport_and_rule_change(
     assert desk.matches.list().to_pylist()[0]["moved"] == ""
 
 
+@pytest.mark.acceptance
 def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -289,6 +304,7 @@ def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
     assert desk.at("2026-11-02T12:00Z").matches.list().to_pylist()[0]["moved"] == ""
 
 
+@pytest.mark.acceptance
 def test_case_26_no_month_is_prepared_on_a_decision_whose_facts_moved(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -299,6 +315,7 @@ def test_case_26_no_month_is_prepared_on_a_decision_whose_facts_moved(
         later.periods.prepare("2026-10", actor=ANNA)
 
 
+@pytest.mark.acceptance
 def test_case_26_a_status_that_merely_goes_on_is_no_flag(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -310,6 +327,7 @@ def test_case_26_a_status_that_merely_goes_on_is_no_flag(
     assert later.matches.list().to_pylist()[0]["moved"] == ""
 
 
+@pytest.mark.acceptance
 def test_a_decision_on_a_line_that_left_its_statement_can_be_undone(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -322,6 +340,7 @@ def test_a_decision_on_a_line_that_left_its_statement_can_be_undone(
     assert later.matches.list().to_pylist() == []
 
 
+@pytest.mark.acceptance
 def test_case_29_a_verb_that_was_cut_off_is_run_again_and_ends_the_same(
     desk: Workspace, lines: Lines
 ) -> None:
@@ -332,6 +351,7 @@ def test_case_29_a_verb_that_was_cut_off_is_run_again_and_ends_the_same(
     assert len(desk.journal.entries()) == 3
 
 
+@pytest.mark.acceptance
 def test_case_30_two_notebooks_at_once_claim_nothing_twice(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
@@ -362,6 +382,7 @@ def test_case_30_two_notebooks_at_once_claim_nothing_twice(
     desk.journal.verify()
 
 
+@pytest.mark.acceptance
 def test_case_30_two_lines_for_one_request_are_not_both_accepted(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:

@@ -10,6 +10,8 @@ from decide_desk import ANNA, BERT, copy_of
 from treasury.core.errors import ActionRefused, InputError
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path) -> Workspace:

@@ -78,6 +78,7 @@ def coins(exposure: ProviderExposure, reference: str, currency: str) -> Decimal:
     return amount
 
 
+@pytest.mark.acceptance
 def test_a_credit_is_fiat_until_its_coins_are_in_the_balance_and_never_both(seen: Seen) -> None:
     code = seen.account["reference_code"]
     waiting = [row for row in by_kind(seen.waiting, "credit not converted") if row[3]]
@@ -89,6 +90,7 @@ def test_a_credit_is_fiat_until_its_coins_are_in_the_balance_and_never_both(seen
     assert after - before == Decimal("974.658869")
 
 
+@pytest.mark.acceptance
 def test_balances_seen_at_the_very_instant_of_the_question_stand(seen: Seen) -> None:
     totals = {row["scope"]: row["amount"] for row in seen.waiting.currencies.to_pylist()}
     assert totals["EURC"] == Decimal("199343.86") + Decimal("241842.31")
@@ -104,6 +106,7 @@ def test_balances_seen_at_the_very_instant_of_the_question_stand(seen: Seen) -> 
     assert sums == {row["asset"]: row["total"] for row in balances}
 
 
+@pytest.mark.acceptance
 def test_what_cleared_after_the_cut_off_is_said_of_the_month_before(seen: Seen) -> None:
     october = seen.desk.exposure("2026-10")
     (row,) = (row for row in october.proved.to_pylist() if row["cleared_at"])
@@ -117,6 +120,7 @@ def test_what_cleared_after_the_cut_off_is_said_of_the_month_before(seen: Seen) 
     assert "PAY-2026-005375" not in seen.converted.proved["reference"].to_pylist()
 
 
+@pytest.mark.acceptance
 def test_coins_without_a_rate_of_today_are_left_out_in_words(seen: Seen) -> None:
     lacking = {row["currency"] for row in seen.waiting.proved.to_pylist() if row["value"] is None}
     if lacking:  # as far as the ECB's history reaches that is brought along
@@ -125,6 +129,7 @@ def test_coins_without_a_rate_of_today_are_left_out_in_words(seen: Seen) -> None
         assert "no reference rate" not in seen.waiting.title
 
 
+@pytest.mark.acceptance
 def test_without_a_provider_report_no_limit_of_its_currency_is_provable(
     month_end_unreported: Workspace,
 ) -> None:
@@ -139,6 +144,7 @@ def test_without_a_provider_report_no_limit_of_its_currency_is_provable(
     }
 
 
+@pytest.mark.acceptance
 def test_what_the_provider_blocks_fails_or_sends_back_unnamed_stands_as_the_records_say(
     tmp_path: Path,
 ) -> None:

@@ -104,16 +104,22 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
     return copy_of(month_end, tmp_path / "desk")
 
 
+@pytest.fixture(scope="module")
+def filed_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
+    """A desk with one payment file, to be copied."""
+    return Filed(copy_of(month_end, tmp_path_factory.mktemp("filed") / "desk"), month_end)
+
+
 @pytest.fixture
-def filed(desk: Workspace, month_end: Workspace) -> Filed:
-    return Filed(desk, month_end)
+def filed(filed_month: Filed, tmp_path: Path) -> Filed:
+    return filed_month.copied(tmp_path / "desk")
 
 
 @pytest.fixture(scope="module")
-def rejected_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
+def rejected_month(filed_month: Filed, tmp_path_factory: pytest.TempPathFactory) -> Filed:
     """A desk whose bank finally rejected all that left in its file."""
     folder = tmp_path_factory.mktemp("rejected")
-    filed = Filed(copy_of(month_end, folder / "desk"), month_end)
+    filed = filed_month.copied(folder / "desk")
     filed.answered(folder, "", "RJCT", "AC04")
     assert filed.states == {"REJECTED"}
     return filed
@@ -124,6 +130,7 @@ def rejected(rejected_month: Filed, tmp_path: Path) -> Filed:
     return rejected_month.copied(tmp_path / "desk")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "place",
     [
@@ -156,6 +163,7 @@ def test_what_the_bank_rejected_is_left_out_of_the_sum(filed: Filed, tmp_path: P
     assert filed.states == {"SENT", "REJECTED"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "changed",
     [
@@ -184,6 +192,7 @@ def test_anything_less_is_asked_of_a_person(filed: Filed, changed: dict[str, Any
     assert "SENT" not in filed.states
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "body", [{"amounts": None}, {"amounts": [1, 2]}, {"payer": "BE71096123456769"}, {"payer": ""}]
 )
@@ -218,6 +227,7 @@ def test_a_payment_that_was_booked_by_itself_as_well_is_asked_about(filed: Filed
     assert filed.outcome(line)["outcome"] != "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("status", [("RJCT", "AM05"), ("ACSC",)])
 def test_a_payment_that_the_bank_leaves_in_doubt_is_asked_about(
     filed: Filed, tmp_path: Path, status: tuple[str, ...]
@@ -258,6 +268,7 @@ CUT: dict[str, Any] = {"message_id": None, "end_to_end_id": MESSAGE[:27]}
 PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "changed",
     [
@@ -280,6 +291,7 @@ def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
     assert rejected.states == {"CHECK BANK"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "changed",
     [{"amount": CENT}, {"booking_date": date(2026, 10, 20), "value_date": date(2026, 10, 20)}],
@@ -336,6 +348,7 @@ SOON = {"booking_date": date(2026, 10, 30), "value_date": date(2026, 10, 30)}
 """A day that the statements cover."""
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("back", ["first", "second"])
 def test_a_payment_of_the_debit_that_came_back_is_to_be_paid_again_and_no_other(
     filed: Filed, tmp_path: Path, back: str
@@ -400,6 +413,7 @@ def test_a_person_has_the_last_word(filed: Filed) -> None:
         filed.desk.matches.ignore(line, reason="booked back", actor=BERT)
 
 
+@pytest.mark.acceptance
 def test_every_surface_has_the_same_answer_and_the_close_keeps_it(filed: Filed) -> None:
     line = filed.debited()
     desk = clock_at(filed.desk, "2026-12-02T09:00:00Z")

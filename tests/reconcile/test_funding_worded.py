@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import msgspec
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,6 +112,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@pytest.mark.acceptance
 @given(given_rows=st.lists(requests(), max_size=12), remarks=st.data())
 @settings(max_examples=60)
 def test_each_row_reads_as_it_would_alone(

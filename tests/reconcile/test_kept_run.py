@@ -49,6 +49,7 @@ def decide_something(desk: Workspace, draw: random.Random) -> None:
                 desk.matches.undo(draw.choice(stand)["entry_id"], actor=ANNA)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in range(2, 8))]
 )
@@ -86,6 +87,7 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
         kept_run._IDLE_RUNS.update(runs)
 
 
+@pytest.mark.acceptance
 def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +173,7 @@ def answered(desk: Workspace, folder: Path, status: str) -> None:
     desk.statements.add(path)
 
 
+@pytest.mark.acceptance
 def test_a_run_goes_on_over_a_commit_of_what_its_steps_do_not_read(
     desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +225,7 @@ def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
         assert after is not before
 
 
+@pytest.mark.acceptance
 def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
     desk: Workspace, month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +256,7 @@ def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
     run.close()
 
 
+@pytest.mark.acceptance
 def test_a_balance_that_is_confirmed_covers_its_days_on_a_run_that_goes_on(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

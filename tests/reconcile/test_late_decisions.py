@@ -16,6 +16,8 @@ from treasury.core.money import total
 from treasury.panels.steps.verdict_steps import sentence
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 NOVEMBER = "2026-11-20T08:00:00+00:00"
 
 

@@ -87,6 +87,7 @@ TIES = (
 )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("tie", TIES)
 def test_both_requests_of_the_payer_are_named(tie: Row) -> None:
     both = [of_owner("r", LONG, "5000", **tie), of_owner("s", OTHER, "612.35", **tie)]

@@ -55,6 +55,7 @@ def test_one_that_is_still_open_among_very_many_is_never_matched_by_itself() -> 
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r000")
 
 
+@pytest.mark.acceptance
 def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
     expectations = [expectation("r", "PAY-2026-004417", "10"), expectation("s", "AB12C", "20")]
     inside = match([line("a", "10", "X" * 60 + "PAY2026004417" + "Y" * 60)], expectations)
@@ -110,6 +111,7 @@ def test_neighbours_that_were_opened_later_hide_none_that_was_open() -> None:
     assert {row["expectation_id"] for row in matches.candidates.to_pylist()} == {"r", "s"}
 
 
+@pytest.mark.acceptance
 def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:
     """Such a join grows with lines times payers; who paid is what one is joined by."""
     payers = 3_000
@@ -130,6 +132,7 @@ def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:
     assert connection.table("payers").shape[0] == payers
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("made", [*HOSTILE.values(), drawn])
 def test_no_step_compares_every_line_with_every_expectation(
     made: Callable[[int], tuple[pa.Table, pa.Table]],
@@ -178,6 +181,7 @@ def holding(lines: pa.Table, expectations: pa.Table) -> duckdb.DuckDBPyConnectio
     return connection
 
 
+@pytest.mark.acceptance
 def test_in_little_memory_the_same_rows_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
     many = 9_900
     numbers = range(many)

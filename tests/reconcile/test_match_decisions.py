@@ -17,6 +17,7 @@ def decision(verdict: str, expectation_id: str | None = "r", entry: str = "a") -
     return row | {"verdict": verdict, "reason": "checked"}
 
 
+@pytest.mark.acceptance
 def test_an_accepted_suggestion_is_matched() -> None:
     rows, expectations = [line("a", "100", "PAY-2026-00441")], [expectation("r", CODE, "100")]
     assert outcome(match(rows, expectations))["outcome"] == "suggested"
@@ -142,6 +143,7 @@ def test_an_accepted_line_in_another_currency_is_settled_and_counts_for_nothing(
     assert (state(matches)["state"], matches.allocations.num_rows) == ("open", 0)
 
 
+@pytest.mark.acceptance
 def test_a_refund_accepted_for_its_request_takes_the_money_back() -> None:
     sent = line("a", "100", CODE, 1, direction="DBIT")
     back = line("b", "100", "Refund of unallocated payment", 9)
@@ -164,6 +166,7 @@ def test_a_line_accepted_as_money_coming_back_is_no_original_of_another_return()
     ]  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("references", [("", ""), ("E2E-1", "E2E-2")])
 @pytest.mark.parametrize("back", [1, 2])
 def test_money_that_a_person_says_came_back_is_of_the_second_payment_first(

@@ -67,6 +67,7 @@ def netted(owner: str | None, other: str | None) -> list[Row]:
     ]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("owner", "other"), [("a", "b"), ("a", None), (None, "b")])
 def test_a_request_of_another_owner_does_not_count_against_the_sum(
     owner: str | None, other: str | None
@@ -77,6 +78,7 @@ def test_a_request_of_another_owner_does_not_count_against_the_sum(
     assert matches.allocations.num_rows == 0
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("owner", ["a", None])
 def test_a_request_of_the_same_owner_counts_with_its_sign(owner: str | None) -> None:
     matches = match([line("a", "400", f"{LONG} PAY-2026-009983", 5)], netted(owner, owner))

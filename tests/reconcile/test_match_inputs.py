@@ -26,6 +26,7 @@ LINES = [line("a", "100.10", "PAY-2026-004417")]
 REQUESTS = [expectation("r", "PAY-2026-004417", "100.10")]
 
 
+@pytest.mark.acceptance
 def test_pandas_arrow_duckdb_and_parquet_give_the_same_answer(tmp_path: Path) -> None:
     path = tmp_path / "lines.parquet"
     pq.write_table(arrow(LINES), path)
@@ -52,6 +53,7 @@ def test_optional_columns_may_be_missing() -> None:
     assert matches.lines["outcome"].to_pylist() == ["matched"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("column", ["end_to_end_id", "creditor_reference", "remittance"])
 def test_one_column_that_a_reference_may_stand_in_is_enough(column: str) -> None:
     names = ["end_to_end_id", "creditor_reference", "remittance"]
@@ -136,6 +138,7 @@ def changed(name: str, values: pa.Array, rows: list[dict[str, Any]] | None = Non
 TEXT = pa.array(["PAY-2026-004417"])
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "lines",
     [
@@ -175,6 +178,7 @@ def test_amounts_of_different_scales_are_each_exact() -> None:
     assert matches.expectations["received"].to_pylist() == [Decimal("107.100000000000000001")]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "name",
     ["return_reason", "line_class", "entry_status", "original_reference", "end_to_end_id",
@@ -274,6 +278,7 @@ def test_an_expectation_that_cannot_be_is_refused_by_name(
         match_references(arrow(LINES), arrow(expectations))
 
 
+@pytest.mark.acceptance
 def test_an_expectation_without_a_code_is_not_matched_by_an_empty_text() -> None:
     for code in (None, "", "--", "NOT-PROVIDED"):
         lines = [line("a", "100", code or "", end_to_end_id="NOTPROVIDED")]
@@ -287,6 +292,7 @@ def test_an_expectation_without_a_code_is_not_matched_by_an_empty_text() -> None
         assert outcomes_read == ["unreferenced"]
 
 
+@pytest.mark.acceptance
 def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
     late = datetime(2026, 10, 1, 23, 30, tzinfo=UTC)
     same_day = pa.array([late], pa.timestamp("us")), pa.array([date(2026, 10, 1)])

@@ -11,6 +11,7 @@ from match_tables import expectation, line, match, outcome, state
 CODE = "PAY-2026-004417"
 
 
+@pytest.mark.acceptance
 def test_one_code_of_several_expectations_matches_exactly_their_sum() -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", CODE, "50")]
     matches = match([line("a", "150", CODE)], expectations)
@@ -37,6 +38,7 @@ KNOWN_PAYER = [line("k", "1", "PAY-2026-000001", 1)]
 KNOWN_FOR = [expectation("known", "PAY-2026-000001", "1")]
 
 
+@pytest.mark.acceptance
 def test_parts_without_a_reference_are_suggested_and_one_payment_for_several_too() -> None:
     expectations = [
         *KNOWN_FOR,
@@ -59,6 +61,7 @@ def test_parts_without_a_reference_are_suggested_and_one_payment_for_several_too
     assert set(candidates_of_line["tier"].to_pylist()) == {6}
 
 
+@pytest.mark.acceptance
 def test_sums_are_searched_in_bounded_time_and_say_so_where_there_are_several() -> None:
     expectations = [expectation(f"r{n:02}", f"PAY-2026-1{n:05}", "10") for n in range(40)]
     line_outcome = outcome(
@@ -102,6 +105,7 @@ def test_a_return_marked_as_such_is_never_taken_for_a_payment() -> None:
     assert "marked as a return" in line_outcome["reason"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("paid", "back"), [("fails", "holds"), ("holds", "fails")])
 def test_a_return_is_linked_by_itself_only_where_both_lines_are_proved(
     paid: str, back: str

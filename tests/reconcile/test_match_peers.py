@@ -30,6 +30,7 @@ def test_a_score_counts_wrong_right_and_first() -> None:
     assert score.row.split() == ["3", "25.0%", "33.3%", "66.7%", "0.0"]
 
 
+@pytest.mark.acceptance
 def test_ours_has_no_wrong_match_where_the_others_have(capsys: pytest.CaptureFixture[str]) -> None:
     scores = peers.compare(1, 1)
     assert scores["treasury"].wrong == 0

@@ -48,14 +48,17 @@ def test_there_are_many_kinds_of_each_ceiling() -> None:
     assert count["suggest"] >= 10
 
 
+@pytest.mark.acceptance
 def test_no_line_is_matched_that_must_not_be_nor_to_another(proof: tuple[World, Matches]) -> None:
     assert list(falls(*proof)) == []
 
 
+@pytest.mark.first_case
 def test_a_line_has_the_outcome_that_the_contract_names(proof: tuple[World, Matches]) -> None:
     assert list(misnamed(*proof)) == []
 
 
+@pytest.mark.first_case
 def test_enough_is_matched_and_the_right_candidate_is_first(proof: tuple[World, Matches]) -> None:
     figures_now = figures(*proof)
     total = totals(figures_now, 0)
@@ -71,6 +74,7 @@ def test_whole_references_always_match(proof: tuple[World, Matches]) -> None:
             assert row.matched == row.lines, row
 
 
+@pytest.mark.acceptance
 @slow
 @given(WORLDS)
 def test_every_line_is_in_one_outcome_and_the_sums_tie_per_currency(world: World) -> None:
@@ -89,6 +93,7 @@ def test_every_line_is_in_one_outcome_and_the_sums_tie_per_currency(world: World
         assert sum(by_outcome[name, outcome] for outcome in OUTCOMES) == booked
 
 
+@pytest.mark.acceptance
 @slow
 @given(WORLDS)
 def test_no_amount_is_allocated_twice(world: World) -> None:
@@ -112,6 +117,7 @@ def test_no_amount_is_allocated_twice(world: World) -> None:
             assert shared + states[request["expectation_id"]]["remaining"] == request["amount"]
 
 
+@pytest.mark.acceptance
 @slow
 @given(WORLDS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(world: World, random: Random) -> None:
@@ -136,6 +142,7 @@ TEXTS = st.lists(
 ).map(lambda parts: "".join(piece + gap for piece, gap in parts))
 
 
+@pytest.mark.acceptance
 @slow
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["10", "20"])), min_size=1, max_size=40))
 def test_nothing_matches_whose_code_is_not_there_letter_by_letter(

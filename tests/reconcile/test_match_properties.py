@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import duckdb
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from match_tables import OWN, arrow, expectation, line, match
@@ -64,6 +65,7 @@ def cases(draw: st.DrawFn) -> Case:
     return lines, expectations, decisions
 
 
+@pytest.mark.acceptance
 @settings(max_examples=examples(8, 40))
 @given(cases(), st.randoms(use_true_random=False))
 def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random: Random) -> None:
@@ -141,6 +143,7 @@ def contradicted_cases(draw: st.DrawFn) -> Case:
     return lines, expectations, decisions
 
 
+@pytest.mark.acceptance
 @settings(max_examples=examples(6, 25))
 @given(contradicted_cases())
 def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> None:
@@ -170,6 +173,7 @@ def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> Non
         assert row["margin"] is None or 0 <= row["margin"] <= 1
 
 
+@pytest.mark.acceptance
 @settings(max_examples=examples(3, 10))
 @given(contradicted_cases())
 def test_a_line_that_has_nothing_to_do_with_the_others_moves_none_of_them(case: Case) -> None:
@@ -181,6 +185,7 @@ def test_a_line_that_has_nothing_to_do_with_the_others_moves_none_of_them(case: 
     assert beside.expectations.equals(alone.expectations)
 
 
+@pytest.mark.acceptance
 def test_the_composed_query_gives_the_same_rows_as_the_steps() -> None:
     lines = [
         line("a", "10", CODES[0]),

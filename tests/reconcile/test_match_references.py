@@ -15,6 +15,7 @@ from treasury.matching.rules import Rules
 CODE = "PAY-2026-004417"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "text",
     [
@@ -44,6 +45,7 @@ def test_an_unbroken_code_matches_wherever_it_stands(text: str) -> None:
     assert line_outcome["margin"] is None
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("field", ["end_to_end_id", "creditor_reference", "remittance"])
 def test_every_reference_field_is_read(field: str) -> None:
     row = line("a", "100", None) | {field: CODE}
@@ -83,6 +85,7 @@ BROKEN = ["PAY-2026 004417", "PAY-2026-\n004417", "PAY-2026,\nPAY 2026 004417", 
           "pay-2026\u00a0004417", "PAY - 2026 - 004417"]  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_code_broken_by_spaces_matches_with_its_amount(text: str) -> None:
     line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
@@ -272,6 +275,7 @@ def test_a_pending_line_is_not_matched() -> None:
     assert state(matches)["state"] == "open"
 
 
+@pytest.mark.acceptance
 def test_twins_that_nothing_tells_apart_are_left_to_a_person() -> None:
     rows = [line(name, "100", CODE) | {"is_twin": True} for name in ("a", "b")]
     matches = match(rows, [expectation("r", CODE, "100")])
@@ -302,6 +306,7 @@ QRR = "210000000003139471430009017"
 OGM = "090933755493"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "text",
     ["RF18 5390 0754 7034", "Rechnung RF18 5390 0754 7034 danke", "rf18539007547034",
@@ -321,6 +326,7 @@ def test_an_rf_reference_whose_check_digits_fail_does_not_match() -> None:
     assert line_outcome["outcome"] == "suggested"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("text", "is_right"), [("RF50PAY2026004417", True),
                                                 ("RF51PAY2026004417", False)])  # fmt: skip
 def test_an_rf_reference_carries_a_code_only_with_its_check_digits(
@@ -331,6 +337,7 @@ def test_an_rf_reference_carries_a_code_only_with_its_check_digits(
     assert line_outcome["tier"] == (3 if is_right else 4)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("code", "kind", "text"),
     [(QRR, "QRR", "21 00000 00003 13947 14300 09017"), (OGM, "OGM", "090 9337 55493")],
@@ -370,6 +377,7 @@ def test_a_doubted_code_says_which_other_one_it_may_be() -> None:
     )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("gap", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u0301"])
 def test_a_character_that_cannot_be_seen_does_not_end_a_code(gap: str) -> None:
     expectations = [expectation("r", CODE, "100")]
@@ -387,6 +395,7 @@ def test_no_letter_of_another_alphabet_becomes_one_of_a_code(text: str) -> None:
     assert line_outcome["outcome"] != "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("amount", ["70", "170", "99.99", "100"])
 def test_a_second_code_in_pieces_leaves_a_line_to_a_person(amount: str) -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]
@@ -406,6 +415,7 @@ def test_a_code_at_the_end_of_a_full_field_may_be_the_start_of_another() -> None
     assert outcome(match([line("a", "70", cut)], expectations))["outcome"] == "suggested"
 
 
+@pytest.mark.acceptance
 def test_a_split_code_matches_a_standing_expectation_only_from_a_payer_known_earlier() -> None:
     expectations = [expectation("r", "VFY-8M3T-407", account=line("a", "1", "")["account"])]
     split = line("b", "70", "VFY-8M3T 407", 5)
@@ -428,6 +438,7 @@ def test_of_two_split_codes_the_first_takes_the_amount() -> None:
     assert state(matches)["received"] == Decimal(100)
 
 
+@pytest.mark.acceptance
 def test_a_damaged_text_that_fits_many_codes_is_suggested_for_the_amount_alone() -> None:
     expectations = [
         expectation(f"r{n:02}", f"PAY-2026-0044{n:02}", str(100 + n)) for n in range(60)
@@ -453,6 +464,7 @@ def test_accounts_are_compared_without_spaces_and_case() -> None:
     assert outcome(match([line("a", "100", CODE)], [request]))["outcome"] == "matched"
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("amount", ["100", None])
 def test_an_expectation_that_was_closed_unpaid_is_closed(amount: str | None) -> None:
     shut = datetime(2026, 10, 5, 9, tzinfo=UTC)
@@ -480,6 +492,7 @@ def test_a_line_of_a_statement_whose_proof_fails_is_suggested_at_most() -> None:
     assert outcome(accepted)["outcome"] == "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("proof", ["holds", "none", None])
 def test_a_line_of_a_proved_statement_or_of_one_without_balances_matches(proof: str | None) -> None:
     matches = match([line("a", "100", CODE, proof=proof)], [expectation("r", CODE, "100")])

@@ -56,6 +56,7 @@ def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]
     return candidates(matches)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("amount", "text", "day", "first", "fact_words"),
     [
@@ -78,6 +79,7 @@ def test_of_a_payers_codes_the_one_that_agrees_comes_first_and_says_why(
     assert fact_words not in ranking[1][1]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "name",
     ["MÜLLER & SÖHNE", "Söhne Müller G.m.b.H.", "Mueller und Soehne AG", "Muller, Sohne Ltd.",
@@ -165,6 +167,7 @@ def test_the_rest_of_a_request_is_what_remains() -> None:
     assert "amount differs" not in reason
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("amount", "others", "becomes"),
     [
@@ -186,6 +189,7 @@ def test_an_amount_that_many_lines_have_connects_none_of_them() -> None:
     assert set(matches.lines["outcome"].to_pylist()) == {"unreferenced"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("text", "is_said"),
     [
@@ -218,6 +222,7 @@ def test_a_text_names_who_paid_this_before() -> None:
     assert "its text names one who paid this, and only this, before" in reason
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("amounts", "fact_words"),
     [

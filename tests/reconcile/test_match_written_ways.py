@@ -345,6 +345,7 @@ def returned(amount: str, charges: str | None, **more: Any) -> Any:
     return match([paid, back | more], [expectation("r", CODE, "100")])
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("amount", "words"), [("105", "the rest are charges"), ("95", "a part")])
 def test_a_return_may_state_charges_on_top_or_taken_off(amount: str, words: str) -> None:
     matches = returned(amount, "5")

@@ -33,6 +33,7 @@ def booked(folder: Path, *, value: str, day: str, code: str = INSTANT) -> Worksp
     return workspace
 
 
+@pytest.mark.acceptance
 def test_it_is_a_cut_off_difference_of_the_bank_in_the_month_that_it_was_made(
     tmp_path: Path,
 ) -> None:
@@ -46,6 +47,7 @@ def test_it_is_a_cut_off_difference_of_the_bank_in_the_month_that_it_was_made(
     assert not workspace.open_items("2026-11").select(kind="bank_cutoff")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("value", "day", "code"),
     [

@@ -37,6 +37,7 @@ def account_row(workspace: Workspace) -> dict[str, Any]:
     return next(row for row in rows if row["account"] == OWN)
 
 
+@pytest.mark.acceptance
 def test_a_confirmed_balance_covers_the_days_since_the_last_statement(dormant: Workspace) -> None:
     assert not account_row(dormant)["complete"]
     dormant.statements.confirm(OWN, "107.00", "2026-10-31", source="online banking")
@@ -51,6 +52,7 @@ def test_a_confirmed_balance_covers_the_days_since_the_last_statement(dormant: W
     )
 
 
+@pytest.mark.acceptance
 def test_another_balance_than_the_last_covers_nothing_and_says_so(dormant: Workspace) -> None:
     dormant.statements.confirm(OWN, "90.00", "2026-10-31", source="online banking")
     assert not account_row(dormant)["complete"]
@@ -62,6 +64,7 @@ def test_another_balance_than_the_last_covers_nothing_and_says_so(dormant: Works
     )
 
 
+@pytest.mark.acceptance
 def test_two_equal_confirmations_cover_an_account_without_any_statement(dormant: Workspace) -> None:
     dormant.statements.withdraw("october.xml", reason="another account's")
     dormant.statements.confirm(OWN, "107.00", "2026-09-30", source="letter of the bank")
@@ -72,6 +75,7 @@ def test_two_equal_confirmations_cover_an_account_without_any_statement(dormant:
     assert row["closing_balance"] == Decimal(107)
 
 
+@pytest.mark.acceptance
 def test_a_month_that_confirmations_cover_is_answered_without_any_line(dormant: Workspace) -> None:
     with pytest.raises(NothingStored, match="nothing is stored for 2026-07"):
         dormant.reconcile("2026-07")
@@ -83,6 +87,7 @@ def test_a_month_that_confirmations_cover_is_answered_without_any_line(dormant: 
     assert (row["opening_balance"], row["closing_balance"]) == (Decimal(107), Decimal(107))
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("account", "day", "source", "why"),
     [

@@ -41,6 +41,7 @@ def is_clean(truth: dict[str, Any]) -> bool:
     return truth["unbroken"] and not spoiled
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "seed", [7, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in (8, 9))]
 )
@@ -99,6 +100,7 @@ def test_lines_are_conserved_and_sums_tie_to_the_statements(month_end: Workspace
         assert lines[row["account"], "DBIT"] == row["debit_total"]
 
 
+@pytest.mark.acceptance
 def test_each_accounts_balances_tie_with_its_lines(month_end: Workspace) -> None:
     for month in ("2026-05", "2026-09", "2026-10"):
         result = month_end.reconcile(month)
@@ -131,6 +133,7 @@ def test_requests_that_await_funds_read_as_they_should(
     assert states == expected
 
 
+@pytest.mark.acceptance
 def test_pay_is_not_said_before_the_statements_reach(company: Sandbox, tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     with company.serve() as served, pytest.MonkeyPatch.context() as patch:
@@ -149,6 +152,7 @@ def test_pay_is_not_said_before_the_statements_reach(company: Sandbox, tmp_path:
     assert all("after 30 Sep; do not pay twice" in row["next_step"] for row in checks)
 
 
+@pytest.mark.acceptance
 def test_without_a_provider_report_credits_read_not_provable(
     month_end: Workspace, month_end_unreported: Workspace
 ) -> None:
@@ -186,6 +190,7 @@ def test_a_month_of_which_nothing_is_stored_is_an_error_that_says_what_is(
         month_end.reconcile("October")
 
 
+@pytest.mark.acceptance
 def test_a_class_rule_never_hides_a_line_with_a_whole_reference(
     company: Sandbox, tmp_path: Path
 ) -> None:
@@ -198,6 +203,7 @@ def test_a_class_rule_never_hides_a_line_with_a_whole_reference(
         assert line["outcome"] == "matched" or not is_clean(truth)
 
 
+@pytest.mark.acceptance
 def test_a_class_rule_means_the_account_and_the_start_of_the_code(
     company: Sandbox, tmp_path: Path
 ) -> None:
@@ -218,6 +224,7 @@ def test_a_class_rule_means_the_account_and_the_start_of_the_code(
     assert "not there" not in classed
 
 
+@pytest.mark.acceptance
 def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
     month_end: Workspace,
 ) -> None:

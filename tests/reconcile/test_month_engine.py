@@ -114,6 +114,7 @@ def test_without_the_extra_it_is_said_in_one_line_what_to_install(month_end: Wor
     assert str(said.exception) == str(caught.value)
 
 
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("without_spark")
 def test_the_settings_engine_is_taken_unless_another_is_named(
     month_end: Workspace, tmp_path: Path

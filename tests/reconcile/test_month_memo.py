@@ -45,6 +45,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return record_steps(monkeypatch)
 
 
+@pytest.mark.acceptance
 def test_a_month_asked_again_runs_no_step_and_says_the_same(
     desk: Workspace, ran: list[str]
 ) -> None:
@@ -58,6 +59,7 @@ def test_a_month_asked_again_runs_no_step_and_says_the_same(
     assert again.basis is not None
 
 
+@pytest.mark.acceptance
 def test_a_decision_is_never_answered_from_before_it(desk: Workspace, ran: list[str]) -> None:
     line = desk.matches.open().to_pylist()[0]["entry_id"]
     desk.reconcile(MONTH)
@@ -76,6 +78,7 @@ def test_a_decision_is_never_answered_from_before_it(desk: Workspace, ran: list[
     assert ran == []
 
 
+@pytest.mark.acceptance
 def test_another_month_and_other_rules_are_worked_out(desk: Workspace, ran: list[str]) -> None:
     desk.reconcile(MONTH)
     ran.clear()
@@ -88,6 +91,7 @@ def test_another_month_and_other_rules_are_worked_out(desk: Workspace, ran: list
     assert {"looked_at", "clues"} & set(ran)
 
 
+@pytest.mark.acceptance
 def test_a_file_that_was_damaged_since_is_not_answered_from_before(desk: Workspace) -> None:
     desk.reconcile(MONTH)
     for path in (desk.folder / "lake" / "statement_entries").rglob("*.parquet"):
@@ -97,6 +101,7 @@ def test_a_file_that_was_damaged_since_is_not_answered_from_before(desk: Workspa
         desk.reconcile(MONTH)
 
 
+@pytest.mark.acceptance
 def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> None:
     snapshot = desk.snapshot()
     question = desk.question(MONTH)
@@ -158,6 +163,7 @@ def test_what_is_large_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> No
     assert fingerprint(small) == fingerprint(pa.table({"n": [1]})) != fingerprint(None)
 
 
+@pytest.mark.acceptance
 def test_open_items_are_rolled_forward_once_between_two_ends(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +184,7 @@ def test_open_items_are_rolled_forward_once_between_two_ends(
     assert rolled == [MONTH, "2026-09"]
 
 
+@pytest.mark.acceptance
 def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
     line_counts: list[int] = []
     askers = [
@@ -210,6 +217,7 @@ def matched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return lines
 
 
+@pytest.mark.acceptance
 def test_an_end_that_has_all_that_is_stored_is_not_matched_again(
     desk: Workspace, matched: list[int]
 ) -> None:

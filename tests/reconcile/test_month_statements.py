@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from case_desk import camt, desk, entry
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,6 +68,7 @@ def balances(row: dict[str, Any]) -> tuple[Decimal, Decimal]:
     return row["opening_balance"], row["closing_balance"]
 
 
+@pytest.mark.acceptance
 def test_a_longer_statement_beside_the_monthly_ones_changes_nothing(tmp_path: Path) -> None:
     files = [statement(tmp_path / "bank", *days) for days in DAYS.values()]
     longer = statement(tmp_path / "bank", "2026-08-01", "2026-10-31")
@@ -84,6 +86,7 @@ def test_a_longer_statement_beside_the_monthly_ones_changes_nothing(tmp_path: Pa
             )
 
 
+@pytest.mark.acceptance
 def test_a_statement_that_overlaps_in_part_is_doubted_and_no_balance_is_wrong(
     tmp_path: Path,
 ) -> None:
@@ -97,6 +100,7 @@ def test_a_statement_that_overlaps_in_part_is_doubted_and_no_balance_is_wrong(
     assert complete == [True, False, False, False]
 
 
+@pytest.mark.acceptance
 def test_what_was_booked_before_a_statement_opened_that_day_is_not_counted_again(
     tmp_path: Path,
 ) -> None:
@@ -123,6 +127,7 @@ def test_what_was_booked_before_a_statement_opened_that_day_is_not_counted_again
         assert balances(row) == expected
 
 
+@pytest.mark.acceptance
 def test_a_month_without_a_statement_is_not_covered_though_the_balance_is_the_same(
     tmp_path: Path,
 ) -> None:
@@ -151,6 +156,7 @@ def test_midnight_at_the_end_of_a_statement_covers_no_day_more(tmp_path: Path) -
     assert row["complete"]
 
 
+@pytest.mark.acceptance
 @settings(max_examples=3)
 @given(
     lines=st.lists(

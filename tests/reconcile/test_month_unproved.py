@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from case_desk import OWN, camt, desk, entry
 from click.testing import CliRunner, Result
 
@@ -18,6 +19,7 @@ def add(workspace: Workspace, *files: Path) -> Result:
     return CliRunner().invoke(treasury, arguments, catch_exceptions=False)
 
 
+@pytest.mark.acceptance
 def test_adding_a_statement_whose_proof_fails_exits_1_and_says_the_way_out(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     addition = add(workspace, camt(tmp_path, entry("7.00"), closing="108.00"))
@@ -30,6 +32,7 @@ def test_adding_a_statement_whose_proof_fails_exits_1_and_says_the_way_out(tmp_p
     assert add(workspace, right).exit_code == 0
 
 
+@pytest.mark.acceptance
 def test_an_account_without_balances_reads_not_provable_and_adding_it_succeeds(
     tmp_path: Path,
 ) -> None:

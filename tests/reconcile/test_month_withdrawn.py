@@ -75,6 +75,7 @@ def test_the_declared_currency_counts_where_a_file_states_none(tmp_path: Path) -
     assert account_row(workspace)["closing_balance"] == Decimal(1050)
 
 
+@pytest.mark.acceptance
 def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     path = without_currency(workspace, tmp_path)
@@ -92,6 +93,7 @@ def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_
     assert workspace.reconcile("2026-10").lines.num_rows == 2
 
 
+@pytest.mark.acceptance
 def test_the_journal_keeps_who_withdrew_and_why_and_adding_again_says_it(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     path = camt(tmp_path, entry("7.00"), closing="107.00")
@@ -113,6 +115,7 @@ def test_the_journal_keeps_who_withdrew_and_why_and_adding_again_says_it(tmp_pat
         workspace.at("2026-11-01T09:00Z").statements.withdraw("october.xml", reason="x")
 
 
+@pytest.mark.acceptance
 def test_a_currency_that_nothing_states_on_an_account_of_several_names_the_statement(
     tmp_path: Path,
 ) -> None:
@@ -148,6 +151,7 @@ def test_a_statement_in_a_currency_that_is_not_declared_keeps_its_account_from_b
     assert row["closing_balance"] == Decimal(107)
 
 
+@pytest.mark.acceptance
 def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.statements.add([camt(tmp_path, entry("7.00"), entry("1.00"), closing="108.00")])
@@ -166,6 +170,7 @@ def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path
     assert problem_text.endswith("it counts again, and so do the decisions on 1 of its lines")
 
 
+@pytest.mark.acceptance
 def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.statements.add([camt(tmp_path, entry("7.00"), entry("1.00"), closing="108.00")])
@@ -194,6 +199,7 @@ def test_the_closed_months_that_keep_a_statement_are_named(month_end: Workspace)
     assert sentence.startswith("bank lines now: ")
 
 
+@pytest.mark.acceptance
 def test_a_reconciliation_without_statements_does_not_say_that_there_is_none(
     month_end: Workspace, tmp_path: Path
 ) -> None:

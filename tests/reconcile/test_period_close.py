@@ -55,6 +55,7 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
     return desk
 
 
+@pytest.mark.acceptance
 def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carried(
     desk: Workspace,
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carri
         desk.lake.unpin(close.commit)
 
 
+@pytest.mark.acceptance
 def test_case_32_who_prepares_does_not_sign_however_the_name_is_written(desk: Workspace) -> None:
     with pytest.raises(ActionRefused, match="2026-10 is not prepared"):
         desk.periods.sign("2026-10", actor=BERT)
@@ -102,6 +104,7 @@ def test_case_32_who_prepares_does_not_sign_however_the_name_is_written(desk: Wo
     assert desk.periods.get("2026-10") == period
 
 
+@pytest.mark.acceptance
 def test_one_person_signs_alone_where_the_policy_says_so_and_every_page_says_it(
     desk: Workspace, tmp_path: Path
 ) -> None:
@@ -127,6 +130,7 @@ def test_one_person_signs_alone_where_the_policy_says_so_and_every_page_says_it(
     assert (row["reviewed_by"], row["signed_alone"]) == (None, True)
 
 
+@pytest.mark.acceptance
 def test_facts_that_come_after_the_preparation_are_late_items(
     desk: Workspace, lines: list[dict[str, Any]]
 ) -> None:
@@ -141,6 +145,7 @@ def test_facts_that_come_after_the_preparation_are_late_items(
     assert later.periods.verify("2026-10").answer.lines.equals(prepared.r.lines)
 
 
+@pytest.mark.acceptance
 def test_what_is_accepted_after_the_preparation_counts_and_what_is_not_is_not_signed(
     desk: Workspace,
 ) -> None:
@@ -159,6 +164,7 @@ def test_what_is_accepted_after_the_preparation_counts_and_what_is_not_is_not_si
     assert desk.periods.verify("2026-10").answer.lines.num_rows
 
 
+@pytest.mark.acceptance
 def test_a_list_that_does_not_come_out_again_is_not_signed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +176,7 @@ def test_a_list_that_does_not_come_out_again_is_not_signed(
     assert desk.journal.entries("period.close") == []
 
 
+@pytest.mark.acceptance
 def test_a_withdrawn_preparation_is_not_signed_and_the_month_is_prepared_anew(
     desk: Workspace,
 ) -> None:
@@ -187,6 +194,7 @@ def test_a_withdrawn_preparation_is_not_signed_and_the_month_is_prepared_anew(
     assert anew.preparation.close.prepared_by == "bert"
 
 
+@pytest.mark.acceptance
 def test_months_are_closed_one_after_another_once_they_have_ended(closed: Workspace) -> None:
     with pytest.raises(ActionRefused, match="2026-10 was closed by anna on 2026-11-02"):
         closed.periods.prepare("2026-10", actor=ANNA)
@@ -198,6 +206,7 @@ def test_months_are_closed_one_after_another_once_they_have_ended(closed: Worksp
     assert "has not ended yet" in (in_the_way(closed, "2026-11") or "")
 
 
+@pytest.mark.acceptance
 def test_who_is_not_known_as_the_policy_wants_neither_prepares_nor_signs(
     desk: Workspace,
 ) -> None:
@@ -274,6 +283,7 @@ def test_a_month_closes_only_after_all_before_it_and_there_is_always_a_way_on(
     assert command in str(refused.value.do)
 
 
+@pytest.mark.acceptance
 def test_a_reopened_month_says_who_and_why_and_is_closed_anew(
     closed: Workspace, tmp_path: Path
 ) -> None:
@@ -293,6 +303,7 @@ def test_a_reopened_month_says_who_and_why_and_is_closed_anew(
     assert (reopened["reopened_by"], reopened["reopen_reason"]) == ("bert", "a late invoice")
 
 
+@pytest.mark.acceptance
 def test_case_34_open_items_roll_forward_from_one_close_to_the_next(closed: Workspace) -> None:
     september, october_ = (closed.periods.get(m).close for m in ("2026-09", "2026-10"))
     ends = {(row["kind"], row["currency"]): row["closing"] for row in september.roll_forward}
@@ -312,6 +323,7 @@ def test_case_34_open_items_roll_forward_from_one_close_to_the_next(closed: Work
     assert sum(row["matched"] for row in roll.totals.to_pylist()) > 0
 
 
+@pytest.mark.acceptance
 def test_a_request_recorded_with_no_money_or_less_waits_for_none(
     closed: Workspace, tmp_path: Path
 ) -> None:
@@ -331,6 +343,7 @@ def test_a_request_recorded_with_no_money_or_less_waits_for_none(
         later.periods.roll_forward("2027-03")
 
 
+@pytest.mark.acceptance
 def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +368,7 @@ def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
     assert (desk.journal.entries(), desk.lake.pins()) == ([], [])
 
 
+@pytest.mark.acceptance
 def test_a_closed_month_comes_out_again_whatever_becomes_known(
     closed: Workspace, lines: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -389,6 +403,7 @@ def test_a_close_that_does_not_come_out_again_is_said(
         closed.periods.verify("2026-10")
 
 
+@pytest.mark.acceptance
 def test_case_29_a_close_cut_off_after_any_write_ends_the_same_when_run_again(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -425,6 +440,7 @@ def test_case_29_a_close_cut_off_after_any_write_ends_the_same_when_run_again(
 SIGNING = ((sign_off, "write_answers"), (Journal, "extend"))
 
 
+@pytest.mark.acceptance
 def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(
     desk: Workspace, lines: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -449,6 +465,7 @@ def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(
     assert answer[line] == "ignored"
 
 
+@pytest.mark.acceptance
 def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
     closed: Workspace, lines: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -483,6 +500,7 @@ def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
     assert (row["entry_id"], row["what"]) == (late, "a later statement has it again")
 
 
+@pytest.mark.acceptance
 def test_case_25_a_return_into_a_closed_month_posts_to_the_open_one_linked(
     closed: Workspace, lines: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -546,6 +564,7 @@ def _alter_unread(desk: Workspace, table: str) -> None:
         assert path.read_bytes() != content
 
 
+@pytest.mark.acceptance
 def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: Workspace) -> None:
     carry_all(desk, "2026-10")
     entries = len(desk.journal.entries())

@@ -1,10 +1,12 @@
 """The page about matching shows what the function answers."""
 
+import pytest
 from doc_examples import ROOT, as_run
 
 from treasury.matching.reference_matching import TIERS
 
 
+@pytest.mark.acceptance
 def test_every_example_prints_what_the_page_shows() -> None:
     page = (ROOT / "docs" / "reconciliation.md").read_text("utf-8")
     assert page.count("```python") > 10

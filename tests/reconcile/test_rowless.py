@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Iterator
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -15,8 +13,8 @@ from sqlglot import exp
 
 from treasury.matching import reference_matching as matching
 from treasury.matching.engine import pipeline
-from treasury.matching.engine.pipeline import load, make, run
-from treasury.matching.engine.rowless import AGGREGATES, is_rowless, written_shape
+from treasury.matching.engine.pipeline import load, run
+from treasury.matching.engine.rowless import AGGREGATES, is_rowless
 from treasury.matching.input_tables import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.matching.reference_matching import match_references
 from treasury.matching.rules import ClassRule, Rules
@@ -114,6 +112,7 @@ def test_a_step_that_is_said_to_have_no_row_has_none(
     assert rowless_steps > 500
 
 
+@pytest.mark.acceptance
 def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     lines, expectations = draw(3).tables()
     few = lines.slice(0, 5)
@@ -124,22 +123,11 @@ def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.Mo
         assert answer.sheets() == whole.sheets()
 
 
-def test_what_is_written_of_the_steps_is_what_they_give() -> None:
-    """`make docs` writes it anew; a text that it was not written for is planned as it comes."""
-    tool = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "step_shapes.py"))
-    assert tool["FILE"].read_bytes() == tool["shapes"]()
-    assert all(written_shape(step.sql) for step in monthly.STEPS)
-    assert written_shape("SELECT 1 AS one") is None
-
-
-def test_a_process_that_ran_nothing_yet_plans_no_step_that_can_have_no_row(
-    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pipeline, "_COLUMNS", {})
-    step = next(step for step in monthly.STEPS if step.name == "accepted")
-    assert make(connection, step, {"decisions"}) == 0  # `lines`, which it reads too, is not there
-    columns = connection.table("accepted").columns
-    assert columns[:3] == ["entry_id", "expectation_id", "reason"]
+def test_lines_of_a_month_have_the_columns_that_matching_takes() -> None:
+    """Columns are remembered by a step's text, so a month and a match must read the same ones."""
+    (lines,) = (step for step in monthly.STEPS if step.name == "lines")
+    columns = sqlglot.parse_one(lines.sql, dialect="duckdb").named_selects
+    assert columns == [field.name for field in LINES]
 
 
 def test_no_class_rule_is_asked_about_a_line_with_a_whole_reference(

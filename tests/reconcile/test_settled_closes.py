@@ -67,12 +67,14 @@ def test_an_open_month_after_closed_ones_is_answered_alike(desk: Workspace) -> N
     assert len(desk.matches.open())
 
 
+@pytest.mark.acceptance
 def test_a_reopened_month_settles_nothing_any_more(desk: Workspace) -> None:
     assert left_out(desk)
     desk.periods.reopen("2026-10", "a statement was wrong", actor=ANNA)
     assert not left_out(desk)
 
 
+@pytest.mark.acceptance
 def test_under_other_rules_everything_is_matched(desk: Workspace) -> None:
     assert left_out(desk)
     (desk.folder / "rules.toml").write_text("window_days = 20\n", "utf-8")

@@ -95,6 +95,7 @@ def forget(world: DrawnMonths) -> None:
 # Drawn
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in range(1, 40))]
 )
@@ -157,6 +158,7 @@ def paid(world: DrawnMonths, request: dict[str, Any], **more: Any) -> dict[str, 
     return row | same | more
 
 
+@pytest.mark.acceptance
 def test_what_nothing_concerns_is_left_out(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
@@ -190,6 +192,7 @@ LINES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("case", LINES)
 def test_a_line_that_may_concern_a_settled_request_takes_it_up_again(
     world: DrawnMonths, case: str
@@ -203,6 +206,7 @@ def test_a_line_that_may_concern_a_settled_request_takes_it_up_again(
     assert outcomes(part)["new"]["expectation_id"] or outcomes(part)["new"]["outcome"] == "conflict"
 
 
+@pytest.mark.acceptance
 def test_money_paid_twice_is_said_to_be(world: DrawnMonths) -> None:
     world.book([paid(world, world.requests["r2"], entry_id="new")])
     world.store()
@@ -210,6 +214,7 @@ def test_money_paid_twice_is_said_to_be(world: DrawnMonths) -> None:
     assert outcomes(part)["new"]["outcome"] == "duplicate"
 
 
+@pytest.mark.acceptance
 def test_a_payer_stays_known_from_a_settled_line_alone(world: DrawnMonths) -> None:
     request = world.requests["r2"] | {
         "id": "r9",
@@ -235,6 +240,7 @@ def test_a_payer_stays_known_from_a_settled_line_alone(world: DrawnMonths) -> No
     assert "known counterparty" in new["reason"]
 
 
+@pytest.mark.acceptance
 def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonths) -> None:
     """Two settled codes, each with a payer; the open one is known for a third and paid by one."""
     request = world.requests["r2"] | {
@@ -269,6 +275,7 @@ def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonth
     assert "its payer is known for another code" in outcomes(part)["new"]["reason"]
 
 
+@pytest.mark.acceptance
 def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
     world: DrawnMonths,
 ) -> None:
@@ -304,6 +311,7 @@ def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
     assert "paid for its counterparty before" in outcomes(part)["e7"]["reason"]
 
 
+@pytest.mark.acceptance
 def test_a_later_request_changes_nothing_that_was_decided(world: DrawnMonths) -> None:
     """Matched anew the settled line would be a question: its text may mean the later request."""
     again = world.requests["r2"] | {"id": "again"}
@@ -318,6 +326,7 @@ def test_a_later_request_changes_nothing_that_was_decided(world: DrawnMonths) ->
     assert new["outcome"] in OPEN, "a text that two requests may mean is a question"
 
 
+@pytest.mark.acceptance
 def test_a_late_line_that_comes_before_a_settled_one_lets_everything_be_matched(
     world: DrawnMonths,
 ) -> None:
@@ -331,6 +340,7 @@ def test_a_late_line_that_comes_before_a_settled_one_lets_everything_be_matched(
     assert {"late", "e2"} & ask(world).out == set(), "they are settled no more"
 
 
+@pytest.mark.acceptance
 def test_a_hash_that_a_settled_request_has_is_used_twice(world: DrawnMonths) -> None:
     """Known by the request's own record, whatever its text."""
     hash_ = "0x" + "ab" * 32
@@ -349,6 +359,7 @@ def test_a_hash_that_a_settled_request_has_is_used_twice(world: DrawnMonths) -> 
     assert "HASH USED TWICE" in str(answers.part.differences.to_pylist())
 
 
+@pytest.mark.acceptance
 def test_what_a_ledger_is_held_against_rests_on_every_line(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
@@ -365,6 +376,7 @@ def changed(world: DrawnMonths) -> Reconciliation:
     return answers.part
 
 
+@pytest.mark.acceptance
 def test_after_a_line_changed_everything_is_matched(world: DrawnMonths) -> None:
     world.lines["e2"]["entry_status"] = "SUPERSEDED"
     world.store()
@@ -375,6 +387,7 @@ def test_after_a_line_changed_everything_is_matched(world: DrawnMonths) -> None:
     assert "e2" not in ask(world).out, "it came again after the others were settled"
 
 
+@pytest.mark.acceptance
 def test_after_a_request_was_reopened_by_its_service_everything_is_matched(
     world: DrawnMonths,
 ) -> None:
@@ -383,12 +396,14 @@ def test_after_a_request_was_reopened_by_its_service_everything_is_matched(
     assert "r2" in changed(world).matches.expectations["expectation_id"].to_pylist()
 
 
+@pytest.mark.acceptance
 def test_after_a_statement_lost_its_proof_everything_is_matched(world: DrawnMonths) -> None:
     world.statements[world.lines["e2"]["statement_id"]] |= {"proved": False, "proof": "fails"}
     world.store()
     assert outcomes(changed(world))["e2"]["outcome"] == "suggested"
 
 
+@pytest.mark.acceptance
 def test_after_a_virtual_account_changed_everything_is_matched(world: DrawnMonths) -> None:
     world.virtual |= {"reference_code": "PAY-2026-0044"}
     world.store()
@@ -424,6 +439,7 @@ def test_a_reopened_month_is_matched_and_settled_again_by_its_close(world: Drawn
     assert "e2" in ask(world).out
 
 
+@pytest.mark.acceptance
 def test_a_close_settles_its_month_beside_what_was_settled_before(world: DrawnMonths) -> None:
     request = world.requests["r2"] | {"id": "r4", "payment_reference": "INV-77-09876"}
     day = datetime.combine(world.month.first, datetime.min.time(), UTC)
@@ -442,6 +458,7 @@ def test_a_close_settles_its_month_beside_what_was_settled_before(world: DrawnMo
     assert {"e3", "e4"} <= ask(world).out
 
 
+@pytest.mark.acceptance
 def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_written(
     world: DrawnMonths,
 ) -> None:
@@ -461,6 +478,7 @@ def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_writ
     assert not ask(world).out, "only its own folder is read"
 
 
+@pytest.mark.acceptance
 def test_what_was_settled_of_a_lake_that_was_restored_since_is_not_read(
     world: DrawnMonths, tmp_path: Path
 ) -> None:
@@ -485,6 +503,7 @@ def test_what_was_settled_of_a_lake_that_was_restored_since_is_not_read(
     assert not ask(world).out
 
 
+@pytest.mark.acceptance
 def test_on_a_full_disk_everything_is_answered_and_nothing_half_written_stays(
     world: DrawnMonths,
 ) -> None:
@@ -501,6 +520,7 @@ def test_on_a_full_disk_everything_is_answered_and_nothing_half_written_stays(
         assert not [*(world.folder / "settled").iterdir()]
 
 
+@pytest.mark.acceptance
 def test_where_no_folder_of_what_is_settled_can_be_everything_is_matched(
     world: DrawnMonths,
 ) -> None:
@@ -510,6 +530,7 @@ def test_where_no_folder_of_what_is_settled_can_be_everything_is_matched(
     assert not ask(world).out
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("seed", range(3))
 def test_a_byte_that_was_changed_in_what_is_settled_changes_no_answer(
     world: DrawnMonths, seed: int
@@ -525,6 +546,7 @@ def test_a_byte_that_was_changed_in_what_is_settled_changes_no_answer(
     ask(world)
 
 
+@pytest.mark.acceptance
 def test_credits_of_the_provider_are_never_settled(world: DrawnMonths) -> None:
     pool = {"account": "LT121000011101001000", "creditor_account": "LT601010012345678901"}
     day = world.month.previous.first

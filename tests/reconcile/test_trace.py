@@ -33,6 +33,7 @@ def request(workspace: Workspace, **wanted: Any) -> dict[str, Any]:
     )
 
 
+@pytest.mark.acceptance
 def test_an_on_ramp_is_told_from_the_request_to_the_wallet(month_end: Workspace) -> None:
     trace = month_end.trace("PAY-2026-004417")
     assert places(trace) == [
@@ -54,6 +55,7 @@ def test_an_on_ramp_is_told_from_the_request_to_the_wallet(month_end: Workspace)
     assert trace.next_step == ""
 
 
+@pytest.mark.acceptance
 def test_an_off_ramp_that_never_paid_out_names_the_gap_and_since_when(
     month_end: Workspace,
 ) -> None:
@@ -70,6 +72,7 @@ def test_an_off_ramp_that_never_paid_out_names_the_gap_and_since_when(
     assert "MISSING" in str(trace)
 
 
+@pytest.mark.acceptance
 def test_every_name_of_a_payment_leads_to_the_same_trace(month_end: Workspace) -> None:
     paid = request(month_end, payment_reference="PAY-2026-004417")
     given_names = [
@@ -85,6 +88,7 @@ def test_every_name_of_a_payment_leads_to_the_same_trace(month_end: Workspace) -
     assert titles == {"PAY-2026-004417, on-ramp of EUR 25,000.00, SUCCEEDED"}
 
 
+@pytest.mark.acceptance
 def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Workspace) -> None:
     trace = month_end.trace("EUR 25,000.00")
     assert trace.hops == ()
@@ -98,6 +102,7 @@ def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Wo
     assert repr(trace) == "<Trace of EUR 25,000.00: 3 to choose from>"
 
 
+@pytest.mark.acceptance
 def test_an_amount_may_be_a_number_that_is_exact(month_end: Workspace) -> None:
     snapshot, question = month_end.snapshot(), month_end._question("2026-10")
     for amount in (25000, Decimal(25000), Decimal("2.5E+4"), "25000"):
@@ -108,6 +113,7 @@ def test_an_amount_may_be_a_number_that_is_exact(month_end: Workspace) -> None:
             traced(snapshot, question, spelling)
 
 
+@pytest.mark.acceptance
 def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: Workspace) -> None:
     account = virtual(month_end)
     of_it = [
@@ -129,6 +135,7 @@ def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: 
     assert set(by_iban["kind"].to_pylist()) == {"line"}
 
 
+@pytest.mark.acceptance
 def test_a_credit_is_told_on_to_the_virtual_account_and_its_wallet(tmp_path: Path) -> None:
     company = Sandbox(7)
     account = virtual(observe(tmp_path, company))
@@ -149,6 +156,7 @@ def test_a_credit_is_told_on_to_the_virtual_account_and_its_wallet(tmp_path: Pat
     assert "rate and fee together" in trace.hops[3].says
 
 
+@pytest.mark.acceptance
 def test_a_credit_without_its_reference_is_never_proved_by_a_group(month_end: Workspace) -> None:
     lost = next(
         line
@@ -161,6 +169,7 @@ def test_a_credit_without_its_reference_is_never_proved_by_a_group(month_end: Wo
     assert states["Conversion"] == "not provable"
 
 
+@pytest.mark.acceptance
 def test_without_a_provider_report_the_way_of_a_credit_cannot_begin(
     month_end_unreported: Workspace,
 ) -> None:
@@ -168,6 +177,7 @@ def test_without_a_provider_report_the_way_of_a_credit_cannot_begin(
         month_end_unreported.trace(virtual(month_end_unreported)["reference_code"])
 
 
+@pytest.mark.acceptance
 def test_a_transfer_is_told_with_both_its_legs(month_end: Workspace) -> None:
     transfers = month_end.table("transfers").to_pylist()
     between = next(
@@ -184,6 +194,7 @@ def test_a_transfer_is_told_with_both_its_legs(month_end: Workspace) -> None:
     assert ("Service", "ended") in places(month_end.trace(failed["id"]))
 
 
+@pytest.mark.acceptance
 def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Workspace) -> None:
     places: set[str] = set()
     for line in month_end.reconcile("2026-10").lines.to_pylist():
@@ -201,6 +212,7 @@ def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Work
         assert trace._repr_html_()
 
 
+@pytest.mark.acceptance
 def test_what_nobody_has_is_said_and_nothing_typed_is_an_error(month_end: Workspace) -> None:
     with pytest.raises(NothingStored, match="nothing stored goes by 'PAY-1999-000001'"):
         month_end.trace("PAY-1999-000001")
@@ -209,6 +221,7 @@ def test_what_nobody_has_is_said_and_nothing_typed_is_an_error(month_end: Worksp
             month_end.trace(nothing)
 
 
+@pytest.mark.acceptance
 def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
     month_end: Workspace,
 ) -> None:
@@ -230,6 +243,7 @@ def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
     assert "Please confirm that this agrees" in whole
 
 
+@pytest.mark.acceptance
 def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: Workspace) -> None:
     (back,) = [row for row in month_end.awaiting_funds().to_pylist() if row["state"] == "RETURNED"]
     trace = month_end.trace(back["reference"])
@@ -244,6 +258,7 @@ def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: 
     assert not [id_ for id_ in ids if id_ in message]
 
 
+@pytest.mark.acceptance
 def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) -> None:
     """For a line of each outcome."""
     lines = month_end.reconcile("2026-10").lines.to_pylist()
@@ -253,6 +268,7 @@ def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) ->
         assert not [row["entry_id"] for row in lines if row["entry_id"] in message], name
 
 
+@pytest.mark.acceptance
 def test_nothing_is_exchanged_for_a_request_that_ended_or_waits(month_end: Workspace) -> None:
     cancelled = request(month_end, status="CANCELLED", ramp_type="ON_RAMP")
     assert "Conversion" not in dict(places(month_end.trace(cancelled["id"])))
@@ -281,12 +297,14 @@ def test_hostile_text_stays_text(month_end: Workspace) -> None:
     assert "a: b Subject: c" in evil.provider_text()
 
 
+@pytest.mark.acceptance
 def test_a_trace_leaves_as_exact_rows(month_end: Workspace) -> None:
     frame = month_end.trace("PAY-2026-004417").to_pandas()
     assert list(frame["place"])[:2] == ["Request", "Approval"]
     assert isinstance(frame["amount"].dropna().iloc[0], Decimal)
 
 
+@pytest.mark.acceptance
 def test_an_earlier_instant_traces_what_was_known_then(tmp_path: Path) -> None:
     workspace = fill(tmp_path, Sandbox(7))
     with pytest.raises(NothingStored):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from click.testing import CliRunner, Result
 
 from treasury import Workspace
 from treasury.cli import treasury
 from treasury.core.errors import InputError
+
+pytestmark = pytest.mark.acceptance
 
 
 def call(workspace: Workspace, *words: str) -> Result:

@@ -58,6 +58,7 @@ def since_the_first_observe(r: Reconciliation, account: dict[str, Any]) -> list[
     return [row for row in conversions if row["opened_at"] is None or row["opened_at"] >= first]
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "seed", [7, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in (8, 9))]
 )
@@ -92,6 +93,7 @@ def test_case_38_without_a_provider_report_nothing_is_proved(
     assert all(row["converted"] > 0 for row in conversions)
 
 
+@pytest.mark.acceptance
 def test_one_credit_between_two_looks_is_proved_with_its_rate(tmp_path: Path) -> None:
     company = Sandbox(7)
     account = virtual(observe(tmp_path, company))
@@ -108,6 +110,7 @@ def test_one_credit_between_two_looks_is_proved_with_its_rate(tmp_path: Path) ->
     assert row["next_step"] == ""
 
 
+@pytest.mark.acceptance
 def test_several_credits_between_two_looks_are_proved_as_a_group(tmp_path: Path) -> None:
     company = Sandbox(8)
     account = virtual(observe(tmp_path, company), "EURC")
@@ -121,6 +124,7 @@ def test_several_credits_between_two_looks_are_proved_as_a_group(tmp_path: Path)
     assert row["implied_rate"] == row["implied_rate_to"] == 1
 
 
+@pytest.mark.acceptance
 def test_a_credit_reads_not_yet_credited_until_a_balance_holds_it(tmp_path: Path) -> None:
     company = Sandbox(7)
     account = virtual(observe(tmp_path, company))
@@ -142,6 +146,7 @@ def test_a_credit_reads_not_yet_credited_until_a_balance_holds_it(tmp_path: Path
     assert not rows(r.in_transit, what="virtual-account credit, not converted")
 
 
+@pytest.mark.acceptance
 def test_money_held_for_an_identity_check_is_told_as_inferred(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)

@@ -52,6 +52,7 @@ def true_state(request: dict[str, Any], lines: list[dict[str, Any]]) -> str | No
     return "NOT AT BANK" if request["ramp_type"] == "ON_RAMP" and is_short else None
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "seed", [7, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in (8, 9))]
 )
@@ -73,6 +74,7 @@ def test_case_23_every_difference_of_the_month_is_told_and_no_other(
             ]
 
 
+@pytest.mark.acceptance
 def test_what_is_late_comes_first_and_every_item_has_its_age_and_next_step(
     month_end: Workspace,
 ) -> None:
@@ -93,6 +95,7 @@ def test_a_notebook_shows_the_month_and_its_differences_escaped(month_end: Works
     assert "&lt;b&gt;&#36;1&#36;" in hostile
 
 
+@pytest.mark.acceptance
 def test_case_37_a_payout_that_never_came_is_due_and_then_asked_for(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = fill(tmp_path, company)
@@ -109,6 +112,7 @@ def test_case_37_a_payout_that_never_came_is_due_and_then_asked_for(tmp_path: Pa
     assert short["next_step"] == "Ask the provider: only EUR 9,999.99 of it was sent"
 
 
+@pytest.mark.acceptance
 def test_a_payout_reads_check_bank_while_no_statement_could_show_it(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
@@ -128,6 +132,7 @@ def test_a_payout_reads_check_bank_while_no_statement_could_show_it(tmp_path: Pa
     assert not rows(r.differences, item=name)
 
 
+@pytest.mark.acceptance
 def test_a_request_that_stays_in_processing_grows_late_and_then_missing(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
@@ -153,6 +158,7 @@ def test_case_21_a_wire_to_a_request_that_was_cancelled_is_asked_back(
     assert "may be the money back; decide it first" in row["next_step"]
 
 
+@pytest.mark.acceptance
 def test_a_wire_before_the_approval_is_told_and_its_details_stay_hidden(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
@@ -181,6 +187,7 @@ def change_amount(company: Sandbox, request_id: str, amount: str) -> None:
         )
 
 
+@pytest.mark.acceptance
 def test_case_22_an_amount_changed_after_the_wire_is_told(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
@@ -200,6 +207,7 @@ def test_case_22_an_amount_changed_after_the_wire_is_told(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.acceptance
 def test_a_wire_without_its_reference_is_sent_wrong_and_never_paid_again(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
@@ -236,6 +244,7 @@ def test_internal_transfers_show_both_their_legs(month_end: Workspace) -> None:
     assert len(rows(r.differences, direction="internal")) == len(waiting) == 2
 
 
+@pytest.mark.acceptance
 def test_a_transfer_whose_other_leg_is_not_there_is_told(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
@@ -274,6 +283,7 @@ def add_hash(company: Sandbox, request_id: str, hash_: str) -> None:
         world.change(world.life.add_hash(request, USERS["maker"], hash_, world.clock.tick()))
 
 
+@pytest.mark.acceptance
 def test_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
@@ -316,6 +326,7 @@ def test_the_practice_companys_own_hashes_are_all_right(month_end: Workspace) ->
 # what people remarked
 
 
+@pytest.mark.acceptance
 def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> None:
     from treasury.month.reconciliation import awaiting_funds
 

@@ -6,11 +6,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from filled import fill
 
 from treasury.extract.finance_tables import VIRTUAL_BANK_ACCOUNTS
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
+
+pytestmark = pytest.mark.acceptance
 
 VIRTUAL = VIRTUAL_BANK_ACCOUNTS.table
 

@@ -113,6 +113,7 @@ def test_the_providers_account_is_no_bank_account_of_ours() -> None:
     assert (made["bank", "EUR"], made["provider", "EUR"]) == (5, 7)
 
 
+@pytest.mark.acceptance
 def test_what_is_owed_is_the_same_in_the_books_and_beside_the_ledger(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
     owed = [one for one in owed_payouts(r) if one.is_owed]
@@ -152,6 +153,7 @@ def test_a_request_without_amounts_is_named_and_not_posted() -> None:
 amounts = st.decimals(min_value=Decimal("1e-18"), max_value=10**16, places=18)
 
 
+@pytest.mark.acceptance
 @given(
     st.lists(
         st.tuples(

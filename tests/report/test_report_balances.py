@@ -16,6 +16,8 @@ from treasury.core.calendar import Month
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 LOOKS = (
     datetime(2026, 11, 30, 22, 30, tzinfo=UTC),
     datetime(2026, 11, 30, 23, 30, tzinfo=UTC),

@@ -74,6 +74,7 @@ def test_an_own_transfer_with_both_legs_has_no_row(october: Closing) -> None:
     assert not [row for row in october.bridge.rows.to_pylist() if row["kind"] == "own_transfer"]
 
 
+@pytest.mark.acceptance
 def test_the_report_the_workbook_and_the_workspace_show_the_same_rows(
     month_end: Workspace, october: Closing, tmp_path: Path
 ) -> None:

@@ -166,6 +166,7 @@ def test_dates_are_dates_and_instants_are_in_the_reporting_time_zone(tmp_path: P
     assert row["Approved (Europe/Brussels)"].isoformat() == "2026-10-28T09:56:00"
 
 
+@pytest.mark.acceptance
 def test_the_pack_has_what_is_read_what_is_booked_and_what_proves_it(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -195,6 +196,7 @@ def test_an_answer_that_does_not_say_what_it_rests_on_makes_no_pack(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.acceptance
 def test_a_failure_leaves_the_former_pack(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_failure_leaves_the_former_pack(
     assert list(tmp_path.iterdir()) == [folder]
 
 
+@pytest.mark.acceptance
 def test_a_sheet_of_a_long_table_names_the_file_that_has_its_rows(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,6 +308,7 @@ def _types(schema: Any) -> list[tuple[str, str]]:
     return [(field.name, str(field.type)) for field in schema]
 
 
+@pytest.mark.acceptance
 def test_the_practice_month_closes_into_a_pack_that_reads_back_exactly(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -321,6 +325,7 @@ def test_the_practice_month_closes_into_a_pack_that_reads_back_exactly(
     assert "<img" not in page
 
 
+@pytest.mark.acceptance
 def test_balances_that_are_carried_are_not_said_to_be_done(
     month_end: Workspace, tmp_path: Path
 ) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from beancount import loader
 from doc_console import ROOT, as_run
 
 from treasury.workspace import Workspace
+
+pytestmark = pytest.mark.acceptance
 
 
 def test_every_example_prints_what_the_page_shows(month_end: Workspace, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def account(desk: Workspace, address: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.acceptance
 def test_without_evidence_the_service_says_delivered_and_nothing_blocks(
     desk: Workspace, wallet: dict[str, str]
 ) -> None:
@@ -87,6 +88,7 @@ def test_without_evidence_the_service_says_delivered_and_nothing_blocks(
     )
 
 
+@pytest.mark.acceptance
 def test_an_export_and_a_stated_balance_prove_the_wallet(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
@@ -113,6 +115,7 @@ def test_an_export_and_a_stated_balance_prove_the_wallet(
     assert verify_pack(pack.folder).holds
 
 
+@pytest.mark.acceptance
 def test_stated_balances_alone_prove_what_was_delivered_or_show_what_is_missing(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str]
 ) -> None:
@@ -128,6 +131,7 @@ def test_stated_balances_alone_prove_what_was_delivered_or_show_what_is_missing(
     assert any("coins came or went that no evidence shows" in one for one in blocking)
 
 
+@pytest.mark.acceptance
 def test_a_delivery_that_the_export_lacks_blocks_the_close_by_name_and_amount(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
@@ -144,6 +148,7 @@ def test_a_delivery_that_the_export_lacks_blocks_the_close_by_name_and_amount(
     assert [hop.state for hop in there.hops if "the chain shows" in hop.says] == ["seen"]
 
 
+@pytest.mark.acceptance
 def test_a_delivery_of_another_amount_is_not_seen(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
@@ -156,6 +161,7 @@ def test_a_delivery_of_another_amount_is_not_seen(
     assert "is recorded for this hash" in hop.says
 
 
+@pytest.mark.acceptance
 def test_the_same_evidence_again_adds_nothing_and_another_balance_is_remembered(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
@@ -176,6 +182,7 @@ def test_the_same_evidence_again_adds_nothing_and_another_balance_is_remembered(
     assert desk.table("wallet_evidence_history").to_pylist()[0]["balance"] == 5
 
 
+@pytest.mark.acceptance
 def test_an_export_that_lacks_what_an_earlier_one_has_is_refused_until_it_is_meant(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
@@ -241,6 +248,7 @@ def test_a_wallet_that_is_not_the_companys_and_a_day_to_come_are_refused(
         )
 
 
+@pytest.mark.acceptance
 def test_an_export_in_which_nothing_moved_is_evidence_of_it(
     desk: Workspace, export: Any, delivered: list[dict[str, Any]], wallet: dict[str, str]
 ) -> None:
@@ -253,6 +261,7 @@ def test_an_export_in_which_nothing_moved_is_evidence_of_it(
     assert delivered
 
 
+@pytest.mark.acceptance
 def test_evidence_is_known_from_when_it_was_added(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
@@ -264,6 +273,7 @@ def test_evidence_is_known_from_when_it_was_added(
     assert account(earlier, wallet["address"])["proved_by"] == "service says delivered"
 
 
+@pytest.mark.acceptance
 def test_the_commands_add_state_and_list_with_the_files_own_headings(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:

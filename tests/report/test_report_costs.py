@@ -253,6 +253,7 @@ grounds = st.tuples(
 )  # fmt: skip
 
 
+@pytest.mark.acceptance
 @given(st.lists(st.tuples(sizes, sizes, sizes, grounds), max_size=12), st.sampled_from([None, AT]))
 def test_conversions_of_many_days_and_coins_are_valued_as_each_by_itself(
     drawn: list[tuple[Any, ...]], at: datetime | None

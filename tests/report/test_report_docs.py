@@ -10,6 +10,8 @@ from doc_console import ROOT, as_run, with_limits
 
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.acceptance
+
 
 @pytest.mark.parametrize(("name", "examples"), [("fees", 10), ("accounting", 5)])
 def test_every_example_prints_what_the_page_shows(

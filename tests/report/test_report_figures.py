@@ -85,6 +85,7 @@ def test_each_currency_has_panels_of_its_own() -> None:
     assert len(fees_and_rate(r).axes) == 4
 
 
+@pytest.mark.acceptance
 def test_the_same_figure_gives_the_same_bytes() -> None:
     for draw in (cash_by_day, fees_and_rate):
         once = draw(MONTH)
@@ -92,6 +93,7 @@ def test_the_same_figure_gives_the_same_bytes() -> None:
         assert b"metadata" not in figure_svg(once)
 
 
+@pytest.mark.acceptance
 def test_text_from_outside_is_neither_markup_nor_mathematics_nor_missing_from_the_font() -> None:
     r = reconciliation(
         lines=[line(currency=code) for code in (HOSTILE, r"$\foo$", "\u4e2d\u6587")],
@@ -129,6 +131,7 @@ def test_a_figure_shows_itself_in_a_notebook() -> None:
     assert "<svg" in figure._repr_svg_()
 
 
+@pytest.mark.acceptance
 def test_drawing_needs_no_global_state_of_pyplot() -> None:
     code = "import sys, treasury.report.figures; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -169,6 +172,7 @@ DRAWN = (
 )
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("draw", "rows"), DRAWN)
 def test_a_figure_draws_a_dataframe_as_it_draws_rows_or_arrow(
     draw: Callable[[Any], Figure], rows: list[dict[str, Any]]

@@ -95,6 +95,7 @@ def refused(folder: Path, *options: str) -> str:
     return done.output + str(done.exception)
 
 
+@pytest.mark.acceptance
 def test_the_seal_that_is_made_here_is_one(copy: Path) -> None:
     sealed_again(copy)
     assert verified(copy).exit_code == 0
@@ -107,6 +108,7 @@ STRANGE: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_every_field_of_the_evidence_may_be_anything(copy: Path) -> None:
     before = (copy / EVIDENCE).read_bytes()
     draw = random.Random(SEED)
@@ -152,6 +154,7 @@ OFTEN = ("rules", "ledger", "answer")
 """What is tried on every submission; the others before a release."""
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "name",
     [
@@ -171,6 +174,7 @@ def test_facts_that_were_changed_and_sealed_are_findings(
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[" * 500_000, b'{"rules":' * 200_000, b"\xff\xfe", b"null", b"1" * (17 << 20)],
@@ -181,6 +185,7 @@ def test_evidence_that_does_not_read_is_one_line(copy: Path, content: bytes) -> 
     refused(copy)
 
 
+@pytest.mark.acceptance
 def test_nesting_inside_a_field_is_bounded(copy: Path) -> None:
     text = (copy / EVIDENCE).read_text("utf-8")
     deep = "[" * 100_000 + "]" * 100_000
@@ -303,6 +308,7 @@ def parquet_changes() -> Iterator[tuple[str, Callable[[Path], object]]]:
 CHANGES = dict(parquet_changes())
 
 
+@pytest.mark.acceptance
 @pytest.mark.thorough
 def test_every_table_of_a_pack_may_be_anything(pack: Path, tmp_path: Path) -> None:
     """Each kind of change meets a table, before a release; a third of them on every submission."""
@@ -327,6 +333,7 @@ def test_every_table_of_a_pack_may_be_anything(pack: Path, tmp_path: Path) -> No
             assert kind
 
 
+@pytest.mark.acceptance
 def test_bytes_turned_in_tables_end_in_findings(pack: Path, tmp_path: Path) -> None:
     draw = random.Random(SEED)
     copy = tmp_path / "copy"
@@ -341,6 +348,7 @@ def test_bytes_turned_in_tables_end_in_findings(pack: Path, tmp_path: Path) -> N
         verified(copy)
 
 
+@pytest.mark.acceptance
 def test_a_table_that_no_memory_holds_is_a_finding(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +362,7 @@ def test_a_table_that_no_memory_holds_is_a_finding(
     assert "cannot be computed again" in refused(copy)
 
 
+@pytest.mark.acceptance
 def test_a_table_of_too_many_rows_is_not_begun(copy: Path) -> None:
     name = "inputs/commits.parquet"
     rows = verification_process.MOST_ROWS + 1

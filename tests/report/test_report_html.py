@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
@@ -74,6 +75,12 @@ def page(r: Reconciliation) -> Page:
     return Page(render_html(closing_of(r, ZONE)))
 
 
+@cache
+def full_page() -> Page:
+    """The page of the full month, drawn once; to be read only."""
+    return page(FULL)
+
+
 FULL = reconciliation(
     statements=[
         account(closing_balance=Decimal("387949.74")),
@@ -106,7 +113,7 @@ FULL = reconciliation(
 
 
 def test_sections_stand_in_the_order_of_the_desk() -> None:
-    headings = [a["id"] for a in page(FULL).named("section")]
+    headings = [a["id"] for a in full_page().named("section")]
     assert headings == [
         "verdict",
         "accounts",
@@ -128,7 +135,7 @@ def test_sections_stand_in_the_order_of_the_desk() -> None:
 
 
 def test_every_part_of_the_month_is_told() -> None:
-    text = page(FULL).text
+    text = full_page().text
     for words in (
         "Blocked by 6 items",
         "6 items = 6 yours",
@@ -183,8 +190,9 @@ def test_runner_up_and_margin_open_only_when_asked_for() -> None:
     assert text.rindex("<details>", 0, at) > text.rindex("<td", 0, at)
 
 
+@pytest.mark.acceptance
 def test_nothing_is_loaded_from_elsewhere() -> None:
-    shown = page(FULL)
+    shown = full_page()
     for tag, attributes in shown.elements:
         assert tag not in {"script", "link", "iframe", "object", "embed", "form", "base"}
         assert not LOADING & set(attributes)
@@ -195,7 +203,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 
 def test_the_page_forbids_scripts_and_loads_by_itself() -> None:
-    policies = [a for a in page(FULL).named("meta") if a.get("http-equiv")]
+    policies = [a for a in full_page().named("meta") if a.get("http-equiv")]
     assert [p["content"] for p in policies] == [
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     ]
@@ -249,7 +257,7 @@ def test_no_text_from_outside_becomes_an_element() -> None:
 
 
 def test_tables_are_named_and_their_headers_have_a_scope() -> None:
-    shown = page(FULL)
+    shown = full_page()
     assert len(shown.named("caption")) == len(shown.named("table")) > 10
     assert all(attributes.get("scope") in {"col", "row"} for attributes in shown.named("th"))
     for picture in (a for _, a in shown.elements if a.get("role") == "img"):
@@ -257,17 +265,18 @@ def test_tables_are_named_and_their_headers_have_a_scope() -> None:
 
 
 def test_no_two_elements_share_an_id() -> None:
-    ids = [a["id"] for _, a in page(FULL).elements if a.get("id")]
+    ids = [a["id"] for _, a in full_page().elements if a.get("id")]
     assert len(ids) == len(set(ids))
 
 
 def test_links_inside_the_page_lead_somewhere() -> None:
-    shown = page(FULL)
+    shown = full_page()
     ids = {a["id"] for _, a in shown.elements if a.get("id")}
     targets = {value for _, a in shown.elements for n, value in a.items() if n.endswith("href")}
     assert {str(target).removeprefix("#") for target in targets} <= ids
 
 
+@pytest.mark.acceptance
 def test_the_same_month_gives_the_same_page() -> None:
     assert render_html(closing_of(FULL, ZONE)) == render_html(closing_of(FULL, ZONE))
 
@@ -279,13 +288,14 @@ def test_every_list_that_may_be_cut_names_a_sheet_that_has_it() -> None:
     assert {grid.sheet for grid in grids} - {""} <= {sheet.name for sheet in SHEETS}
 
 
+@pytest.mark.acceptance
 def test_every_figure_of_the_pack_is_in_the_page_with_its_words() -> None:
     closing = closing_of(FULL, ZONE)
     assert not closing.exposure.positions.num_rows, (
         "nothing stood, and that is said without a figure"
     )
     drawn = {name: one for name, one in month_figures(closing).items() if name != "exposure"}
-    told = [a["aria-label"] for a in page(FULL).named("div") if a.get("role") == "img"]
+    told = [a["aria-label"] for a in full_page().named("div") if a.get("role") == "img"]
     assert sorted(told) == sorted(one.words for one in drawn.values())
 
 

@@ -204,6 +204,7 @@ def test_a_payout_that_may_have_come_is_named_and_not_counted(
     assert note in result.notes
 
 
+@pytest.mark.acceptance
 def test_a_debit_that_is_pending_at_the_bank_is_on_its_way_out(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -265,6 +266,7 @@ MAPPING = """[accounts]
 """
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("mapping", ["", MAPPING], ids=["by role", "by mapping"])
 def test_the_books_of_our_own_export_agree_to_the_cent(
     month_end: Workspace, tmp_path: Path, mapping: str
@@ -297,6 +299,7 @@ def test_an_account_of_our_export_that_differs_is_named(
     assert row["finding"] == "the ledger has EUR 8,850.00 more than the month posted"
 
 
+@pytest.mark.acceptance
 def test_a_close_recognises_the_ledgers_accounts_by_the_workspaces_mapping(
     month_end: Workspace, tmp_path: Path
 ) -> None:

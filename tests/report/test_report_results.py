@@ -109,6 +109,7 @@ def classes() -> set[str]:
     return found
 
 
+@pytest.mark.acceptance
 def test_every_result_shows_itself_and_leaves_exactly(month_end: Workspace, tmp_path: Path) -> None:
     made = results(month_end, tmp_path)
     assert classes() == {*made, "Accounting"}  # people get it as ExportedBooks

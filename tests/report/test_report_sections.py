@@ -108,6 +108,7 @@ def test_late_items_are_the_same_rows_in_report_and_workbook(
     assert len(grid.rows) == len(sheet_rows(learnt, tmp_path, "Late items")) == 1
 
 
+@pytest.mark.acceptance
 def test_the_money_that_may_be_back_is_named_wherever_a_second_payment_is(
     month_end: Workspace, october: Closing
 ) -> None:

@@ -58,6 +58,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
+@pytest.mark.acceptance
 def test_a_pack_holds_by_itself_and_with_its_workspace(desk: Workspace, pack: Path) -> None:
     alone = verify_pack(pack)
     assert (alone.findings, alone.notes) == ((), ())
@@ -65,6 +66,7 @@ def test_a_pack_holds_by_itself_and_with_its_workspace(desk: Workspace, pack: Pa
     assert (both.findings, both.notes) == ((), ())
 
 
+@pytest.mark.acceptance
 def test_the_evidence_names_what_the_close_was_made_from_and_every_file(
     desk: Workspace, pack: Path
 ) -> None:
@@ -85,6 +87,7 @@ def test_the_evidence_names_what_the_close_was_made_from_and_every_file(
     assert told.files | told.apart == made
 
 
+@pytest.mark.acceptance
 def test_every_table_that_the_page_shows_is_there_as_parquet(desk: Workspace, pack: Path) -> None:
     closing = desk.periods.month("2026-10")
     for name, table in answer_tables(closing).items():
@@ -94,11 +97,13 @@ def test_every_table_that_the_page_shows_is_there_as_parquet(desk: Workspace, pa
     assert set(fees["finding"].to_pylist()) == {"as expected"}
 
 
+@pytest.mark.acceptance
 def test_a_pack_is_checked_far_from_its_workspace(pack: Path, tmp_path: Path) -> None:
     away = shutil.copytree(pack, tmp_path / "away")
     assert verify_pack(away).holds
 
 
+@pytest.mark.acceptance
 def test_a_pack_is_checked_wherever_it_is_put(pack: Path, tmp_path: Path) -> None:
     shutil.copytree(pack, tmp_path / "close x of 2026, 41")
     odd = shutil.copytree(pack, tmp_path / "close [x] of 202*, %41?")
@@ -114,6 +119,7 @@ def told_of(folder: Path) -> list[str]:
         return [EVIDENCE]
 
 
+@pytest.mark.acceptance
 def test_a_changed_byte_of_any_file_is_found_and_its_file_named(pack: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(pack, tmp_path / "copy")
     for name, content in files_of(pack).items():
@@ -146,6 +152,7 @@ def resealed(folder: Path, **changed: object) -> None:
     (folder / EVIDENCE).write_bytes(encode(made))
 
 
+@pytest.mark.acceptance
 def test_a_page_that_was_changed_with_its_evidence_does_not_come_out_again(
     pack: Path, tmp_path: Path
 ) -> None:
@@ -158,6 +165,7 @@ def test_a_page_that_was_changed_with_its_evidence_does_not_come_out_again(
     assert [one.what for one in verify_pack(copy).findings] == ["report.html"]
 
 
+@pytest.mark.acceptance
 def test_who_signed_is_held_against_the_journal(
     desk: Workspace, pack: Path, tmp_path: Path
 ) -> None:
@@ -171,6 +179,7 @@ def test_who_signed_is_held_against_the_journal(
     assert not found.holds
 
 
+@pytest.mark.acceptance
 def test_a_closed_month_comes_out_the_same_after_later_data_and_decisions(
     desk: Workspace, pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +215,7 @@ def test_pictures_and_pages_apart_are_hashed_and_not_promised(pack: Path) -> Non
     }
 
 
+@pytest.mark.acceptance
 def test_a_reopened_month_is_no_longer_what_the_pack_says(
     desk: Workspace, pack: Path, tmp_path: Path
 ) -> None:
@@ -215,6 +225,7 @@ def test_a_reopened_month_is_no_longer_what_the_pack_says(
     assert [one.what for one in found.findings] == ["journal"]
 
 
+@pytest.mark.acceptance
 def test_a_month_that_is_not_closed_has_a_pack_that_holds(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -239,6 +250,7 @@ def test_a_folder_with_other_files_is_not_replaced(month_end: Workspace, tmp_pat
     assert (tmp_path / "pack" / "thesis.txt").read_text() == "years of work"
 
 
+@pytest.mark.acceptance
 def test_what_is_open_blocks_the_lock_and_writes_nothing(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,6 +263,7 @@ def test_what_is_open_blocks_the_lock_and_writes_nothing(
     assert desk.journal.entries() == []
 
 
+@pytest.mark.acceptance
 def test_the_command_says_what_differs_and_exits_one(pack: Path, tmp_path: Path) -> None:
     fine = CliRunner().invoke(treasury, ["verify", str(pack)])
     assert fine.exit_code == 0, fine.output

@@ -25,7 +25,10 @@ from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.report.pack import pdf_printing
 from treasury.report.report_page import render_html
 
-pytestmark = pytest.mark.skipif(pdf_printing.browser() is None, reason="no Chromium installed")
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.skipif(pdf_printing.browser() is None, reason="no Chromium installed"),
+]
 
 LARGE = Decimal("98765432.10")
 COINS = Decimal("98765432.123456")

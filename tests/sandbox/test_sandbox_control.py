@@ -115,6 +115,7 @@ def test_amounts_keep_their_digits_as_numbers_and_as_text(
 # a month end
 
 
+@pytest.mark.acceptance
 def test_a_month_end_can_be_practised_from_outside(
     own_sandbox: Sandbox, running: Served, http: httpx.Client
 ) -> None:

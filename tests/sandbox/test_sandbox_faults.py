@@ -128,6 +128,7 @@ def test_a_page_fault_leaves_what_is_no_page(own_sandbox: Sandbox, callers: dict
         assert callers["maker"].ramp("/fees", page=2).content == whole
 
 
+@pytest.mark.acceptance
 def test_numbers_keep_their_digits_on_a_spoiled_page(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:

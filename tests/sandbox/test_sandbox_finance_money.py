@@ -304,6 +304,7 @@ def test_an_instant_credit_with_the_code_is_in_the_wallet_at_once(maker: Any, dr
     assert balance(maker, ACCOUNT)[0] == free + arrival.coins
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("text", "instant", "hours"),
     [

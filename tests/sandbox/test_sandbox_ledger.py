@@ -165,7 +165,7 @@ Practice.TestCase.settings = settings(
     max_examples=20, stateful_step_count=40, deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
-TestPractice = Practice.TestCase
+TestPractice = pytest.mark.acceptance(Practice.TestCase)
 
 
 @pytest.fixture

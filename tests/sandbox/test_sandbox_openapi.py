@@ -56,6 +56,7 @@ def test_every_route_is_published_with_all_its_statuses_and_nothing_else(profile
         assert {401, 429, 500} < set(statuses(route))
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_reference_is_to_a_component_and_every_schema_is_one(profile: str) -> None:
     import jsonschema  # takes two seconds: not where every worker collects

@@ -30,6 +30,8 @@ from schemathesis.specs.openapi.checks import (
 from treasury.sandbox import Sandbox, Served
 from treasury.sandbox.serve.published.openapi import FINANCE, RAMP, document
 
+pytestmark = pytest.mark.acceptance
+
 CHECKS = (
     not_a_server_error,
     status_code_conformance,

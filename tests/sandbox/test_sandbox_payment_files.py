@@ -70,6 +70,7 @@ def test_it_takes_most_rejects_the_tenth_knows_one_by_another_name_and_is_silent
     assert answers["PAY-1"].payee == "match"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("answer", "heard"),
     [

@@ -44,6 +44,7 @@ def store_of(sandbox: Sandbox) -> Store:
 # what there is
 
 
+@pytest.mark.acceptance
 def test_there_are_as_many_as_were_asked_for_and_the_story_beside_them(big: Sandbox) -> None:
     def count(kind: str, sandbox: Sandbox) -> int:
         return store_of(sandbox).page(kind, {}, limit=0).total
@@ -59,6 +60,7 @@ def test_there_are_as_many_as_were_asked_for_and_the_story_beside_them(big: Sand
     assert big.finance.ledger_balances() == story.finance.ledger_balances()
 
 
+@pytest.mark.acceptance
 def test_what_is_stored_of_a_record_is_what_its_bodies_say(big: Sandbox) -> None:
     store = store_of(big)
     columns = ", ".join(c for c in COLUMNS if c != "item")
@@ -225,6 +227,7 @@ def test_a_write_is_seen_by_the_next_page(speak: Any, http: httpx.Client) -> Non
         assert checker.ramp("/ramp-requests", page=60, sortOn="createdAt").json() == every
 
 
+@pytest.mark.acceptance
 @given(
     st.lists(st.sampled_from(["SUCCEEDED", "CANCELLED", "FAILED", "BLOCKED", "x"]), max_size=5),
     st.booleans(),

@@ -59,6 +59,7 @@ def awaiting(sandbox: Sandbox) -> str:
     return next(str(f["id"]) for f in sandbox.truth_requests() if f["state"] == "PAY")
 
 
+@pytest.mark.acceptance
 def test_a_ramp_request_s_moves_are_events_that_say_they_are_invented(receiver: Receiver) -> None:
     sandbox = Sandbox(7, webhook=receiver.url)
     request = awaiting(sandbox)

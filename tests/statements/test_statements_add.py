@@ -48,6 +48,7 @@ def test_statements_and_entries_are_stored_with_their_proof(lake: Lake, tmp_path
     assert sum(stored(lake)["amount"].to_pylist()) == Decimal("25.00")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("name", ["file.xml", "renamed.xml"])
 def test_the_same_file_again_adds_nothing(lake: Lake, tmp_path: Path, name: str) -> None:
     add(lake, write(tmp_path, MONTH))
@@ -59,6 +60,7 @@ def test_the_same_file_again_adds_nothing(lake: Lake, tmp_path: Path, name: str)
     assert (stored(lake), stored(lake, "statements")) == before
 
 
+@pytest.mark.acceptance
 def test_two_versions_in_one_folder_again_change_nothing(lake: Lake, tmp_path: Path) -> None:
     folder = tmp_path / "inbox"
     folder.mkdir()
@@ -78,6 +80,7 @@ def test_two_versions_in_one_folder_again_change_nothing(lake: Lake, tmp_path: P
     assert stored(lake) == before
 
 
+@pytest.mark.acceptance
 @pytest.mark.skipif(
     not SHARED.is_dir(), reason=f"no folder {SHARED}: adding is not tested on real files of banks"
 )
@@ -110,6 +113,7 @@ def test_overlapping_files_count_no_movement_twice_and_lose_no_twin(
     assert stored(lake).num_rows == 3
 
 
+@pytest.mark.acceptance
 def test_pending_becomes_booked_as_one_movement(lake: Lake, tmp_path: Path) -> None:
     pending = entry("10.00", "CRDT", detail("INV 1"), status="<Sts>PDNG</Sts>")
     report = statement(
@@ -131,6 +135,7 @@ def test_a_booked_movement_is_not_replaced_by_a_pending_one(lake: Lake, tmp_path
     assert stored(lake)["entry_status"].to_pylist() == ["BOOK"]
 
 
+@pytest.mark.acceptance
 def test_a_corrected_statement_supersedes_and_keeps_the_old_version(
     lake: Lake, tmp_path: Path
 ) -> None:
@@ -180,6 +185,7 @@ def test_adding_no_entries_works(lake: Lake, tmp_path: Path) -> None:
     assert "no statement" in report.problems[0].what
 
 
+@pytest.mark.acceptance
 def test_files_without_any_statement_make_no_commit(lake: Lake, tmp_path: Path) -> None:
     write(tmp_path, "dear customer", "letter.txt")
     add(lake, write(tmp_path, MONTH))
@@ -202,6 +208,8 @@ def twelve_twins(order: range) -> str:
     return document(statement(entry("12.00", "CRDT", *details), closing="112.00"))
 
 
+@pytest.mark.acceptance
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [range(12), range(11, -1, -1)])
 def test_more_than_ten_twins_keep_their_ids_when_they_come_again(
     lake: Lake, tmp_path: Path, order: range
@@ -219,6 +227,7 @@ VERSION = ":20:A\n:25:{}\n:28C:5/1\n:60F:C261001EUR1,\n{}:62F:C261002EUR{},\n-"
 MOVED = ":61:261002C{},NMSC\n:86:{}\n"
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("closings", [("2", "2"), ("2", "9"), ("9", "2"), ("9", "9")])
 @pytest.mark.parametrize("each", [True, False])
 def test_versions_of_one_statement_come_again_without_any_change(

@@ -71,6 +71,7 @@ DETAILED = [(5, "BOOK", "camt.054"), (20, "BOOK", "camt.054"), (25, "SUPERSEDED"
 BOOKED, NOTIFIED = booked(TOTAL), reported("Ntfctn", BATCH)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "calls",
     [
@@ -93,6 +94,7 @@ def test_the_payments_of_a_notification_count_in_place_of_their_total_in_any_ord
     assert desk.rows() == DETAILED
 
 
+@pytest.mark.acceptance
 def test_a_notification_that_is_pending_has_the_payments_of_the_booked_total(
     tmp_path: Path,
 ) -> None:
@@ -107,6 +109,7 @@ REPORTED = reported("Rpt", TOTAL, name="R")
 REPORTED_BATCH = reported("Rpt", BATCH, name="R")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((REPORTED, NOTIFIED, BOOKED))])
 def test_a_total_in_a_report_of_the_day_and_the_statement_counts_once(
     tmp_path: Path, order: Sequence[str]
@@ -117,6 +120,7 @@ def test_a_total_in_a_report_of_the_day_and_the_statement_counts_once(
     assert desk.rows() == DETAILED
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((REPORTED_BATCH, NOTIFIED, BOOKED))])
 def test_payments_that_two_messages_report_count_once(tmp_path: Path, order: Sequence[str]) -> None:
     desk = Desk(tmp_path)
@@ -135,6 +139,7 @@ def test_a_reported_total_and_its_payments_are_not_counted_twice_before_the_stat
     assert [row[:2] for row in desk.rows()] == [(5, "BOOK"), (20, "BOOK"), (25, "SUPERSEDED")]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((booked(BATCH), reported("Ntfctn", TOTAL)))])
 def test_payments_of_the_statement_replace_the_total_of_a_notification(
     tmp_path: Path, order: Sequence[str]
@@ -153,6 +158,7 @@ ONE_BY_ONE = tuple(
 )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((BOOKED, *ONE_BY_ONE))][::2])
 def test_payments_in_notifications_of_their_own_count_in_place_of_their_total(
     tmp_path: Path, order: Sequence[str]
@@ -163,6 +169,7 @@ def test_payments_in_notifications_of_their_own_count_in_place_of_their_total(
     assert desk.rows() == DETAILED
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_total_takes_no_text_of_a_notification_with_one_of_its_payments(
     tmp_path: Path, is_first: bool
@@ -177,6 +184,7 @@ def test_a_total_takes_no_text_of_a_notification_with_one_of_its_payments(
     assert row["remittance"] == []
 
 
+@pytest.mark.acceptance
 def test_notifications_of_some_payments_of_a_total_leave_it(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for text in (BOOKED.replace("25.00", "26.00"), *ONE_BY_ONE):
@@ -184,6 +192,7 @@ def test_notifications_of_some_payments_of_a_total_leave_it(tmp_path: Path) -> N
     assert [row for row in desk.rows() if row[1] == "BOOK"] == [(26, "BOOK", "camt.053")]
 
 
+@pytest.mark.acceptance
 def test_a_notification_of_the_total_is_none_of_its_payments(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for text in (reported("Ntfctn", TOTAL, name="T"), *ONE_BY_ONE, BOOKED):
@@ -201,6 +210,7 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("notified", OTHERWISE.values(), ids=OTHERWISE)
 @pytest.mark.parametrize("is_first", [True, False])
 def test_payments_that_do_not_fit_the_total_leave_it(
@@ -214,6 +224,7 @@ def test_payments_that_do_not_fit_the_total_leave_it(
         assert {row[1] for row in desk.rows() if row[2] == "camt.054"} == {"SUPERSEDED"}
 
 
+@pytest.mark.acceptance
 def test_two_totals_that_nothing_tells_apart_stay(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.add(booked(TOTAL, TOTAL, closing="150.00"))
@@ -221,6 +232,7 @@ def test_two_totals_that_nothing_tells_apart_stay(tmp_path: Path) -> None:
     assert [row[:2] for row in desk.rows() if row[1] == "BOOK"] == [(25, "BOOK")] * 2
 
 
+@pytest.mark.acceptance
 def test_several_totals_have_each_their_own_payments(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     other = "<AcctSvcrRef>SAM-78</AcctSvcrRef>"
@@ -233,6 +245,7 @@ def test_several_totals_have_each_their_own_payments(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_a_corrected_statement_without_the_total_takes_its_payments_out(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.add(BOOKED)
@@ -244,6 +257,7 @@ def test_a_corrected_statement_without_the_total_takes_its_payments_out(tmp_path
     assert [row for row in desk.rows() if row[1] == "BOOK"] == [(25, "BOOK", "camt.053")]
 
 
+@pytest.mark.acceptance
 def test_a_total_counts_again_once_its_payments_are_withdrawn_and_it_is_added_again(
     tmp_path: Path,
 ) -> None:
@@ -267,6 +281,7 @@ def test_a_total_of_a_statement_that_is_not_proved_is_not_counted_beside_its_pay
     assert [row[:2] for row in desk.rows()] == [(5, "BOOK"), (20, "BOOK"), (25, "SUPERSEDED")]
 
 
+@pytest.mark.acceptance
 def test_a_total_without_a_balance_is_found_in_a_large_file(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     many = [entry("1.00", more=f"<AcctSvcrRef>R{at}</AcctSvcrRef>") for at in range(1500)]
@@ -285,6 +300,7 @@ NOTIFIED_ONE = reported(
 )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "calls",
     [

@@ -121,6 +121,7 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 """
 
 
+@pytest.mark.acceptance
 def test_no_text_takes_time_that_grows_with_the_square_of_its_length(tmp_path: Path) -> None:
     """Each of these took from eight to ninety seconds of the processor; all may take twenty."""
     for number, text in enumerate(WITHIN.values()):
@@ -146,6 +147,7 @@ def test_a_zip_member_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_it
         read_statements([tmp_path / "outer.zip"])
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("part", ["<!---->", "<?a b?>", "<![CDATA[ ]]>"])
 def test_a_million_comments_take_time_in_proportion_to_their_length(
     tmp_path: Path, part: str
@@ -191,6 +193,7 @@ def test_a_file_of_many_tiny_documents_is_refused_soon(tmp_path: Path, before: s
     assert time.process_time() - began < 1.5  # from three seconds to fifty if all are read
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("declared", ["", "<?xml version='1.0' encoding='UTF-8'?>\n"])
 def test_a_document_may_follow_another_at_any_place_of_what_is_read_at_a_time(
     tmp_path: Path, declared: str

@@ -84,6 +84,7 @@ def test_numbers_missing_though_the_balance_goes_on_are_said_and_no_more(desk: D
     assert "numbers 6 to 7 are not known" in report.statements[1].proof
 
 
+@pytest.mark.acceptance
 def test_numbers_missing_and_a_balance_that_does_not_go_on_are_not_proved(desk: Desk) -> None:
     report = desk.add(day(5, "100.00", "110.00"), day(8, "111.00", "115.00"))
     assert desk.proofs() == [(5, True), (8, False)]
@@ -98,6 +99,7 @@ def test_numbers_missing_and_a_balance_that_does_not_go_on_are_not_proved(desk: 
     assert {proved for _, proved in desk.proofs()} == {True}
 
 
+@pytest.mark.acceptance
 def test_a_counter_that_begins_anew_with_the_year_misses_the_numbers_before(desk: Desk) -> None:
     december = day(31, "100.00", "110.00", sequence=250).replace("2026-10", "2026-12")
     january = day(5, "111.00", "115.00", sequence=3).replace("2026-10", "2027-01")
@@ -138,6 +140,7 @@ def test_a_day_shared_by_two_statements_is_no_overlap_where_the_balance_goes_on(
     assert {proved for _, proved in desk.proofs()} == {True}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("second", "proved"),
     [
@@ -164,6 +167,7 @@ def test_a_number_that_comes_twice_proves_only_one_unless_the_balance_goes_on(
         ]
 
 
+@pytest.mark.acceptance
 def test_what_fills_the_gap_takes_back_what_was_said_of_the_statement_after_it(desk: Desk) -> None:
     desk.add(day(5, "100.00", "110.00"), day(7, "112.00", "115.00"))
     report = desk.add(day(6, "110.00", "112.00"))
@@ -173,6 +177,7 @@ def test_what_fills_the_gap_takes_back_what_was_said_of_the_statement_after_it(d
     assert any("proved now" in problem.what for problem in report.problems)
 
 
+@pytest.mark.acceptance
 def test_a_later_find_can_make_a_stored_statement_doubtful(desk: Desk) -> None:
     desk.add(day(6, "111.00", "115.00"))
     assert desk.proofs() == [(6, True)]
@@ -183,6 +188,7 @@ def test_a_later_find_can_make_a_stored_statement_doubtful(desk: Desk) -> None:
     assert desk.proofs() == [(5, True), (6, False)]
 
 
+@pytest.mark.acceptance
 def test_a_counter_that_never_moves_is_no_reason_for_doubt(desk: Desk) -> None:
     several = [day(n, f"{100 + n}.00", f"{101 + n}.00", sequence=1) for n in range(5, 9)]
     assert not desk.add(*several).problems
@@ -213,6 +219,7 @@ def test_check_says_the_same_of_files_read_together(tmp_path: Path) -> None:
     assert "declared in USD" in other["proof"][0].as_py()
 
 
+@pytest.mark.acceptance
 def test_an_export_made_before_the_day_was_over_contradicts_nothing(desk: Desk) -> None:
     header = "Rekeningnummer;Naam;Munt;Afschriftnummer;Datum;Omschrijving;Valuta;Bedrag;Saldo\n"
     text = f"{OURS};X;EUR;;05/10/2026;T;;1,00;101,00\n{OURS};X;EUR;;05/10/2026;T;;2,00;103,00\n"
@@ -222,6 +229,7 @@ def test_an_export_made_before_the_day_was_over_contradicts_nothing(desk: Desk) 
     assert {proved for _, proved in desk.proofs()} == {True}
 
 
+@pytest.mark.acceptance
 def test_statements_that_say_no_currency_or_no_account_are_compared_with_none(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -257,6 +265,7 @@ def test_a_version_that_is_off_is_not_proved_by_another_with_its_id(
     assert "(EUR 20.00 off)" in checks["proof"].to_pylist()[2]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("together", [True, False])
 def test_a_truncated_version_is_listed_with_its_own_proof(
     desk: Desk, tmp_path: Path, together: bool

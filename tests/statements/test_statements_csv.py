@@ -274,6 +274,7 @@ def test_exports_of_other_countries_are_proposed_a_profile(
     assert not any("not read" in problem.what for problem in proposal.problems)
 
 
+@pytest.mark.acceptance
 @settings(deadline=None)
 @given(
     st.lists(

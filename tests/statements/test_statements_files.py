@@ -197,6 +197,7 @@ TEXTS = (
 )  # fmt: skip
 
 
+@pytest.mark.acceptance
 @given(st.integers(0, 2**32), st.integers(1, 5))
 @settings(max_examples=300)
 def test_well_formed_nonsense_raises_nothing_but_our_error(seed: int, changes: int) -> None:

@@ -43,6 +43,7 @@ def mutated(content: bytes, seed: int, cuts: int) -> bytes:
     return content
 
 
+@pytest.mark.acceptance
 @given(st.sampled_from([CAMT, MT, CSV]), st.integers(0, 2**32), st.integers(1, 8))
 @settings(max_examples=300)
 def test_mutated_files_of_any_format_are_read_or_refused(
@@ -60,6 +61,7 @@ CELLS = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.acceptance
 @given(st.lists(st.lists(CELLS, max_size=9), max_size=12), st.sampled_from(";,\t|"))
 @settings(max_examples=300)
 def test_tables_of_anything_are_read_or_refused(rows: list[list[str]], delimiter: str) -> None:
@@ -80,6 +82,7 @@ def zipped() -> bytes:
     return made.getvalue()
 
 
+@pytest.mark.acceptance
 @given(st.sampled_from([zipped(), gzip.compress(MT)]), st.integers(0, 2**32), st.integers(0, 4))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_mutated_archives_are_read_or_refused(

@@ -42,6 +42,7 @@ def test_a_movement_on_another_day_counts_once_if_only_so_the_balances_hold(
     assert "2026-10-06, known on 2026-10-05" in problem.what or "05, known on" in problem.what
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "later",
     [
@@ -56,6 +57,7 @@ def test_words_order_and_days_in_common_do_not_matter(desk: Desk, later: str) ->
     assert amounts(desk) == [1, 10, 20]
 
 
+@pytest.mark.acceptance
 def test_equal_movements_on_the_next_day_stay_if_the_balances_have_them(desk: Desk) -> None:
     swept = "2026-10-{0:02},in,500.00,500.00\n2026-10-{0:02},out,-500.00,0.00\n"
     first, second = (HEADER + swept.format(day) for day in (5, 6))
@@ -122,11 +124,13 @@ def test_without_balances_a_row_that_both_should_have_is_asked_about(desk: Desk)
     assert problem.file_name == "1.csv"
 
 
+@pytest.mark.acceptance
 def test_without_balances_a_payment_of_every_day_is_no_known_one(desk: Desk) -> None:
     desk.add((BUNQ + bunq("Shop", "coffee"), BUNQ + bunq("Shop", "coffee", day="06")))
     assert desk.rows("is_twin") == [(False,)] * 2
 
 
+@pytest.mark.acceptance
 def test_many_equal_movements_take_no_time_that_grows_with_their_square(desk: Desk) -> None:
     def rows(day: int) -> str:
         pair = f"2026-10-{day:02},in,1.00,1.00\n2026-10-{day:02},out,-1.00,0.00\n"

@@ -42,6 +42,7 @@ def desk(lake: Lake, tmp_path: Path) -> Desk:
     return Desk(lake, tmp_path)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("order", [(MORNING, EVENING), (EVENING, MORNING)])
 def test_twins_of_two_statements_of_one_day_are_both_kept_also_when_read_again(
     desk: Desk, order: tuple[str, str]
@@ -51,6 +52,7 @@ def test_twins_of_two_statements_of_one_day_are_both_kept_also_when_read_again(
     assert desk.rows("entry_status", "is_twin") == [("BOOK", True)] * 2
 
 
+@pytest.mark.acceptance
 def test_the_month_first_and_its_days_after_are_the_same_movements(desk: Desk) -> None:
     for text in (MONTH, MORNING, EVENING):
         desk.add(text)
@@ -65,6 +67,7 @@ REPORT = "BkToCstmrAcctRpt"
 WORDED = entry("10.00", "CRDT", detail("INV 1 in other words"))
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("first_report", [True, False])
 def test_a_provisional_row_that_the_statement_words_otherwise_is_superseded(
     desk: Desk, first_report: bool
@@ -87,6 +90,7 @@ def test_a_statement_that_is_not_proved_supersedes_nothing(desk: Desk) -> None:
     assert desk.rows("entry_status") == [("BOOK",)] * 2
 
 
+@pytest.mark.acceptance
 def test_pending_becomes_booked_on_a_later_day_as_one_movement(desk: Desk) -> None:
     pending = TWIN.replace("<Sts><Cd>BOOK</Cd></Sts>", "<Sts>PDNG</Sts>").replace(
         "<Dt>2026-10-15</Dt>", "<Dt>2026-10-14</Dt>"
@@ -123,6 +127,7 @@ WORDS = corrected(TYPO.replace("typo", "text"))
 MOVED = corrected(TYPO.replace("<Dt>2026-10-15</Dt>", "<Dt>2026-10-14</Dt>"))
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 @pytest.mark.parametrize("newer_first", [True, False])
 @pytest.mark.parametrize(("old", "new"), [(WRONG, RIGHT), (TYPO, WORDS), (TYPO, MOVED)])
@@ -152,6 +157,7 @@ def test_a_corrected_statement_without_movements_takes_all_of_them_back(desk: De
     assert desk.rows("entry_status") == [("SUPERSEDED",)]
 
 
+@pytest.mark.acceptance
 def test_very_many_rows_alike_are_kept_and_known_again_without_comparing_each_with_each(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

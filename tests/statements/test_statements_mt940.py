@@ -208,6 +208,7 @@ def test_the_account_is_found_in_its_field(tmp_path: Path, text: str, account: s
     assert file.statements["account"].to_pylist() == [account]
 
 
+@pytest.mark.acceptance
 def test_reading_does_not_depend_on_how_the_bytes_come(tmp_path: Path) -> None:
     movements = [
         f":61:2610{1 + n % 28:02d}C1,00NTRFNONREF//B{n}\r\n:86:166?20Text {n}?32Näme {n % 7}"
@@ -353,6 +354,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.acceptance
 @given(st.lists(PIECES, max_size=60), st.binary(max_size=20))
 @settings(max_examples=300)
 def test_nonsense_raises_nothing_but_our_error(pieces: list[str], tail: bytes) -> None:

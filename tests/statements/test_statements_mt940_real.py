@@ -50,6 +50,7 @@ def test_every_real_file_reads_as_an_independent_count_says(path: Path) -> None:
     assert (len(signed), sum(signed, Decimal(0))) == independent(path)
 
 
+@pytest.mark.acceptance
 @pytest.mark.skipif(
     not SHARED.is_dir(), reason=f"no folder {SHARED}: MT940 is not tested on real files of banks"
 )

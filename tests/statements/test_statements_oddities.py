@@ -310,6 +310,7 @@ def test_a_document_that_was_cut_off_before_another_one_is_refused(
             documents(tmp_path, FIRST.partition(cut)[0] + cut, mark, following)
 
 
+@pytest.mark.acceptance
 def test_many_documents_in_a_file_are_all_read(tmp_path: Path) -> None:
     small = document(statement(entry("0.00")))
     assert documents(tmp_path, small * 3000).statements.num_rows == 3000

@@ -78,6 +78,7 @@ def day_as_mt(number: int, opening: str, closing: str, *, days: int = 1) -> str:
     )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("is_camt_first", [True, False])
 def test_a_change_of_format_that_overlaps_a_day_is_one_proved_chain(
     desk: Desk, is_camt_first: bool
@@ -120,6 +121,7 @@ def week(opening: str, *moved: str) -> str:
     return text.replace("2026-10-31", "2026-10-16")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("is_week_first", [True, False])
 def test_days_in_one_format_and_their_week_in_another_are_one_chain(
     desk: Desk, is_week_first: bool
@@ -190,6 +192,7 @@ WEEK = week("10.00", "10.00", "5.00")
 EXPORT = export("10.00", (12, "10.00"), (13, "5.00"))
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("balance_column", [True, False])
 @pytest.mark.parametrize("order", [(EXPORT, WEEK, EXPORT), (WEEK, EXPORT, WEEK)])
 def test_an_export_of_the_days_of_a_statement_books_nothing_twice(
@@ -235,6 +238,7 @@ def test_an_export_counts_again_where_the_statement_of_its_days_is_withdrawn(des
 IBAN = "DE89370400440532013000"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("is_camt_first", [True, False])
 @pytest.mark.parametrize("declared", [IBAN, "37040044/532013000"])
 def test_the_number_of_a_bank_and_an_account_is_the_account_of_its_iban(

@@ -91,6 +91,7 @@ def test_a_statement_whose_text_speaks_of_reports_stays_a_statement(tmp_path: Pa
     assert read_statements([path]).files[0].format == "camt.053"
 
 
+@pytest.mark.acceptance
 def test_the_same_report_again_adds_nothing_whatever_its_name(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "w", TABLES)
     text = report(payment("PAY-1", "ACCP"), payment("PAY-1", "ACCP"), file_status="ACCP")
@@ -104,6 +105,7 @@ def test_the_same_report_again_adds_nothing_whatever_its_name(tmp_path: Path) ->
     assert after.equals(before)
 
 
+@pytest.mark.acceptance
 def test_a_large_report_is_read_in_a_process_of_its_own(tmp_path: Path) -> None:
     many = [payment(f"PAY-{n}", "ACSP", text="x" * 9_000) for n in range(1_000)]
     path = written(tmp_path, report(*many))

@@ -67,6 +67,7 @@ FIRST = HEADER + SHOP + COFFEE
 LATER = HEADER + SHOP_LATER + COFFEE_LATER + SECOND_COFFEE
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 @pytest.mark.parametrize("texts", [(FIRST, LATER), (LATER, FIRST, LATER)])
 def test_the_balance_after_a_row_shows_that_it_is_a_known_movement_in_other_words(
@@ -80,6 +81,7 @@ def test_the_balance_after_a_row_shows_that_it_is_a_known_movement_in_other_word
     ]
 
 
+@pytest.mark.acceptance
 def test_newest_first_and_a_day_in_progress_are_no_difference(desk: Desk) -> None:
     noon = HEADER + "2026-10-06,COFFEE,-3.50,86.50\n" + SHOP
     evening = HEADER + "2026-10-06,Coffee,-3.50,83.00\n" + COFFEE_LATER + SHOP_LATER
@@ -91,6 +93,7 @@ def test_newest_first_and_a_day_in_progress_are_no_difference(desk: Desk) -> Non
     ]
 
 
+@pytest.mark.acceptance
 def test_exports_of_the_same_days_in_other_words_are_no_rivals(desk: Desk) -> None:
     desk.add((FIRST, HEADER + SHOP_LATER + COFFEE_LATER))
     assert desk.rows("amount") == [(Decimal(10),), (Decimal("3.5"),)]
@@ -111,6 +114,7 @@ WORDLESS = HEADER + "2026-10-05,,-10.00,90.00\n2026-10-06,,-3.50,86.50\n"
 SAME_DAYS = HEADER + SHOP_LATER + COFFEE_LATER
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("later", "order", "together"),
     [
@@ -133,6 +137,7 @@ def test_a_row_without_a_text_takes_that_of_another_export(
     assert [(report.entries_new, report.entries_changed) for report in again] == [(0, 0)] * 2
 
 
+@pytest.mark.acceptance
 def test_a_row_with_a_name_alone_takes_the_text_of_another_export(desk: Desk) -> None:
     named = PROFILE + 'counterparty_name = ["Name"]\n'
     (desk.folder / "profiles" / "generic.toml").write_text(named, "utf-8")
@@ -145,6 +150,7 @@ def bunq(name: str, text: str, account: str = PAYER, day: str = "05") -> str:
     return f"2026-10-{day},2026-10-{day},500.00,{OURS},{account},{name},{text}\n"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 @pytest.mark.parametrize(
     ("before", "after"),
@@ -166,6 +172,7 @@ def test_account_and_reference_show_it_where_no_balance_is_stated(
     ]  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 def test_if_only_day_and_amount_agree_both_are_twins_and_add_lists_the_day(
     desk: Desk, together: bool
@@ -179,18 +186,21 @@ def test_if_only_day_and_amount_agree_both_are_twins_and_add_lists_the_day(
     assert "2026-10-05" in problem.what
 
 
+@pytest.mark.acceptance
 def test_a_long_text_takes_no_time_that_grows_with_the_square_of_its_length(desk: Desk) -> None:
     before, after = ("a1b2c3" + "d" * 100_000 + end for end in ("", " again"))
     desk.add((BUNQ + bunq("Payer BV", before), BUNQ + bunq("Payer BV", after)))
     assert desk.rows("is_twin") == [(True,), (True,)]
 
 
+@pytest.mark.acceptance
 def test_two_movements_of_one_export_stay_two_in_whatever_words(desk: Desk) -> None:
     both = BUNQ + bunq("Payer BV", "PAY-2026-004471") + bunq("Payer B.V.", "PAY-2026-004471")
     desk.add((both, both))
     assert desk.rows("amount", "is_twin") == [(Decimal(500), False)] * 2
 
 
+@pytest.mark.acceptance
 def test_an_export_that_goes_on_where_the_other_ended_shares_no_movement(desk: Desk) -> None:
     morning = HEADER + SHOP + COFFEE
     evening = HEADER + "2026-10-06,TEA,-3.50,83.00\n" + "2026-10-06,TEA 2,-3.00,80.00\n"

@@ -3,12 +3,15 @@
 from datetime import date
 from pathlib import Path
 
+import pytest
 from camt_samples import rows
 
 from treasury.core.settings import BankAccount
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox
 from treasury.statements import TABLES, add_statements, stored_coverage
+
+pytestmark = pytest.mark.acceptance
 
 
 def test_every_file_of_the_sandbox_is_proved_and_covers_its_month(tmp_path: Path) -> None:

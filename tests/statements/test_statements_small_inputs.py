@@ -78,6 +78,7 @@ def test_a_dash_within_a_statement_of_mt940_does_not_end_it() -> None:
     assert "= interim EUR 2.00" in proof
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_details_of_a_notification_count_in_place_of_the_booked_total(
     tmp_path: Path, order: tuple[int, int]

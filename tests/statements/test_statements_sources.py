@@ -74,6 +74,7 @@ def test_standard_input_may_be_any_of_them(content: bytes, monkeypatch: pytest.M
     assert read_statements(["-"]).entries.num_rows == 1
 
 
+@pytest.mark.acceptance
 def test_an_archive_that_swells_beyond_reason_is_refused(tmp_path: Path) -> None:
     bomb = CAMT.encode().replace(b"</Stmt>", b" " * (80 << 20) + b"</Stmt>")
     for content, name in ((gzip.compress(bomb), "bomb.gz"), (packed(a__xml=bomb), "bomb.zip")):
@@ -97,6 +98,7 @@ def test_a_broken_or_nested_archive_is_an_error_of_ours(tmp_path: Path, content:
         read_statements([write(tmp_path, content, "odd")])
 
 
+@pytest.mark.acceptance
 def test_large_files_are_shared_out_and_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_process_that_reads_is_given_no_secret_and_takes_no_code_from_the_curr
     assert "s3cret" not in str(given)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("large", [1, 1 << 20])
 def test_what_is_no_statement_in_a_folder_is_left_out_whatever_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
@@ -159,6 +162,7 @@ def test_batches_come_without_the_whole_file(tmp_path: Path) -> None:
     assert (sum(sizes), max(sizes) < 2000) == (3000, True)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("large", [1, 1 << 20])
 def test_a_file_whose_name_is_not_utf_8_is_stored_with_its_bytes_visible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int

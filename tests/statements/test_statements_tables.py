@@ -32,6 +32,7 @@ VALUES = {
 }
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 @given(data=st.data())
 def test_a_column_holds_what_pyarrow_itself_would_make(
@@ -45,6 +46,7 @@ def test_a_column_holds_what_pyarrow_itself_would_make(
     assert made.equals(pa.array(values, kind))
 
 
+@pytest.mark.acceptance
 def test_columns_take_the_values_of_rows() -> None:
     assert column((date(2026, 10, 31), None), DATE).to_pylist() == [date(2026, 10, 31), None]
     moment = datetime(2026, 11, 2, 8, tzinfo=UTC)

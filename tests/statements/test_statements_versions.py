@@ -77,6 +77,7 @@ class Desk:
         return bool(proved), str(proof)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_of_versions_of_equal_rank_one_counts_in_any_order_and_both_are_told(
     tmp_path: Path, pair: tuple[str, str]
@@ -101,6 +102,7 @@ def test_of_versions_of_equal_rank_one_counts_in_any_order_and_both_are_told(
     assert all(state == states[0] for state in states)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("pair", PAIRS[:4], ids=NAMES[:4])
 @pytest.mark.parametrize("order", ["ab", "ba"])
 @pytest.mark.parametrize("right", ["a", "b"])
@@ -124,6 +126,7 @@ def test_a_person_settles_which_version_is_right_by_withdrawing_and_adding_it(
         assert desk.state() == settled
 
 
+@pytest.mark.acceptance
 def test_three_versions_of_equal_rank_leave_the_same_state_in_every_order(tmp_path: Path) -> None:
     texts = [version(2, (1, words)) for words in ("one", "two", "three")]
     states = []
@@ -137,6 +140,7 @@ def test_three_versions_of_equal_rank_leave_the_same_state_in_every_order(tmp_pa
     assert len(states[0][0]["rivals"].to_pylist()[0]) == 2
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_version_that_is_proved_counts_before_a_newer_one_that_is_not(
     tmp_path: Path, order: int
@@ -162,6 +166,8 @@ LINES = [
 ]
 
 
+@pytest.mark.acceptance
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_a_later_export_of_a_day_in_progress_goes_on_where_the_one_before_it_was(
     tmp_path: Path, order: tuple[int, ...]
@@ -197,6 +203,7 @@ def test_a_statement_whose_lines_are_only_broken_otherwise_is_no_other_version(
     assert desk.state() == before
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("order", [1, -1])
 def test_statements_of_one_number_and_day_that_open_otherwise_are_both_in_doubt(
     tmp_path: Path, order: int

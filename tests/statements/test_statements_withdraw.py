@@ -17,6 +17,8 @@ from treasury.statements import (
     withdraw_statement,
 )
 
+pytestmark = pytest.mark.acceptance
+
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 CURRENCIES = {OURS: ("EUR",)}
 FIRST = entry("10.00", "CRDT", detail("INV 1"))

@@ -51,6 +51,7 @@ def test_a_list_gives_movements_in_and_out_and_the_gas_that_was_paid(chain: Chai
     assert (evidence["asset"], evidence["shows_gas"]) == ("ETH", True)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("coin", ["POL", "MATIC"])
 def test_a_list_of_polygon_is_in_pol_by_either_name(tmp_path: Path, coin: str) -> None:
     chain = Chain(tmp_path, POLYGON)
@@ -73,6 +74,7 @@ def test_a_failed_transaction_pays_gas_and_moves_nothing(chain: Chain) -> None:
     assert failed == {"0x01": True, "0x02": True, "0x03": False}
 
 
+@pytest.mark.acceptance
 def test_a_transfer_to_itself_and_a_contract_that_it_makes(chain: Chain) -> None:
     chain.add(
         list_text(
@@ -85,6 +87,7 @@ def test_a_transfer_to_itself_and_a_contract_that_it_makes(chain: Chain) -> None
     assert len(chain.rows("wallet_gas")) == 2
 
 
+@pytest.mark.acceptance
 def test_coins_that_a_contract_sent_may_be_appended_without_a_fee(chain: Chain) -> None:
     inner = listed(**{"from": OTHER, "to": OWN, "came": "0.2", "went": "0", "fee": ""})
     chain.add(list_text(listed(went="0"), inner))
@@ -92,6 +95,7 @@ def test_coins_that_a_contract_sent_may_be_appended_without_a_fee(chain: Chain) 
     assert len(chain.rows("wallet_gas")) == 1
 
 
+@pytest.mark.acceptance
 def test_an_overlap_of_two_lists_adds_nothing(chain: Chain) -> None:
     both = (listed(), listed(hash="0x02"))
     chain.add(list_text(*both))
@@ -118,6 +122,7 @@ def test_a_hash_in_a_token_export_and_in_a_list_is_one_payment(chain: Chain) -> 
     assert {row["asset"] for row in chain.rows("wallet_movements")} == {"USDC"}
 
 
+@pytest.mark.acceptance
 def test_a_plain_export_shows_gas_where_all_that_the_wallet_sent_has_it(tmp_path: Path) -> None:
     first = f"0x01,2026-10-05T09:31:11Z,{OWN},{OTHER},ETH,0.5,0.0021,ETH"
     for number, (gas, shows) in enumerate((("0.001", True), ("", False))):
@@ -175,6 +180,7 @@ def test_gas_of_days_whose_whole_list_lacks_it_is_refused(chain: Chain) -> None:
         chain.add(plain(token), "tokens.csv")
 
 
+@pytest.mark.acceptance
 def test_a_transfer_between_own_wallets_is_one_movement_whichever_export_shows_it(
     chain: Chain,
 ) -> None:

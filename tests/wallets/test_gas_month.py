@@ -124,6 +124,7 @@ def native(desk: Workspace) -> list[dict[str, Any]]:
     return [row for row in rows if row["kind"] == "company" and row["currency"] in PAID]
 
 
+@pytest.mark.acceptance
 def test_native_coin_of_each_wallet_proves_with_its_gas(desk: Workspace, practice: Sandbox) -> None:
     def truth(day: date) -> dict[tuple[str, str], Decimal]:
         return {(b.address, b.asset): b.balance for b in practice.wallet_balances(day)}
@@ -142,6 +143,7 @@ def test_native_coin_of_each_wallet_proves_with_its_gas(desk: Workspace, practic
     assert {row["gas"] for row in others if row["currency"] not in PAID} == {None}
 
 
+@pytest.mark.acceptance
 def test_a_closing_that_forgets_the_gas_blocks_by_as_much(copy: Workspace) -> None:
     (row,) = [row for row in native(copy) if row["of"] == POLYGON]
     copy.wallets.add_balance(
@@ -180,6 +182,7 @@ def test_an_export_without_gas_does_not_prove_native_coin(
     assert row["closing"] == Decimal("1.499")
 
 
+@pytest.mark.acceptance
 def test_every_transaction_counts_once_and_in_its_place(desk: Workspace) -> None:
     gas = desk.fees(MONTH).gas
     rows = gas.by_use.to_pylist()
@@ -206,6 +209,7 @@ def test_every_transaction_counts_once_and_in_its_place(desk: Workspace) -> None
     assert source == f"coins.csv, to {max(gas.each['paid_on'].to_pylist())}"
 
 
+@pytest.mark.acceptance
 def test_gas_of_a_request_and_of_a_transfer_names_it(desk: Workspace) -> None:
     requests = desk.sql(
         "SELECT id, payment_reference, blockchain_transaction_hash AS hash FROM ramp_requests"
@@ -226,6 +230,7 @@ def test_gas_of_a_request_and_of_a_transfer_names_it(desk: Workspace) -> None:
     assert set(shown) <= names
 
 
+@pytest.mark.acceptance
 def test_months_add_up(desk: Workspace) -> None:
     several = desk.fees("2026-09..2026-10").gas
     one = [desk.fees(month).gas for month in ("2026-09", MONTH)]
@@ -233,6 +238,7 @@ def test_months_add_up(desk: Workspace) -> None:
     assert several.each.num_rows == sum(gas.each.num_rows for gas in one)
 
 
+@pytest.mark.acceptance
 def test_without_a_rate_gas_is_counted_apart_and_never_zero(desk: Workspace) -> None:
     unrated = before(desk, "rates")
     gas = unrated.fees(MONTH).gas
@@ -246,6 +252,7 @@ def test_without_a_rate_gas_is_counted_apart_and_never_zero(desk: Workspace) -> 
     assert [row[5].text for row in section.grids[0].rows] == ["no reference rate"] * 4
 
 
+@pytest.mark.acceptance
 def test_a_gap_in_the_rates_leaves_out_what_is_of_its_days(desk: Workspace) -> None:
     day = date(2026, 10, 5)
     stored = {
@@ -275,6 +282,7 @@ def run(workspace: Workspace, *arguments: str) -> Result:
     return CliRunner().invoke(treasury, command)
 
 
+@pytest.mark.acceptance
 def test_the_command_shows_gas_and_refuses_two_answers(
     desk: Workspace, month_end: Workspace
 ) -> None:
@@ -291,6 +299,7 @@ def test_the_command_shows_gas_and_refuses_two_answers(
     assert "no gas is known" in run(month_end, "fees", "--month", MONTH, "--gas").stdout
 
 
+@pytest.mark.acceptance
 def test_report_workbook_and_pack_show_it_and_the_pack_comes_out_again(
     closed: tuple[Workspace, Path], tmp_path: Path
 ) -> None:
@@ -320,6 +329,7 @@ def test_report_workbook_and_pack_show_it_and_the_pack_comes_out_again(
     assert found == ["tables/gas_payments.parquet"]
 
 
+@pytest.mark.acceptance
 def test_text_from_outside_is_harmless_wherever_it_is_shown(
     closed: tuple[Workspace, Path],
 ) -> None:
@@ -333,6 +343,7 @@ def test_text_from_outside_is_harmless_wherever_it_is_shown(
     assert "'=HYPERLINK" in run(workspace, "sql", query, "--format", "csv").stdout
 
 
+@pytest.mark.acceptance
 def test_gas_of_measured_coins_is_a_disposal_and_an_expense(
     closed: tuple[Workspace, Path],
 ) -> None:
@@ -363,6 +374,7 @@ def test_gas_of_measured_coins_is_a_disposal_and_an_expense(
     assert '"gas" = ""' in books.mapping()
 
 
+@pytest.mark.acceptance
 def test_native_coin_that_nobody_measures_is_disclosed_alone(desk: Workspace) -> None:
     closing = desk.periods.month(MONTH)
     assert closing.coins.measured.num_rows == closing.coins.movements.num_rows == 0
@@ -372,6 +384,7 @@ def test_native_coin_that_nobody_measures_is_disclosed_alone(desk: Workspace) ->
     assert not [row for row in desk.accounting(MONTH).postings.to_pylist() if row["role"] == "gas"]
 
 
+@pytest.mark.acceptance
 def test_what_was_known_before_the_exports_has_no_gas(desk: Workspace) -> None:
     gas = before(desk, "wallets").fees(MONTH).gas
     assert gas.each.num_rows == 0

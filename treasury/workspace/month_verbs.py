@@ -49,7 +49,6 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.journal.decision_log import read_decided
         from treasury.journal.period_history import closed_periods
         from treasury.month.decisions.file_debits import in_force
-        from treasury.month.decisions.kept_verdicts import verdicts_at
         from treasury.month.decisions.remark_rows import remark_table
         from treasury.month.reconciliation import Basis, worked_out
         from treasury.month.settle.settled_months import ClosedMonths
@@ -78,12 +77,8 @@ class WorkspaceMonths(WorkspacePayments):
             closed, snapshot = None, self.snapshot()
             if self.as_of is None:
                 closed = ClosedMonths.before(period, periods.values(), self.folder)
-            if closed is None:
-                judged = filter(decided.covers, self.journal.entries(MATCH))
-                verdicts = decision_table(standing(judged))
-            else:
-                verdicts = verdicts_at(self.journal, decided.head, self.folder)
-            verdicts = in_force(snapshot, decided.entries, verdicts)
+            judged = filter(decided.covers, self.journal.entries(MATCH))
+            verdicts = in_force(snapshot, decided.entries, decision_table(standing(judged)))
             question, remarks = self.question(period), remark_table(decided)
             basis = Basis(snapshot, question, verdicts, remarks, closed)
         if not is_on_spark:

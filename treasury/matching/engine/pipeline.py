@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.duckdb_engine import quoted
-from treasury.matching.engine.rowless import is_rowless, written_shape
+from treasury.matching.engine.rowless import is_rowless
 
 READ_THROUGH: Final = "-- read through"
 """The first line of a step whose rows are many and read once or twice: storing them costs more."""
@@ -203,14 +203,12 @@ def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
 
 
 _COLUMNS: Final[dict[str, str]] = {}
-"""The columns of each step that has run and has no shape written down, by its text: what it reads
-has one schema."""
+"""The columns of each step that has run in this process by its text: its inputs have one schema."""
 
 
 def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
     """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
-    name, shape = quoted(step.name), written_shape(step.sql)
-    columns = _COLUMNS.get(step.sql) if shape is None else shape.columns
+    name, columns = quoted(step.name), _COLUMNS.get(step.sql)
     if columns is not None and is_rowless(connection, step.sql, rowless):
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
         return 0

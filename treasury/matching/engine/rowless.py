@@ -2,42 +2,28 @@
 
 Most steps of matching are about what is rare: of a few lines they have no row, and planning one
 costs far more than finding none. When a step has none follows from DuckDB's own syntax tree of its
-text; whatever is not known to pass emptiness on counts as having rows. Of a month's steps this was
-worked out when they were written, with their columns: `make docs` writes step_shapes.json.
+text; whatever is not known to pass emptiness on counts as having rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cache
-from hashlib import blake2b
-from importlib import resources
 from typing import Any, Final, TypeAlias
 
 import duckdb
 import msgspec
 
-SHAPES: Final = "step_shapes.json"
 
-
-class _Any(msgspec.Struct, frozen=True, tag="any", array_like=True):
+class _Any(msgspec.Struct, frozen=True):
     """Has no row as soon as one of its parts has none: a join; without parts it has one."""
 
     parts: tuple[_Source, ...]
 
 
-class _All(msgspec.Struct, frozen=True, tag="all", array_like=True):
+class _All(msgspec.Struct, frozen=True):
     """Has no row once all of its parts have none: a union."""
 
     parts: tuple[_Source, ...]
-
-
-class StepShape(msgspec.Struct, frozen=True):
-    """What is known of a step by its text: its columns, as CREATE TABLE has them, and its rows."""
-
-    digest: str
-    columns: str
-    rows_from: _Source
 
 
 _Source: TypeAlias = "str | _Any | _All"
@@ -47,7 +33,7 @@ _PARSE: Final = (
     "SELECT json_serialize_sql(?, skip_null := true, skip_empty := true, skip_default := true)"
 )
 _SOURCES: Final[dict[str, _Source]] = {}
-"""Where the rows of a text come from that no shape was written for."""
+"""Where the rows of each text come from: a text is parsed once per process."""
 AGGREGATES: Final = frozenset(
     {
         "any_value", "arg_max", "arg_min", "array_agg", "avg", "bool_and", "bool_or", "count",
@@ -60,33 +46,12 @@ AGGREGATES: Final = frozenset(
 
 def is_rowless(connection: duckdb.DuckDBPyConnection, sql: str, rowless: Collection[str]) -> bool:
     """Whether a query has no row for certain while the named tables have none."""
-    shape = written_shape(sql)
-    if shape is not None:
-        return _is_without(shape.rows_from, rowless)
     if sql not in _SOURCES:
-        _SOURCES[sql] = rows_from(connection, sql)
+        _SOURCES[sql] = _rows_from(connection, sql)
     return _is_without(_SOURCES[sql], rowless)
 
 
-@cache
-def written_shape(sql: str) -> StepShape | None:
-    """The shape that was written down for a step's text; None where it is another text."""
-    return _written_shapes().get(text_digest(sql))
-
-
-@cache
-def _written_shapes() -> Mapping[str, StepShape]:
-    content = resources.files(__package__).joinpath(SHAPES).read_bytes()
-    shapes = msgspec.json.decode(content, type=dict[str, StepShape])
-    return {shape.digest: shape for shape in shapes.values()}
-
-
-def text_digest(sql: str) -> str:
-    """What tells a step's text from every other."""
-    return blake2b(sql.encode(), digest_size=12).hexdigest()
-
-
-def rows_from(connection: duckdb.DuckDBPyConnection, sql: str) -> _Source:
+def _rows_from(connection: duckdb.DuckDBPyConnection, sql: str) -> _Source:
     """Where the rows of a query come from, by DuckDB's own syntax tree of it."""
     row = connection.execute(_PARSE, [sql]).fetchone()
     assert row is not None
