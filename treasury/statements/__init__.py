@@ -47,7 +47,7 @@ __all__ = [
 
 _MODULES = {
     "bank_file": "StatementFile",
-    "csv.profile_proposal": "Proposal propose_profile sketch_profile",
+    "profile_proposal": "Proposal propose_profile sketch_profile",
     "csv.profiles": "Profile load_profiles to_toml",
     "entry_rows": "Problem",
     "read_files": "Reading read_batches read_file read_statements",
