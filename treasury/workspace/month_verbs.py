@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treasury.core.calendar import Month
+from treasury.core.calendar import Month, Months
 from treasury.core.errors import InputError, NothingStored
 from treasury.workspace.payment_verbs import WorkspacePayments
 from treasury.workspace.stores import Span
@@ -150,7 +150,10 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.report import calculated_fees, fees_between, fees_of
 
         require_synced(self.snapshot())
-        span = self._months(months)
+        if months is None or isinstance(months, Month):
+            span = Months(self.month(months), self.month(months))
+        else:
+            span = Months.parse(months if isinstance(months, str) else "..".join(map(str, months)))
         r = self.reconcile(span.last)
 
         def earlier() -> list[Reconciliation]:

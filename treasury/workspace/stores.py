@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from treasury.core.calendar import Month, Months, parse_instant
+from treasury.core.calendar import Month, parse_instant
 from treasury.core.errors import InputError, NothingStored
 from treasury.core.files.access import keep_to_group, keep_to_user
 from treasury.core.files.state_folder import user_path
@@ -232,11 +232,6 @@ class WorkspaceStores:
     def month(self, month: str | Month | None = None) -> Month:
         """The month that a verb is about: the one given, else the last one that has ended."""
         return self.this_month.previous if month is None else month_of(month)
-
-    def _months(self, months: Span) -> Months:
-        if months is None or isinstance(months, Month):
-            return Months(self.month(months), self.month(months))
-        return Months.parse(months if isinstance(months, str) else "..".join(map(str, months)))
 
     @property
     def this_month(self) -> Month:
