@@ -204,7 +204,7 @@ def propose(
     proposed = partial(propose_profile, Path(file), options["name"], account=account)
     try:
         proposal = proposed(answers=answers)
-        while proposal.questions and not yes and sys.stdin.isatty():
+        while proposal.questions and not yes and _is_terminal():
             question = proposal.questions[0]
             answers[question.name] = _asked(question)
             proposal = proposed(answers=answers)
@@ -244,6 +244,10 @@ def _answers(given: tuple[str, ...]) -> dict[str, str]:
         if not question or not equals:
             raise InputError(f"{text!r} is no answer", do="write it as QUESTION=ANSWER")
     return {question: answer for question, _, answer in pairs}
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 def _asked(question: CsvQuestion) -> str:
