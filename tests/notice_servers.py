@@ -16,7 +16,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from treasury.core.settings import CompanySettings, Secret, Settings
 from treasury.core.settings.notice_terms import MailServer, NoticedPerson, NoticeTerms, Webhook
 from treasury.journal import Journal
-from treasury.workspace.notices import DueItem, NoticeDesk
+from treasury.workspace.notices import DueItem, NoticeSender
 
 MONDAY = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
@@ -149,5 +149,5 @@ def desk(
     of: Settings,
     items: Callable[[], list[DueItem]],
     waiting: Callable[[str], frozenset[str]] = lambda _: frozenset(),
-) -> NoticeDesk:
-    return NoticeDesk(journal, of, items, waiting)
+) -> NoticeSender:
+    return NoticeSender(journal, of, items, waiting)

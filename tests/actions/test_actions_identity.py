@@ -12,8 +12,8 @@ import pytest
 from action_practice import Practice, refused, transfer_fields
 
 from treasury.actions import Actions
-from treasury.actions.authority.desk_identity import Identity
 from treasury.actions.authority.enrolment import enrol_key
+from treasury.actions.authority.identity import Identity
 from treasury.actions.policies.policy import POLICY_FILE, load_policy
 from treasury.core.errors import ActionRefused, InputError, JournalError, SettingsError
 from treasury.core.settings.confirmed_addresses import confirm_first_use, require_confirmed

@@ -20,7 +20,7 @@ from treasury.core.settings import load_settings
 from treasury.core.settings.confirmed_addresses import confirm
 from treasury.core.settings.secret_routes import secret_settings
 from treasury.workspace import Workspace
-from treasury.workspace.notices.notice_desk import NoticeDesk
+from treasury.workspace.notices.notice_sender import NoticeSender
 
 CANARY = "canary-secret-4e77"
 
@@ -228,7 +228,7 @@ def test_a_webhook_whose_address_somebody_changes_gets_no_secret(
     for listener in (good, evil):
         change(folder, f"{good.url}/hook", f"{listener.url}/hook")
         t = Workspace(folder)
-        notices = NoticeDesk(
+        notices = NoticeSender(
             t.journal,
             t.settings,
             lambda: [due(1)],

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from treasury.close.valuation.coins.coin_walk import CoinTerms, CoinWalk
+from treasury.close.valuation.coins.coin_postings import CoinPostings, CoinTerms
 from treasury.core.calendar import Month
 from treasury.core.money import product, quantize
 
@@ -86,9 +86,9 @@ def walked(
     events: Sequence[dict[str, Any]],
     rates: Mapping[Month, Decimal],
     last: Month = LAST,
-) -> CoinWalk:
+) -> CoinPostings:
     until = [each for each in events if each["happened_on"] <= last.last]
-    return CoinWalk(chosen, Rates(rates), (), until).through(FIRST, last)
+    return CoinPostings(chosen, Rates(rates), (), until).through(FIRST, last)
 
 
 WALLETS = ("a", "b", "c")

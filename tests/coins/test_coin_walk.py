@@ -26,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.close.valuation.coins.coin_events import COIN_EVENTS, passed_on
-from treasury.close.valuation.coins.coin_walk import CoinTerms, CoinWalk, cents_amount
+from treasury.close.valuation.coins.coin_postings import CoinPostings, CoinTerms, cents_amount
 from treasury.core.calendar import Month
 from treasury.core.money import quantize
 
@@ -38,7 +38,7 @@ def rounded(amount: Fraction) -> Decimal:
     return Decimal((2 * amount * 100 + 1) // 2).scaleb(-2)
 
 
-def moved(walk: CoinWalk, name: str) -> Decimal:
+def moved(walk: CoinPostings, name: str) -> Decimal:
     return cents_amount(sum(getattr(month, name) for month in walk.months.values()))
 
 

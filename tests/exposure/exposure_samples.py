@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS
-from treasury.close.valuation.exposure.exposure_walk import HeldAmount
+from treasury.close.valuation.exposure.exposure_sums import HeldAmount
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, exposure_of
 from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
@@ -111,7 +111,7 @@ def told(
     """What stood for one request, in the order of time."""
     steps = {
         "provider_requests": [of], "provider_debits": debits, "told_payouts": payouts,
-        "provider_turns": list(turns),
+        "provider_status_changes": list(turns),
     }  # fmt: skip
     spans = list(request_spans(steps, Rules(), ZONE))
     return sorted(spans, key=lambda each: (each.since, each.kind))

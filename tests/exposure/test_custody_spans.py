@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.close.valuation.exposure.custody_spans import credit_spans, custody_spans
-from treasury.close.valuation.exposure.exposure_walk import HeldAmount, standing
+from treasury.close.valuation.exposure.exposure_sums import HeldAmount, standing
 from treasury.matching.rules import Rules
 from treasury.month.conversion import Conversion
 

@@ -13,7 +13,7 @@ from exposure_samples import END, OCTOBER, START, ZONE, at, span
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.close.valuation.exposure.exposure_walk import (
+from treasury.close.valuation.exposure.exposure_sums import (
     HeldAmount,
     amounts_by_day,
     currency_peaks,

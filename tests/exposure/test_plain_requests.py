@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from exposure_samples import ZONE
 
-from treasury.close.valuation.exposure.exposure_walk import (
+from treasury.close.valuation.exposure.exposure_sums import (
     HeldAmount,
     Move,
     amounts_by_day,
@@ -39,7 +39,7 @@ TABLES = {
     " is_hash_in_doubt is_from_custody is_settled settled_at",
     "provider_payouts": "request_id entry_id booking_date amount currency standing file_name"
     " position",
-    "request_turns": "request_id moment status is_record seen_at",
+    "request_status_changes": "request_id moment status is_record seen_at",
 }
 STEPS = in_order(
     {name: steps_of(PACKAGE)[name] for name in ("plain_requests", "plain_moves")}, ["plain_moves"]
@@ -142,7 +142,7 @@ def told(
     payouts = sorted(own["provider_payouts"], key=lambda row: row["booking_date"])
     steps: dict[str, Sequence[Row]] = {
         "provider_requests": own["requests_at_provider"], "provider_debits": (),
-        "told_payouts": payouts, "provider_turns": own["request_turns"],
+        "told_payouts": payouts, "provider_status_changes": own["request_status_changes"],
     }  # fmt: skip
     return list(request_spans(steps, rules, zone))
 

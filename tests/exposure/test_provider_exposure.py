@@ -30,7 +30,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.close.valuation.exposure.evidence_gaps import gap_spans
-from treasury.close.valuation.exposure.exposure_walk import HeldAmount
+from treasury.close.valuation.exposure.exposure_sums import HeldAmount
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 
 READ = at(2, 9, month=11)

@@ -12,7 +12,7 @@ from exposure_samples import ZONE, at, debit, on, payout, request, short, told, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.close.valuation.exposure.exposure_walk import HeldAmount, standing
+from treasury.close.valuation.exposure.exposure_sums import HeldAmount, standing
 
 APPROVED = turn(at(5, 10), "AWAITING_FUNDS")
 OFF = "OFF_RAMP"

@@ -8,7 +8,7 @@ import pytest
 from treasury.api.models import Transfer
 from treasury.extract.finance_tables import TRANSFERS, kind_of
 from treasury.extract.record_rows import rows
-from treasury.extract.transfer_lists import ReceivedTransfer, StoredTransfers, Walk
+from treasury.extract.transfer_lists import ReceivedTransfer, StoredTransfers, TransferListing
 
 NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
@@ -49,7 +49,7 @@ def walked(
     since: datetime | None = None,
 ) -> list[str]:
     """The ids that a walk over the pages meets before it may end."""
-    walk = Walk(iter(()), set(must))
+    walk = TransferListing(iter(()), set(must))
     met = []
     for page in pages:
         known.look_up([item.id for item in page])

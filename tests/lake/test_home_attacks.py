@@ -25,7 +25,7 @@ from treasury.lake import Lake, damages
 from treasury.lake.home.heads import HomeHead, head_name, print_of
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.object_place import ObjectPlace
-from treasury.lake.home.turns import Turns
+from treasury.lake.home.push_order import PushOrder
 from treasury.lake.store import delta
 from treasury.lake.store.sealed import seal, unseal
 
@@ -346,7 +346,7 @@ def test_a_desk_that_was_overtaken_is_let_pass(tmp_path: Path, home: Path) -> No
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     sharing_of(ben).pull()
-    turn = Turns(sharing_of(ben).home.place, sharing_of(ben).home.note().desk, said.append)
+    turn = PushOrder(sharing_of(ben).home.place, sharing_of(ben).home.note().desk, said.append)
     turn.claim()
 
     def pass_by() -> None:
@@ -366,10 +366,10 @@ def test_a_desk_that_was_overtaken_is_let_pass(tmp_path: Path, home: Path) -> No
 def test_the_turn_of_a_desk_that_was_killed_is_waited_for_once(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treasury.lake.home.turns.PATIENCE", 1.0)
+    monkeypatch.setattr("treasury.lake.home.push_order.PATIENCE", 1.0)
     anna = desk(tmp_path, "anna", home)
     add(anna, 0, a="OPEN")
-    Turns(sharing_of(anna).home.place, "killed", [].append).claim()
+    PushOrder(sharing_of(anna).home.place, "killed", [].append).claim()
     add(anna, 1, b="OPEN")
     assert files_in(home / "turns") == set()
 

@@ -22,9 +22,9 @@ from treasury.core.errors import TreasuryError
 from treasury.core.settings import Secret, Settings
 from treasury.core.settings.notice_terms import MailServer, NoticedPerson, NoticeTerms, Webhook
 from treasury.journal import Journal
-from treasury.workspace.notices import NoticeDesk
+from treasury.workspace.notices import NoticeSender
 from treasury.workspace.notices.digest import Digest
-from treasury.workspace.notices.notice_desk import channels_of
+from treasury.workspace.notices.notice_sender import channels_of
 
 WAYS = ("200", "204", "301", "400", "401", "404", "429", "500", "503", "drop", "malformed", "slow")
 
@@ -73,7 +73,7 @@ def main(folder: str, endpoint: str, mail: str) -> None:
     asked += [of_webhook("env:TREASURY_WHOLE_URL"), of_mail(int(mail)), of_mail(1)]
     for number, of in enumerate(asked, 1):
         show(repr(of), of, [of], repr(of.notices), vars(type(of)).keys())
-        report = NoticeDesk(journal, of, lambda n=number: [due(n)], lambda _: frozenset()).send()
+        report = NoticeSender(journal, of, lambda n=number: [due(n)], lambda _: frozenset()).send()
         show(report, repr(report), report.failures)
         for error in report.failures:
             failed += 1

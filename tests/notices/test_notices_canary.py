@@ -186,7 +186,7 @@ def test_a_notebook_in_which_everything_fails_shows_no_secret(
         "t.doctor()",
         "t.sync()",
         "t.journal.entries()",
-        "from treasury.workspace.notices.notice_desk import channels_of",
+        "from treasury.workspace.notices.notice_sender import channels_of",
         "(channel,) = channels_of(t.settings.notices)",
         "with channel.opened() as post: post(None)",
         "t.notices.send()",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from treasury.actions.action_facts import Fact, Moved, changed
     from treasury.actions.action_list import Batch
     from treasury.actions.action_states import OPEN, UNSETTLED, Action, Approval, Outcome
-    from treasury.actions.actions_desk import Actions, Ran
+    from treasury.actions.all_actions import Actions, Ran
     from treasury.actions.drafting import Confirmation
     from treasury.actions.kinds.action_fields import field_names
     from treasury.actions.kinds.all_kinds import KINDS, kind_of

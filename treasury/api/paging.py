@@ -5,7 +5,7 @@ the list. A list may change while it is walked: when a page repeats, or the reco
 the stated total, the walk starts over. When that does not settle it either, loss cannot be excluded
 and the walk ends with an error. So it does where the pages have no end, whatever the service says.
 
-How a list is walked is a policy: `InTurn`, page after page, each record once; or `SideBySide`,
+How a list is walked is a policy: `PagedRecords`, page after page, each record once; or `SideBySide`,
 several pages at a time of a list that states its length, where a record may come twice.
 """
 
@@ -65,7 +65,7 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 
 def walk(
-    walk_once: Callable[[str, CallLimits], Generator[P, None, str | None]],
+    read_once: Callable[[str, CallLimits], Generator[P, None, str | None]],
     operation: str,
     limits: CallLimits,
     *,
@@ -73,13 +73,13 @@ def walk(
 ) -> Iterator[P]:
     """The pages of a list, as its policy brings them; walked again while records may be missing.
 
-    `walk_once` gives the pages from the first on, then what speaks against having met every record.
+    `read_once` gives the pages from the first on, then what speaks against having met every record.
     UnexpectedResponse after the last walk where they still may be, and at the page where a list
     turns out to have no end; `loss` says there what that means for what has come.
     """
     doubt: str | None = None
     for _ in range(_WALKS):
-        doubt = yield from walk_once(operation, limits)
+        doubt = yield from read_once(operation, limits)
         if doubt is None:
             return
     raise UnexpectedResponse(
@@ -89,18 +89,18 @@ def walk(
     )
 
 
-class InTurn(msgspec.Struct, Generic[T]):
+class PagedRecords(msgspec.Struct, Generic[T]):
     """Page after page; of each page the records that no earlier one brought, by their keys."""
 
     first: Callable[[], ListPage[T]]
     key: Callable[[T], Hashable]
     yielded: set[Hashable] = msgspec.field(default_factory=set)
 
-    def walk_once(
+    def read_once(
         self, operation: str, limits: CallLimits
     ) -> Generator[ListPage[T], None, str | None]:
         """The pages, then the doubt that is left."""
-        current = _Walk(operation, limits)
+        current = _ListState(operation, limits)
         page: ListPage[T] | None = self.first()
         while page is not None:
             current.require_end(page)
@@ -118,7 +118,7 @@ class InTurn(msgspec.Struct, Generic[T]):
         return current.doubt
 
 
-class _Walk(msgspec.Struct):
+class _ListState(msgspec.Struct):
     """What one walk has met, and what speaks against having met everything."""
 
     operation: str
@@ -184,7 +184,7 @@ class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
     """Pages of a part at most; a list of fewer pages is shared out over `shares` parts."""
     shares: int
 
-    def walk_once(
+    def read_once(
         self, operation: str, limits: CallLimits
     ) -> Generator[PagePart[T], None, str | None]:
         """The parts, then the doubt that is left."""

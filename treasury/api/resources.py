@@ -18,7 +18,7 @@ import msgspec
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.api.created_records import created_since, only_one
-from treasury.api.paging import InTurn, ListPage, walk
+from treasury.api.paging import ListPage, PagedRecords, walk
 from treasury.core.errors import InputError
 from treasury.core.text import camel_case
 
@@ -173,8 +173,8 @@ class Collection(Endpoint[T]):
     ) -> Iterator[ListPage[T]]:
         """The pages from the first on, no record twice; see `paging.walk` for the error."""
         params = self._params(size, sort_on, sort_order, filters)
-        in_turn = InTurn(partial(self._page, parents, 1, size, params), self.key)
-        every = walk(in_turn.walk_once, self._listing, self.client.limits)
+        in_turn = PagedRecords(partial(self._page, parents, 1, size, params), self.key)
+        every = walk(in_turn.read_once, self._listing, self.client.limits)
         return (self._filtered(page, parents, filters) for page in every)
 
     def iterate(

@@ -68,7 +68,7 @@ class StoredTransfers:
         return settled and all(t.status in TRANSFER_FINAL for t in transfers)
 
 
-class Walk:
+class TransferListing:
     """One list under way: whether it comes newest first, and whether it may end here.
 
     `name` is what people call the list, `kind` that of its transfers where the list says it,
@@ -120,15 +120,15 @@ class Walk:
 
 
 def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
-    """Walk every account's list and the list between accounts; store what they brought."""
+    """TransferListing every account's list and the list between accounts; store what they brought."""
     stored = StoredTransfers(run.fetched.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
     sync = _Sync(run, stored)
     pages = run.client.finance.account_to_account_transfers.pages(size=PAGE, sort_order="DESC")
     still_open = {name for name, row in stored.open.items() if row["kind"] == ACCOUNT_TO_ACCOUNT}
-    walks = [Walk(pages, still_open, "between accounts", ACCOUNT_TO_ACCOUNT)]
+    walks = [TransferListing(pages, still_open, "between accounts", ACCOUNT_TO_ACCOUNT)]
     for account in accounts:
         own = run.client.finance.transfers.pages(account, size=PAGE, sort_order="DESC")
-        walks.append(Walk(own, set(), f"of account {account}", account=account))
+        walks.append(TransferListing(own, set(), f"of account {account}", account=account))
     complete = sync.walk(walks)
     sync.count_held()
     sync.read_open()
@@ -150,13 +150,13 @@ class _Sync:
         self._listed: set[str] = set()
         self._new: dict[str, tuple[str, set[str | None]]] = {}
         self._mixed: set[str | None] = set()
-        self._ended_early: list[Walk] = []
+        self._ended_early: list[TransferListing] = []
         self.statuses: set[str | None] = set()
         since = run.scope.since
         self._since = None if since is None else datetime.combine(since, time(), UTC)
 
-    def walk(self, walks: Sequence[Walk]) -> bool:
-        """Walk lists side by side; whether each could be read to where it may end.
+    def walk(self, walks: Sequence[TransferListing]) -> bool:
+        """TransferListing lists side by side; whether each could be read to where it may end.
 
         A list that the service itself says it does not have is not missing: what is stored of its
         kind stays as it is.
@@ -184,7 +184,9 @@ class _Sync:
         progress.finish(task)
         return complete
 
-    def _add_pages(self, round_: Sequence[tuple[Walk, Sequence[Record[Transfer]]]]) -> list[Walk]:
+    def _add_pages(
+        self, round_: Sequence[tuple[TransferListing, Sequence[Record[Transfer]]]]
+    ) -> list[TransferListing]:
         """Take a page of each list; the lists that go on."""
         self._stored.look_up([record.value.id for _, page in round_ for record in page])
         goes_on = []

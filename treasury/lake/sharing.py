@@ -24,7 +24,7 @@ from treasury.lake.commits import COMMITS, LastCommit, put_last
 from treasury.lake.home import heads, pulling
 from treasury.lake.home.home_upkeep import HomeSwept, put_logs_in_place, sweep_home
 from treasury.lake.home.lake_home import LakeHome
-from treasury.lake.home.turns import Turns
+from treasury.lake.home.push_order import PushOrder
 from treasury.lake.lake_folder import LakeFolder
 from treasury.lake.pins import PINS
 from treasury.lake.store import delta
@@ -80,7 +80,7 @@ class Sharing:
         says who may write.
         """
         around = self._work  # a sync lets other work be done while it waits for the services
-        turns = Turns(self.home.place, self.home.note().desk, self._tell)
+        turns = PushOrder(self.home.place, self.home.note().desk, self._tell)
         with ExitStack() as stack:
             for attempt in range(ATTEMPTS):
                 with suppress(HomeUnreachable):  # which is said by what follows
@@ -102,7 +102,7 @@ class Sharing:
             f"other desks' commits came first {ATTEMPTS} times", do="run this again a little later"
         )
 
-    def _give_up(self, turns: Turns) -> None:
+    def _give_up(self, turns: PushOrder) -> None:
         with suppress(StorageError):  # the others do not wait for long
             turns.give_up()
 

@@ -128,7 +128,7 @@ def conversion_rows(
     rows: list[Conversion] = []
     for account in accounts:
         balance = (account["account_id"], account["asset"])
-        walk = _Walk(
+        walk = _Balance(
             account,
             of_balance.get(balance, ()),
             of_pair.get((account["asset"], account["currency"]), ()),
@@ -226,7 +226,7 @@ def _turn(credit: Pending) -> tuple[bool, datetime, date, str]:
     )
 
 
-class _Walk(msgspec.Struct):
+class _Balance(msgspec.Struct):
     """One balance from its first observation to its last, with the credits that feed it.
 
     `edge` are credits of which it is open whether they have been converted; `waiting` have not.

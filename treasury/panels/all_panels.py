@@ -8,7 +8,7 @@ from treasury.panels.exceptions_panel import ExceptionsPanel
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.funding_panel import FundingPanel
 from treasury.panels.matches_panel import MatchesPanel
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.transfers_panel import TransfersPanel
 
@@ -20,7 +20,7 @@ class Panels:
     InputError.
     """
 
-    def __init__(self, desk: PanelDesk) -> None:
+    def __init__(self, desk: PanelWorkspace) -> None:
         self._desk = desk
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:

@@ -19,7 +19,7 @@ from treasury.panels.frames.list_panel import Listing, ListPanel, view_buttons
 from treasury.panels.frames.panel import Press, Presses, status
 from treasury.panels.frames.panel_text import literal_text
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QueryPage, QuerySource
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.shown_request import COLUMNS, request_row
 from treasury.panels.steps import proposed_actions
 from treasury.panels.steps.action_steps import APPROVE, PendingRequests, ask, decide, sending_state
@@ -38,7 +38,7 @@ class ApprovalsPanel(ListPanel):
 
     title: ClassVar[str] = "Approvals"
 
-    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._of_actions = False
         self._updates_at_service: dict[str, RequestUpdate] = {}

@@ -31,7 +31,7 @@ from treasury.panels.frames.list_panel import Listing, view_buttons
 from treasury.panels.frames.panel import Press, Presses, status
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.steps.sheet_steps import PendingSheet, ask_sheet, settle_sheet
 
 _ORDERS: Final = {"place": "place", "amount": "currency, amount DESC NULLS LAST, place"}
@@ -46,7 +46,7 @@ class ExceptionsPanel(LookingPanel):
     title: ClassVar[str] = "Exceptions"
 
     def __init__(
-        self, desk: PanelDesk, month: str | Month | None = None, *, size: int = SIZE
+        self, desk: PanelWorkspace, month: str | Month | None = None, *, size: int = SIZE
     ) -> None:
         self._month = month
         self._order = "place"

@@ -53,7 +53,7 @@ from treasury.panels.frames.list_panel import Listing, ListPanel, PendingDecisio
 from treasury.panels.frames.panel import Press, Presses, status
 from treasury.panels.frames.panel_text import instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.payable_requests import SHOWN_DETAILS, changed_details, payable_table
 from treasury.panels.steps.action_steps import PendingRequests, decide, sending_state
 from treasury.panels.steps.filed_payments import note_file
@@ -171,7 +171,7 @@ class FundingPanel(ListPanel):
 
     title: ClassVar[str] = "Funding"
 
-    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0

@@ -33,7 +33,7 @@ from treasury.panels.frames.panel import Press, Presses, alert
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.frames.traced_list import LookingPanel
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.steps.verdict_steps import VERBS, PendingVerdict, Verdict, ask_verdict, settle
 
 _ListName = Literal["lines", "candidates", "decisions"]
@@ -63,7 +63,7 @@ class MatchesPanel(LookingPanel):
     working: ClassVar[str] = "Matching the bank lines"
     not_worked_out: ClassVar[str] = "Not matched again"
 
-    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._list_name: _ListName = "lines"
         self._line: dict[str, Any] | None = None

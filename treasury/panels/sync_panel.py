@@ -23,7 +23,7 @@ from treasury.panels.frames.list_panel import Listing, ListPanel
 from treasury.panels.frames.panel import Presses
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource, count_rows
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 
 _AGES: Final = pa.schema(
     {"table": TEXT, "title": TEXT, "rows": INTEGER, "changed_at": INSTANT, "synced_at": INSTANT}
@@ -38,7 +38,7 @@ class SyncPanel(ListPanel):
 
     title: ClassVar[str] = "Sync"
 
-    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not sync
         self._synced_at: datetime | None = None
         self._failure: Message | None = None

@@ -40,7 +40,7 @@ from treasury.panels.frames.panel import Press, Presses, alert, status
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel, answer_now
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 
 _ListName = Literal["transfers", "legs", "accounts"]
 _KINDS: Final = {
@@ -83,7 +83,7 @@ class TransfersPanel(LookingPanel):
 
     title: ClassVar[str] = "Transfers"
 
-    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._list_name: _ListName = "transfers"
         self._waiting = 0
@@ -242,7 +242,7 @@ class TransfersPanel(LookingPanel):
         return sum(action.kind in kinds and action.state in OPEN for action in self._actions.list())
 
 
-def _legs(desk: PanelDesk) -> pa.Table:
+def _legs(desk: PanelWorkspace) -> pa.Table:
     """The two legs, numbered; none before there is anything to reconcile."""
     try:
         legs = answer_now(desk).internal_transfers

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treasury.journal import Actor
     from treasury.workspace.files.bank_statements import Statements
     from treasury.workspace.files.company_wallets import WalletProofs
-    from treasury.workspace.files.rate_desk import RateDesk
+    from treasury.workspace.files.stored_rates import StoredRates
 
 
 class WorkspaceFiles(WorkspaceDecisions):
@@ -45,11 +45,11 @@ class WorkspaceFiles(WorkspaceDecisions):
         )
 
     @cached_property
-    def rates(self) -> RateDesk:
+    def rates(self) -> StoredRates:
         """Reference rates: `add` the ECB's file or your own, `list`, `reference`."""
-        from treasury.workspace.files.rate_desk import RateDesk
+        from treasury.workspace.files.stored_rates import StoredRates
 
-        return RateDesk(
+        return StoredRates(
             lake=self.lake,
             snapshot=self.snapshot,
             rules=self.rules.current,

@@ -193,7 +193,7 @@ class WorkspaceStores:
     @cached_property
     def journal(self) -> Journal:
         """People's decisions, append-only."""
-        from treasury.actions.authority.desk_identity import Identity
+        from treasury.actions.authority.identity import Identity
         from treasury.journal import Journal
 
         place = self.settings.journal or JournalPlace()

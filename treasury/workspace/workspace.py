@@ -21,7 +21,7 @@ from treasury.workspace.month_verbs import WorkspaceMonths
 if TYPE_CHECKING:
     from treasury.extract import Progress
     from treasury.panels import Panels
-    from treasury.workspace.notices import NoticeDesk
+    from treasury.workspace.notices import NoticeSender
     from treasury.workspace.upkeep.doctor import Examination
     from treasury.workspace.upkeep.inbox import Inbox
     from treasury.workspace.upkeep.watch import PartState, WatchedPart
@@ -168,7 +168,7 @@ class Workspace(WorkspaceMonths):
         return Inbox(folder, self.statements.add, time.monotonic)
 
     @cached_property
-    def notices(self) -> NoticeDesk:
+    def notices(self) -> NoticeSender:
         """What is new, told by mail and webhook: `send`, `list`, `settle`."""
         from treasury.workspace.notices.due_notices import notice_desk
 

@@ -6,7 +6,9 @@ A secret is never in the file. The file names its place: `env:NAME`, `file:PATH`
 
 from treasury.core.files.secret_places import Secret, find_secret, secret_at
 from treasury.core.settings.addresses import holds_secret, is_loopback, require_https
-from treasury.core.settings.desk_settings import (
+from treasury.core.settings.environment_pin import is_pinned, pin_environment, place_of
+from treasury.core.settings.toml_file import load_settings, require_plain_path
+from treasury.core.settings.workspace_settings import (
     FILE_NAME,
     SPARK_ADDRESSES,
     WEEKDAYS,
@@ -27,8 +29,6 @@ from treasury.core.settings.desk_settings import (
     is_spark_address,
     settings_for_colleagues,
 )
-from treasury.core.settings.environment_pin import is_pinned, pin_environment, place_of
-from treasury.core.settings.toml_file import load_settings, require_plain_path
 
 __all__ = [
     "FILE_NAME",

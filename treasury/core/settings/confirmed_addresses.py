@@ -24,9 +24,9 @@ from treasury.core.errors import SettingsError, StorageError
 from treasury.core.files import durable
 from treasury.core.files.access import others_may_write
 from treasury.core.files.state_folder import STATE_VARIABLE, state_folder
-from treasury.core.settings.desk_settings import FILE_NAME, Settings
 from treasury.core.settings.environment_pin import is_filled
 from treasury.core.settings.secret_routes import SecretSetting, secret_settings
+from treasury.core.settings.workspace_settings import FILE_NAME, Settings
 from treasury.core.text import ascii_escaped
 
 COMMAND: Final = "treasury addresses confirm"

@@ -7,7 +7,7 @@ from pathlib import Path
 from treasury.core.errors import SettingsError, StorageError
 from treasury.core.files import durable
 from treasury.core.files.regular_files import read_settings
-from treasury.core.settings.desk_settings import FILE_NAME, Settings
+from treasury.core.settings.workspace_settings import FILE_NAME, Settings
 from treasury.core.text import ascii_escaped
 
 _PIN_NAME = "environment"

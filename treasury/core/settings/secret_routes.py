@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from treasury.core.files.secret_places import Secret, doubt_of, is_place
-from treasury.core.settings.desk_settings import Settings
+from treasury.core.settings.workspace_settings import Settings
 
 HUB_API: Final = "JUPYTERHUB_API_URL"
 """The environment variable in which a notebook hub gives its servers its address."""

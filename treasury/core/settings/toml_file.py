@@ -19,7 +19,9 @@ from treasury.core.files.regular_files import read_settings
 from treasury.core.files.secret_places import PLACES, is_place
 from treasury.core.identifiers import is_iban, plain_account
 from treasury.core.settings.addresses import holds_secret, in_the_clear, is_loopback
-from treasury.core.settings.desk_settings import (
+from treasury.core.settings.notice_terms import NoticeTerms
+from treasury.core.settings.secret_routes import ROUTES, values_at
+from treasury.core.settings.workspace_settings import (
     FILE_NAME,
     SPARK_ADDRESSES,
     BankAccount,
@@ -29,8 +31,6 @@ from treasury.core.settings.desk_settings import (
     Source,
     is_spark_address,
 )
-from treasury.core.settings.notice_terms import NoticeTerms
-from treasury.core.settings.secret_routes import ROUTES, values_at
 from treasury.core.text import clean, utf8_text
 from treasury.core.toml_text import parse_toml
 

@@ -62,7 +62,7 @@ def listed_requests(run: SyncRun, since: date | None) -> Iterator[ListedRows]:
     )
     operation = f"GET {run.client.ramp.requests.route}"
     count = 0
-    for part in walk(policy.walk_once, operation, run.client.limits, loss="nothing was stored"):
+    for part in walk(policy.read_once, operation, run.client.limits, loss="nothing was stored"):
         if part.numbers.start == 1:
             count = part.stated[0].number_of_pages or 1
             run.progress.start(_TASK, count)

@@ -83,7 +83,7 @@ class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
         return f"commit {self.last.commit.number} ({self.kind}) by {self.by}"
 
 
-class DeskNote(msgspec.Struct, frozen=True):
+class WriterNote(msgspec.Struct, frozen=True):
     """A desk that writes to a home, and when it last began to."""
 
     by: str

@@ -18,7 +18,7 @@ from treasury.core.files.regular_files import regular_bytes
 from treasury.lake.home import heads
 from treasury.lake.home.lake_home import DESKS, PROBES, LakeHome
 from treasury.lake.home.pulling import lacks
-from treasury.lake.home.turns import TURNS
+from treasury.lake.home.push_order import TURNS
 from treasury.lake.store.delta import LOG
 
 _IN_PLACE: Final = "in_place/"

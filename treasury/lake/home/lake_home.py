@@ -234,10 +234,10 @@ class LakeHome:
             return False
         return head.token == staged.token
 
-    def desks(self) -> list[heads.DeskNote]:
+    def desks(self) -> list[heads.WriterNote]:
         """Who writes here, the last first."""
         notes = [
-            unseal(self.place.read(entry.name), heads.DeskNote)
+            unseal(self.place.read(entry.name), heads.WriterNote)
             for entry in self.place.listed(DESKS)
         ]
         return sorted(notes, key=lambda note: note.at, reverse=True)
@@ -257,7 +257,7 @@ class LakeHome:
             self.place.make()
         try:
             now = self._clock()
-            self.place.write(f"{DESKS}{note.desk}", seal(heads.DeskNote(self.by, now)))
+            self.place.write(f"{DESKS}{note.desk}", seal(heads.WriterNote(self.by, now)))
             ahead = now - self.place.modified(f"{DESKS}{note.desk}")
             if abs(ahead) > SKEW:
                 minutes = round(abs(ahead) / timedelta(minutes=1))

@@ -24,7 +24,7 @@ LEFT JOIN hash_uses AS h ON h.request_id = e.expectation_id
 LEFT JOIN (SELECT hash_key FROM hash_uses GROUP BY hash_key HAVING count(*) > 1) AS t ON t.hash_key = h.hash_key
 LEFT JOIN (SELECT DISTINCT request_id FROM hash_problems) AS p ON p.request_id = e.expectation_id
 LEFT JOIN (
-    SELECT request_id, max(moment) AS moment FROM request_turns GROUP BY request_id
+    SELECT request_id, max(moment) AS moment FROM request_status_changes GROUP BY request_id
 ) AS l ON l.request_id = e.expectation_id
 WHERE e.amount > 0 AND n.expectation_id IS NULL AND u.expectation_id IS NULL
     AND t.hash_key IS NULL AND p.request_id IS NULL

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from treasury.month.differences import misdirected_step
 from treasury.month.trace.hops import LINE_STEPS, bank_line, conversion, place_of, reference, words
 from treasury.month.trace.payment_trace import Hop
-from treasury.month.trace.request_trace import RequestWay
+from treasury.month.trace.request_trace import RequestHops
 from treasury.month.trace.trace_records import Records, Row, TraceParts, sql_of
 from treasury.month.treasury_view import conversions_of
 
 
-class LineWay(Records):
+class LineHops(Records):
     """What the records tell of one bank line."""
 
     def read(self, entry_id: str) -> TraceParts:
@@ -24,7 +24,7 @@ class LineWay(Records):
         if line is None:
             return self._unbooked(entry_id)
         if line["kind"] in {"on_ramp", "off_ramp"} and line["outcome"] in {"matched", "returned"}:
-            of_request = RequestWay(self.connection, self.question, self.remarks)
+            of_request = RequestHops(self.connection, self.question, self.remarks)
             return of_request.read(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
         # What to do about it; of money of ours that went wrong, what its difference says.

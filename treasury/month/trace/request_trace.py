@@ -39,7 +39,7 @@ _ENDED: Final = {
 }
 
 
-class RequestWay(Records):
+class RequestHops(Records):
     """What the records tell of one ramp request."""
 
     def read(self, request_id: str) -> TraceParts:

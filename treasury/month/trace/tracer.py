@@ -14,18 +14,18 @@ from treasury.matching.engine.pipeline import compose, in_order, needed, steps_o
 from treasury.month.funding import remarks_by_request
 from treasury.month.question import Question
 from treasury.month.reconciliation import STEPS, _known_at, run_on_question
-from treasury.month.trace.line_trace import LineWay
+from treasury.month.trace.line_trace import LineHops
 from treasury.month.trace.lookup import TRACE_PACKAGE, as_typed, look_up
 from treasury.month.trace.payment_trace import Trace
-from treasury.month.trace.request_trace import RequestWay
+from treasury.month.trace.request_trace import RequestHops
 from treasury.month.trace.trace_records import TraceParts
-from treasury.month.trace.transfer_trace import TransferWay
+from treasury.month.trace.transfer_trace import TransferHops
 
 TRACE_STEPS: Final = in_order(steps_of(TRACE_PACKAGE), ("traceables", "traced_amounts", "choices"))
-_WAYS: Final[Mapping[str, type[RequestWay | LineWay | TransferWay]]] = {
-    "request": RequestWay,
-    "line": LineWay,
-    "transfer": TransferWay,
+_WAYS: Final[Mapping[str, type[RequestHops | LineHops | TransferHops]]] = {
+    "request": RequestHops,
+    "line": LineHops,
+    "transfer": TransferHops,
 }
 
 

@@ -10,7 +10,7 @@ from treasury.month.trace.payment_trace import Hop, HopState
 from treasury.month.trace.trace_records import Records, Row, TraceParts, sql_of
 
 
-class TransferWay(Records):
+class TransferHops(Records):
     """What the records tell of one transfer."""
 
     def read(self, transfer_id: str) -> TraceParts:

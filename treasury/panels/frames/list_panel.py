@@ -38,7 +38,7 @@ from treasury.panels.frames.panel import Panel, Press, Presses, alert, status
 from treasury.panels.frames.panel_text import desk_clock, instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, QueryPage, QuerySource, read_page
 from treasury.panels.frames.syncing import SyncProgress, synced
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 
 _UNCHANGED: Final = "What was stored stays as it was."
 
@@ -75,7 +75,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 class ListPanel(Panel):
     """A panel around one list at a time; a subclass gives what is marked so below."""
 
-    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         super().__init__()
         self._desk = desk
         self._zone = desk.settings.zone

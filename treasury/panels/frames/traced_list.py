@@ -26,12 +26,12 @@ from treasury.panels.frames.list_panel import ListPanel, PendingDecision
 from treasury.panels.frames.panel import Press, Presses
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 
 _NOTHING: Final = "Nothing was changed."
 
 
-def answer_now(desk: PanelDesk) -> Reconciliation:
+def answer_now(desk: PanelWorkspace) -> Reconciliation:
     """The month that it is, once it has a bank line, or else the last one that ended.
 
     Raises NothingStored where neither has anything.
@@ -65,7 +65,7 @@ class LookingPanel(ListPanel):
     working: ClassVar[str] = "Looking at what is new"
     not_worked_out: ClassVar[str] = "Not looked at again"
 
-    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         self._read_state: tuple[int, int] | None = None
         self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)

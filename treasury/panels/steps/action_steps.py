@@ -29,7 +29,7 @@ from treasury.panels.frames.background_work import Cancelled, Work
 from treasury.panels.frames.blocks import StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel_text import instant
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.shown_request import request_details
 from treasury.panels.steps.known_decisions import update_at_service
 
@@ -106,7 +106,11 @@ class BatchResult(msgspec.Struct, frozen=True):
 
 
 def ask(
-    desk: PanelDesk, kind: str, rows: Iterable[Mapping[str, Any]], reason: str | None, work: Work
+    desk: PanelWorkspace,
+    kind: str,
+    rows: Iterable[Mapping[str, Any]],
+    reason: str | None,
+    work: Work,
 ) -> PendingRequests:
     """What to confirm; `all` is empty where none of them awaits a decision any more."""
     rows = list(rows)
@@ -137,7 +141,7 @@ def ask(
     )
 
 
-def decide(desk: PanelDesk, pending: PendingRequests, work: Work) -> BatchResult:
+def decide(desk: PanelWorkspace, pending: PendingRequests, work: Work) -> BatchResult:
     """Propose what was confirmed, all of it or nothing, and execute what needs nobody else.
 
     A request that one person decides alone is compared with what was shown before anything is
@@ -171,7 +175,7 @@ def decide(desk: PanelDesk, pending: PendingRequests, work: Work) -> BatchResult
     return msgspec.structs.replace(result, waiting=waiting)
 
 
-def execute(desk: PanelDesk, ids: Iterable[str], work: Work) -> BatchResult:
+def execute(desk: PanelWorkspace, ids: Iterable[str], work: Work) -> BatchResult:
     """Carry out what is ready, fifty at a time; Cancel leaves what has not been tried ready."""
     ids, cancelled = list(ids), False
 
@@ -195,7 +199,7 @@ def execute(desk: PanelDesk, ids: Iterable[str], work: Work) -> BatchResult:
 
 
 def sending_state(
-    desk: PanelDesk, pending: PendingRequests, error: TreasuryError
+    desk: PanelWorkspace, pending: PendingRequests, error: TreasuryError
 ) -> tuple[bool, str]:
     """Whether surely nothing was carried out, and that in a sentence.
 

@@ -33,7 +33,7 @@ from treasury.panels.frames.blocks import (
 from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.steps.action_steps import BatchResult, execute
 
 ACTIONS: Final = grouped_schema(
@@ -61,7 +61,7 @@ class ActionVerb(msgspec.Struct, frozen=True):
     asks: str
     confirm: str
     states: frozenset[str]
-    carry_out: Callable[[PanelDesk, PendingActions, Work], Message]
+    carry_out: Callable[[PanelWorkspace, PendingActions, Work], Message]
     consequence: str
     needs_reason: bool = False
     stops: bool = False
@@ -144,7 +144,7 @@ def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
 
 
 def ask_about(
-    desk: PanelDesk, verb: str, ids: Iterable[str], reason: str | None, who: str
+    desk: PanelWorkspace, verb: str, ids: Iterable[str], reason: str | None, who: str
 ) -> PendingActions:
     """What to confirm; InputError where a chosen one is in a state that the verb is not for."""
     decision = VERBS[verb]
@@ -193,7 +193,7 @@ def batch_message(result: BatchResult, verb: str) -> Message:
 # What each verb does
 
 
-def _approve(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
+def _approve(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Message:
     work.pass_the_point("Writing the approval to the journal")
     batch = pending.batch
     approved = desk.actions.approve(*batch.ids, shown=batch, reason=pending.reason)
@@ -203,11 +203,13 @@ def _approve(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
     return status(f"Approved {len(approved):,}, {ready:,} ready", *lines, *after)
 
 
-def _execute(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
+def _execute(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Message:
     return batch_message(execute(desk, pending.batch.ids, work), "Carried out")
 
 
-def _end(verb: str, title: str, desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
+def _end(
+    verb: str, title: str, desk: PanelWorkspace, pending: PendingActions, work: Work
+) -> Message:
     """Close actions for good by a verb of `t.actions`, `reject` or `withdraw`."""
     work.pass_the_point("Writing it to the journal")
     end, reason = getattr(desk.actions, verb), pending.reason or ""
@@ -216,7 +218,7 @@ def _end(verb: str, title: str, desk: PanelDesk, pending: PendingActions, work: 
     return status(f"{title} {len(ended):,}", *lines)
 
 
-def _recover(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
+def _recover(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Message:
     work.pass_the_point("Asking the service what became of it")
     settled = desk.actions.recover(*pending.batch.ids)
     lines = []

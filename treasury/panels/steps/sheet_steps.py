@@ -11,7 +11,7 @@ from treasury.month.items import SheetPlan
 from treasury.panels.frames.blocks import Message, StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.steps.verdict_steps import effect_details
 
 
@@ -40,7 +40,7 @@ class PendingSheet(PendingDecision, frozen=True, kw_only=True):
         )
 
 
-def ask_sheet(desk: PanelDesk, name: str, content: bytes) -> PendingSheet | Message:
+def ask_sheet(desk: PanelWorkspace, name: str, content: bytes) -> PendingSheet | Message:
     """What to confirm; or, where no row would do anything, a message that says why."""
     plan = desk.decide(content, name=name, dry_run=True)
     if not plan.planned:
@@ -48,7 +48,7 @@ def ask_sheet(desk: PanelDesk, name: str, content: bytes) -> PendingSheet | Mess
     return PendingSheet(content=content, plan=plan, actor=desk.journal.who().name)
 
 
-def settle_sheet(desk: PanelDesk, pending: PendingSheet) -> Message:
+def settle_sheet(desk: PanelWorkspace, pending: PendingSheet) -> Message:
     """Journal what was confirmed; ActionRefused where any of it has moved since."""
     if desk.journal.who().name != pending.actor:
         raise ActionRefused(

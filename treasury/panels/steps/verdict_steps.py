@@ -26,7 +26,7 @@ from treasury.panels.frames.blocks import Detail, Message, StepBlock, Text, conf
 from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
-from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.panel_workspace import PanelWorkspace
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ VERBS: Final = {
 }  # fmt: skip
 
 
-def ask_verdict(desk: PanelDesk, verdict: Verdict) -> PendingVerdict | Message:
+def ask_verdict(desk: PanelWorkspace, verdict: Verdict) -> PendingVerdict | Message:
     """What to confirm; or, where just that stands already, a message that says who decided it."""
     head = desk.journal.head().seq
     planned = _say(desk, verdict, dry_run=True)
@@ -120,7 +120,7 @@ def ask_verdict(desk: PanelDesk, verdict: Verdict) -> PendingVerdict | Message:
     )
 
 
-def settle(desk: PanelDesk, pending: PendingVerdict, work: Work) -> Message:
+def settle(desk: PanelWorkspace, pending: PendingVerdict, work: Work) -> Message:
     """Journal what was confirmed; ActionRefused where what it rests on has moved since."""
     work.say("Checking that nothing has moved")
     head = desk.journal.head().seq
@@ -230,7 +230,7 @@ def _count(number: int) -> str:
     return "1 line" if number == 1 else f"{number:,} lines"
 
 
-def _say(desk: PanelDesk, verdict: Verdict, *, dry_run: bool) -> tuple[Decision, ...]:
+def _say(desk: PanelWorkspace, verdict: Verdict, *, dry_run: bool) -> tuple[Decision, ...]:
     """Run the verb; what it decided, or would."""
     verbs, reason = desk.matches, verdict.reason
     line, expectations = verdict.pairs[0]

@@ -9,15 +9,15 @@ from treasury.actions.action_states import actions_of
 from treasury.actions.authority.approvers import waiting_for
 from treasury.core.settings.notice_terms import NoticeTerms
 from treasury.journal.period_history import closed_periods
-from treasury.workspace.notices import DueItem, NoticeDesk, due_items
+from treasury.workspace.notices import DueItem, NoticeSender, due_items
 
 if TYPE_CHECKING:
     from treasury.workspace.decision_verbs import WorkspaceDecisions
 
 
-def notice_desk(t: WorkspaceDecisions) -> NoticeDesk:
+def notice_desk(t: WorkspaceDecisions) -> NoticeSender:
     """Return what sends notices of a workspace to those whom its settings name."""
-    return NoticeDesk(
+    return NoticeSender(
         t.journal,
         t.settings,
         lambda: items_due(t),

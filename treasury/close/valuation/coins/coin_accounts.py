@@ -21,15 +21,15 @@ import pyarrow.compute as pc
 from treasury.close.result_words import count, day, noted_html
 from treasury.close.valuation.coins import coin_events
 from treasury.close.valuation.coins.agreed_measurement import COIN_OPENINGS, MEASURED
-from treasury.close.valuation.coins.coin_value import REPORTING, Valued, rates_of, value_of
-from treasury.close.valuation.coins.coin_walk import (
+from treasury.close.valuation.coins.coin_postings import (
     ENTITY,
+    CoinPostings,
     CoinTerms,
-    CoinWalk,
     PoolMonth,
     StartingLot,
     cents_amount,
 )
+from treasury.close.valuation.coins.coin_value import REPORTING, Valued, rates_of, value_of
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
@@ -245,7 +245,7 @@ class _Draft:
             self._start(terms, events, history), holders=holders, crossings=crossings
         )
         sound = [event for event in start.events if _is_recorded(event)]
-        walk = CoinWalk(terms, self._rates, start.lots, sound, self._pools(terms))
+        walk = CoinPostings(terms, self._rates, start.lots, sound, self._pools(terms))
         walk.through(start.first, self._r.month)
         for event in start.events:
             if not _is_recorded(event):
@@ -355,7 +355,7 @@ class _Draft:
         return _Start(first, (), events)
 
     def _measured_row(
-        self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, start: _Start
+        self, terms: CoinTerms, walk: CoinPostings, month: PoolMonth, start: _Start
     ) -> dict[str, Any]:
         problem, step = month.problem, month.next_step
         if not problem and start.gone:
@@ -430,7 +430,7 @@ class _Draft:
             return f"the pool has {has}, the proved balances {format_amount(balance, coin)}"
         return ""
 
-    def _state_lots(self, terms: CoinTerms, walk: CoinWalk) -> None:
+    def _state_lots(self, terms: CoinTerms, walk: CoinPostings) -> None:
         lots = walk.closing_lots(self._last)
         pools = {lot.pool for lot in lots if lot.acquired_on is not None}
         empty = [

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from treasury.close.balances import PROVED, is_observation, level_of
 from treasury.close.result_words import moment
-from treasury.close.valuation.exposure.exposure_walk import HeldAmount, doubted, lasting
+from treasury.close.valuation.exposure.exposure_sums import HeldAmount, doubted, lasting
 from treasury.core.money import difference, total
 from treasury.matching.rules import Rules
 from treasury.month.clocks import end_of, rail_of, reacts_by

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from treasury.close.result_words import day as day_words
 from treasury.close.result_words import moment
 from treasury.close.valuation.exposure.custody_spans import CREDIT
-from treasury.close.valuation.exposure.exposure_walk import EVER, HeldAmount
+from treasury.close.valuation.exposure.exposure_sums import EVER, HeldAmount
 from treasury.close.valuation.exposure.request_spans import IN_TRANSIT
 from treasury.month.funding import short_account
 from treasury.month.items.item_facts import STALE_AFTER

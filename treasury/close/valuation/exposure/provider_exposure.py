@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from treasury.close.result_words import amount_words, count, moment, noted_html
 from treasury.close.valuation.coins.coin_value import rates_of
-from treasury.close.valuation.exposure import exposure_walk
+from treasury.close.valuation.exposure import exposure_sums as exposure_walk
 from treasury.close.valuation.exposure.custody_spans import CUSTODY, credit_spans, custody_spans
 from treasury.close.valuation.exposure.evidence_gaps import gap_spans
 from treasury.close.valuation.exposure.exposure_limits import REPORTING, WHOLE
@@ -39,7 +39,7 @@ from treasury.rates import ReferenceRates
 
 PACKAGE: Final = "treasury.close.valuation.exposure.steps"
 _OWN_STEPS: Final = (
-    "provider_debits", "provider_requests", "provider_turns", "told_payouts", "plain_moves",
+    "provider_debits", "provider_requests", "provider_status_changes", "told_payouts", "plain_moves",
     "credits_back",
 )  # fmt: skip
 READ: Final = (

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from treasury.close.valuation.exposure.exposure_walk import (
+from treasury.close.valuation.exposure.exposure_sums import (
     AT,
     HeldAmount,
     doubted,
@@ -62,7 +62,7 @@ def request_spans(
     steps: Mapping[str, Sequence[_Row]], rules: Rules, zone: ZoneInfo
 ) -> Iterator[HeldAmount]:
     """Every amount that ever stood with the provider for a request, by the rows of named steps."""
-    names = ("provider_turns", "provider_debits", "told_payouts")
+    names = ("provider_status_changes", "provider_debits", "told_payouts")
     turns, debits, payouts = groups = [defaultdict[str, list[_Row]](list) for _ in names]
     for name, by_request in zip(names, groups, strict=True):
         for row in steps[name]:

@@ -11,7 +11,7 @@ FROM ramp_requests AS r
 CROSS JOIN asked AS a
 LEFT JOIN (
     SELECT w.request_id, w.status
-    FROM request_turns AS w CROSS JOIN asked AS z
+    FROM request_status_changes AS w CROSS JOIN asked AS z
     WHERE w.moment < z.month_end
     QUALIFY row_number() OVER (
         PARTITION BY w.request_id ORDER BY w.moment DESC, w.is_record DESC, w.seen_at DESC, w.status
@@ -19,7 +19,7 @@ LEFT JOIN (
 ) AS t ON t.request_id = r.id
 LEFT JOIN (
     SELECT w.request_id, max(w.moment) AS changed_at
-    FROM request_turns AS w CROSS JOIN asked AS z
+    FROM request_status_changes AS w CROSS JOIN asked AS z
     WHERE w.moment >= z.month_end
     GROUP BY w.request_id
 ) AS n ON n.request_id = r.id

@@ -27,7 +27,7 @@ LEFT JOIN (
         min(CASE WHEN status = 'PROCESSING' THEN moment END) AS processing_at,
         min(CASE WHEN status = 'PROCESSING' THEN CAST(moment AT TIME ZONE (SELECT zone FROM asked) AS DATE) END) AS processing_on,
         max(CASE WHEN status IN ('BLOCKED', 'CANCELLED', 'REJECTED', 'DENIED', 'FAILED') THEN 1 ELSE 0 END) AS is_stopped
-    FROM request_turns
+    FROM request_status_changes
     GROUP BY request_id
 ) AS t ON t.request_id = q.request_id
 WHERE q.ramp_type = 'OFF_RAMP' AND q.status = 'SUCCEEDED'

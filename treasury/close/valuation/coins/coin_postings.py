@@ -137,7 +137,7 @@ class _Holding(msgspec.Struct):
     problems: list[_Problem] = []
 
 
-class CoinWalk:
+class CoinPostings:
     """The months of one coin, one after another; `months` and `movements` are of the last one.
 
     `unplaced` are the events of all of them that stand in no pool. `pools` names those that are
@@ -172,7 +172,7 @@ class CoinWalk:
                 units = self._units(lot.quantity)
                 holding.pool.acquire(Lot(lot.acquired_on, units, _cents(lot.carrying_amount)))
 
-    def through(self, first: Month, last: Month) -> CoinWalk:
+    def through(self, first: Month, last: Month) -> CoinPostings:
         """Walk the months from the first to the last."""
         place, month = 0, first
         while month <= last:

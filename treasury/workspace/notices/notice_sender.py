@@ -80,7 +80,7 @@ class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines) or "nothing is new"
 
 
-class NoticeDesk:
+class NoticeSender:
     """The verbs: `send`, `list`, `settle`.
 
     `due` gives what is open and may be acted on now, `waiting_for` the ids of the actions that wait

@@ -1,4 +1,4 @@
-"""Turns at a home: a desk that was overtaken goes first, so that none waits for ever.
+"""PushOrder at a home: a desk that was overtaken goes first, so that none waits for ever.
 
 A desk that commits again and again could overtake another one each time. Whoever was overtaken says
 so in the home, and who begins anew lets that desk pass for a while. It is a courtesy and no lock:
@@ -21,7 +21,7 @@ _QUIET: Final = 2.0
 _POLL: Final = 0.1
 
 
-class Turns:
+class PushOrder:
     """The turns at one home, for one desk."""
 
     def __init__(self, place: ObjectPlace, desk: str, tell: Callable[[str], object]) -> None:

@@ -22,7 +22,7 @@ from treasury.month.reconciliation import Reconciliation
 from treasury.month.trace.payment_trace import Trace
 
 
-class PanelDesk(Protocol):
+class PanelWorkspace(Protocol):
     """The workspace, from below: panels know what it offers and not what it is."""
 
     @property

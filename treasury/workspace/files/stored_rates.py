@@ -38,7 +38,7 @@ SOURCES: Final = grouped_schema(
 """What `list` gives: a row for each source and base."""
 
 
-class RateDesk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Reference rates: `add` a file, `list` what is there, `reference` to ask for one.
 
     `until` is the instant of a workspace that only reads.
