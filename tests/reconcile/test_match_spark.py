@@ -81,7 +81,7 @@ def models(
     assert PYTHON.exists(), "Apache Spark is not installed; run tools/spark"
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     with ExitStack() as stack:
-        snapshot, question = month_end.snapshot(), month_end._question("2026-10")
+        snapshot, question = month_end.snapshot(), month_end.question("2026-10")
         found_run = stack.enter_context(monthly.run_on_question(snapshot, question, None))
         trace_all(found_run)
         month = found_run.connection

@@ -381,12 +381,12 @@ def test_no_column_of_the_matching_is_a_float() -> None:
 
 
 def test_no_column_of_the_month_is_a_float(month_end: Workspace) -> None:
-    question = month_end._question("2026-10")
+    question = month_end.question("2026-10")
     with monthly.run_on_question(month_end.snapshot(), question, None) as steps_run:
         hold_no_floats(steps_run.connection, monthly.STEPS)
 
 
 def test_no_column_of_what_stands_with_the_provider_is_a_float(month_end: Workspace) -> None:
-    question, steps = month_end._question("2026-10"), provider_exposure.STEPS
+    question, steps = month_end.question("2026-10"), provider_exposure.STEPS
     with monthly.run_on_question(month_end.snapshot(), question, None, steps) as steps_run:
         hold_no_floats(steps_run.connection, steps)

@@ -232,7 +232,7 @@ def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
 
     result = month_end.reconcile("2026-10")
     assert result.sql("funding").startswith("WITH")
-    with run_on_question(month_end.snapshot(), month_end._question("2026-10"), None) as steps_run:
+    with run_on_question(month_end.snapshot(), month_end.question("2026-10"), None) as steps_run:
         connection = steps_run.connection
         for step in STEPS:
             kinds = {str(kind) for kind in connection.table(step.name).types}

@@ -104,7 +104,7 @@ def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Wo
 
 @pytest.mark.acceptance
 def test_an_amount_may_be_a_number_that_is_exact(month_end: Workspace) -> None:
-    snapshot, question = month_end.snapshot(), month_end._question("2026-10")
+    snapshot, question = month_end.snapshot(), month_end.question("2026-10")
     for amount in (25000, Decimal(25000), Decimal("2.5E+4"), "25000"):
         assert traced(snapshot, question, amount).choices.num_rows == 3
     others: list[Any] = [25000.0, True, None, b"PAY"]

@@ -59,7 +59,7 @@ _NAMES = {
     "action_facts": ("Fact", "Moved", "changed"),
     "action_list": ("Batch",),
     "action_states": ("OPEN", "UNSETTLED", "Action", "Approval", "Outcome"),
-    "actions_desk": ("Actions", "Ran"),
+    "all_actions": ("Actions", "Ran"),
     "policies.policy": ("POLICY_FILE", "Policy", "load_policy"),
     "drafting": ("Confirmation",),
     "kinds.action_fields": ("field_names",),

@@ -5,8 +5,8 @@ the list. A list may change while it is walked: when a page repeats, or the reco
 the stated total, the walk starts over. When that does not settle it either, loss cannot be excluded
 and the walk ends with an error. So it does where the pages have no end, whatever the service says.
 
-How a list is walked is a policy: `PagedRecords`, page after page, each record once; or `SideBySide`,
-several pages at a time of a list that states its length, where a record may come twice.
+A list is read by one of two policies: `PagedRecords`, page after page, each record once; or
+`SideBySide`, several pages at a time of a list that states its length, where a record may come twice.
 """
 
 from __future__ import annotations

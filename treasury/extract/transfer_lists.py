@@ -120,7 +120,7 @@ class TransferListing:
 
 
 def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
-    """TransferListing every account's list and the list between accounts; store what they brought."""
+    """Walk every account's list and the list between accounts; store what they brought."""
     stored = StoredTransfers(run.fetched.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
     sync = _Sync(run, stored)
     pages = run.client.finance.account_to_account_transfers.pages(size=PAGE, sort_order="DESC")

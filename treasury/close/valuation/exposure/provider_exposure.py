@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from treasury.close.result_words import amount_words, count, moment, noted_html
 from treasury.close.valuation.coins.coin_value import rates_of
-from treasury.close.valuation.exposure import exposure_sums as exposure_walk
+from treasury.close.valuation.exposure import exposure_sums
 from treasury.close.valuation.exposure.custody_spans import CUSTODY, credit_spans, custody_spans
 from treasury.close.valuation.exposure.evidence_gaps import gap_spans
 from treasury.close.valuation.exposure.exposure_limits import REPORTING, WHOLE
@@ -39,8 +39,8 @@ from treasury.rates import ReferenceRates
 
 PACKAGE: Final = "treasury.close.valuation.exposure.steps"
 _OWN_STEPS: Final = (
-    "provider_debits", "provider_requests", "provider_status_changes", "told_payouts", "plain_moves",
-    "credits_back",
+    "provider_debits", "provider_requests", "provider_status_changes", "told_payouts",
+    "plain_moves", "credits_back",
 )  # fmt: skip
 READ: Final = (
     *_OWN_STEPS, "balance_levels", "conversion_accounts", "conversion_intervals",
@@ -207,13 +207,13 @@ def provider_exposure(
 
 
 def exposure_of(
-    spans: Sequence[exposure_walk.HeldAmount],
+    spans: Sequence[exposure_sums.HeldAmount],
     r: Reconciliation,
     zone: ZoneInfo,
     rates: ReferenceRates,
     limits: pa.Table | None = None,
     *,
-    plain: Sequence[exposure_walk.Move] = (),
+    plain: Sequence[exposure_sums.Move] = (),
 ) -> ProviderExposure:
     """The exposure that spans make up, by the month and the instant of an answer.
 
@@ -251,7 +251,7 @@ _NOTES: Final = (
 
 def _told(
     r: Reconciliation, zone: ZoneInfo
-) -> tuple[list[exposure_walk.HeldAmount], list[exposure_walk.Move]]:
+) -> tuple[list[exposure_sums.HeldAmount], list[exposure_sums.Move]]:
     """What stood with the provider, from the records of an answer: spans, and moves of plain ones.
 
     A request whose story is plain is not told one by one: a month has many, and nothing of them
@@ -280,7 +280,7 @@ def _told(
         *credit_spans(steps, conversions, unclear, r.rules, zone),
         *balances,
     ]
-    return spans, [exposure_walk.Move(**row) for row in steps["plain_moves"]]
+    return spans, [exposure_sums.Move(**row) for row in steps["plain_moves"]]
 
 
 class _Draft:
@@ -288,8 +288,8 @@ class _Draft:
 
     def __init__(
         self,
-        spans: Sequence[exposure_walk.HeldAmount],
-        plain: Sequence[exposure_walk.Move],
+        spans: Sequence[exposure_sums.HeldAmount],
+        plain: Sequence[exposure_sums.Move],
         month: Month,
         at: datetime,
         *,
@@ -297,7 +297,7 @@ class _Draft:
         rates: ReferenceRates,
     ) -> None:
         self._spans = spans
-        self._moves = exposure_walk.moves_of((span for span in spans if span.is_proved), plain)
+        self._moves = exposure_sums.moves_of((span for span in spans if span.is_proved), plain)
         self._month = month
         self._at = at
         self._zone = zone
@@ -309,9 +309,9 @@ class _Draft:
 
     def positions(self, known_to: datetime) -> list[dict[str, Any]]:
         """A row for each amount; those in doubt alike are one row."""
-        spans = exposure_walk.standing(self._spans, self._at)
+        spans = exposure_sums.standing(self._spans, self._at)
         rows = []
-        doubts: dict[tuple[str, ...], list[exposure_walk.HeldAmount]] = defaultdict(list)
+        doubts: dict[tuple[str, ...], list[exposure_sums.HeldAmount]] = defaultdict(list)
         for span in spans:
             if span.is_proved:
                 assert span.amount is not None
@@ -340,7 +340,7 @@ class _Draft:
             ),
         )
 
-    def _doubted(self, alike: Sequence[exposure_walk.HeldAmount]) -> dict[str, Any]:
+    def _doubted(self, alike: Sequence[exposure_sums.HeldAmount]) -> dict[str, Any]:
         amounts = [span.amount for span in alike if span.amount is not None]
         first = min(alike, key=lambda span: span.began)
         many = "" if len(alike) == 1 else count(len(alike), "amount") + ": "
@@ -354,7 +354,7 @@ class _Draft:
             "problem": f"{many}{first.problem}",
         }
 
-    def _stated(self, first: exposure_walk.HeldAmount) -> dict[str, Any]:
+    def _stated(self, first: exposure_sums.HeldAmount) -> dict[str, Any]:
         """What is said of a row but for its amounts."""
         rail = rail_of(first.currency)
         has_age = first.kind != CUSTODY and first.subject in ("line", "request")
@@ -364,7 +364,7 @@ class _Draft:
             "reference": first.reference,
             "state": first.state,
             "currency": first.currency,
-            "since": None if first.began == exposure_walk.EVER else first.began,
+            "since": None if first.began == exposure_sums.EVER else first.began,
             "age": rail.between(began, self._day) if has_age else None,
             "clock": rail.unit if has_age else "",
             "evidence": first.evidence_in(self._zone),
@@ -407,7 +407,7 @@ class _Draft:
             if end_of(day - timedelta(days=1), self._zone) < self._at
         ]
         rows: list[dict[str, Any]] = []
-        for end in exposure_walk.amounts_by_day(self._moves, ends):
+        for end in exposure_sums.amounts_by_day(self._moves, ends):
             base = {"day": end.day, "at": end.at}
             rows += [
                 base
@@ -434,7 +434,7 @@ class _Draft:
     ) -> list[dict[str, Any]]:
         """A row a currency, and one of all."""
         start = self._month.start(self._zone)
-        peaks = exposure_walk.currency_peaks(self._moves, start, self._at)
+        peaks = exposure_sums.currency_peaks(self._moves, start, self._at)
         rows_of_limits = [] if limits is None else limits.to_pylist()
         agreed = {row["scope"]: row["limit"] for row in rows_of_limits}
         rows = []
@@ -480,7 +480,7 @@ class _Draft:
 
         start, zone = self._month.start(self._zone), self._zone
         starts = [end_of(day - timedelta(days=1), zone) for day in self._month.days()]
-        peak = exposure_walk.value_peak(
+        peak = exposure_sums.value_peak(
             self._moves, start, self._at, day_starts=starts, rate_of=rate_of, zone=zone
         )
         lacking = [row for row in positions if row["value"] is None]
