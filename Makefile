@@ -9,7 +9,7 @@ ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # What was compiled once is not compiled again by each of the processes that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test acceptance coverage check notebook bench torture lock docs pictures
+.PHONY: help install demo test acceptance coverage check shape notebook bench torture lock docs pictures
 
 help:
 	@echo "make demo      the whole job on a practice company"
@@ -63,6 +63,9 @@ check: .venv/dev.stamp
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+
+shape: .venv/dev.stamp
+	@.venv/bin/python tools/shape.py
 
 bench: .venv/dev.stamp
 	@for part in $(BENCH); do echo "== $$part"; .venv/bin/python -m benchmarks.$$part || exit 1; done

@@ -6,7 +6,7 @@ the stated total, the walk starts over. When that does not settle it either, los
 and the walk ends with an error. So it does where the pages have no end, whatever the service says.
 
 A list is read by one of two policies: `PagedRecords`, page after page, each record once; or
-`SideBySide`, several pages at a time of a list that states its length, where a record may come twice.
+`SideBySide`, several pages at a time of a list that states its length; a record may come twice.
 """
 
 from __future__ import annotations
