@@ -54,7 +54,7 @@ class Filed:
         file_made(self.desk, name, body, at)
 
     def copied(self, folder: Path) -> Filed:
-        """The same in a folder of its own."""
+        """Copy the desk into another folder."""
         twin = copy(self)
         twin.desk, twin._folder = copy_of(self.desk, folder / "desk"), folder
         twin.desk.journal = Journal(twin.desk.folder, now=lambda: FILED)

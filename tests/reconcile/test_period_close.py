@@ -575,9 +575,7 @@ def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: W
     assert (len(desk.journal.entries()), desk.lake.pins()) == (entries, [])
 
 
-def test_a_month_is_not_signed_on_a_file_that_was_altered_after_it_was_prepared(
-    desk: Workspace,
-) -> None:
+def test_a_month_is_not_signed_on_a_file_altered_after_it_was_prepared(desk: Workspace) -> None:
     carry_all(desk, "2026-10")
     desk.periods.prepare("2026-10", actor=ANNA)
     _alter_unread(desk, "statement_entries")

@@ -2,7 +2,7 @@
 
 Most steps of matching are about what is rare: of a few lines they have no row, and planning one
 costs far more than finding none. When a step has none follows from DuckDB's own syntax tree of its
-text; whatever is not known to pass emptiness on counts as having rows.
+text. A clause that is not known to pass emptiness on counts as having rows.
 """
 
 from __future__ import annotations
