@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
@@ -78,19 +76,3 @@ def test_how_long_payments_waited_is_asked_when_it_is_shown(
     closing = desk.periods.month("2026-10")
     assert closing.waits.num_rows > 0
     assert closing.waits is closing.waits
-
-
-@pytest.mark.acceptance
-def test_the_collector_looks_for_circles_a_few_times_at_most(month_end: Workspace) -> None:
-    code = (
-        "import gc, sys\n"
-        "begun = []\n"
-        "gc.callbacks.append(lambda phase, _: begun.append(phase) if phase == 'start' else None)\n"
-        f"sys.argv = ['treasury', '--workspace', {str(month_end.folder)!r}, 'status', '2026-10']\n"
-        "from treasury.cli import main\n"
-        "begun.clear()\n"
-        "try:\n    main()\n"
-        "finally:\n    print('collected:', len(begun))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout.splitlines()[-1].removeprefix("collected: ")) <= 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import subprocess
 import sys
@@ -10,16 +9,15 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.cli.verbs import ARROW_ALONE, EXTRAS, VERBS
+from treasury.cli.verbs import EXTRAS, VERBS
 from treasury.workspace import Workspace
 
 HEAVY = ("duckdb", "httpx", "pandas", "pyarrow", "sqlalchemy", "starlette", "treasury.sandbox")
 ELSEWHERE = (
     # what the first screen has no use for, though the libraries it uses might
-    "httpx", "matplotlib", "numpy", "pandas", "sqlalchemy", "treasury.api.client",
+    "httpx", "matplotlib", "sqlalchemy", "treasury.api.client",
     "treasury.statements.read_files", "treasury.sandbox",
 )  # fmt: skip
 PRACTICE = {"demo", "practice", "sandbox"}
@@ -64,30 +62,6 @@ def test_what_needs_nothing_loads_nothing(option: str) -> None:
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
-@pytest.mark.first_case
-@pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64",
-    reason="Arrow is built with jemalloc for Linux on x86_64 alone",
-)
-@pytest.mark.parametrize(("chosen", "used"), [(None, "jemalloc"), ("system", "system")])
-def test_arrow_gives_back_what_is_free_unless_a_person_chose_otherwise(
-    chosen: str | None, used: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
-    if chosen is not None:
-        monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", chosen)
-    done = python(
-        "import sys\n"
-        "sys.argv = ['treasury', '--version']\n"
-        "from treasury.cli import main\n"
-        "try:\n    main()\n"
-        "finally:\n"
-        "    import pyarrow\n"
-        "    print(pyarrow.default_memory_pool().backend_name)\n"
-    )
-    assert (done.stdout.splitlines()[-1], done.stderr) == (used, "")
-
-
 def loaded(folder: Path, *arguments: str) -> list[str]:
     """The lines that a verb prints, and which of ELSEWHERE it loaded."""
     return python(
@@ -118,23 +92,6 @@ def test_once_something_is_decided_its_database_is_loaded_too(
     lines = loaded(folder, "status", "2026-10")
     assert lines[0].startswith("October 2026")
     assert lines[-1] == "loaded: ['sqlalchemy']"
-
-
-@pytest.mark.acceptance
-@pytest.mark.first_case
-@pytest.mark.parametrize("form", ["table", "csv", "json"])
-@pytest.mark.parametrize("verb", sorted(ARROW_ALONE))
-def test_a_verb_that_only_looks_shows_the_same_without_numpy(
-    month_end: Workspace, monkeypatch: pytest.MonkeyPatch, verb: str, form: str
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    lines = loaded(month_end.folder, verb, "--format", form)
-    ran = CliRunner().invoke(
-        treasury, ["--workspace", str(month_end.folder), verb, "--format", form]
-    )
-    assert (ran.exit_code, ran.stdout.splitlines()) == (0, lines[:-1])
-    assert lines[-1] == "loaded: []"
-    assert "numpy" in sys.modules  # which the other side had
 
 
 @pytest.mark.acceptance

@@ -6,63 +6,22 @@ standard error that says what to do next, and an exit code that is not 0.
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from treasury import __version__
-from treasury.cli.verbs import ARROW_ALONE, VERBS, Verbs
+from treasury.cli.verbs import VERBS, Verbs
 from treasury.core.errors import TreasuryError
 from treasury.core.files.access import keep_to_user
 from treasury.core.machine.terminal import guard_output, guarded_output
 
-__all__ = ["lighten", "main", "treasury"]
-
-
-class _Unneeded(MetaPathFinder):
-    """Says of libraries that are there that they are not installed.
-
-    Arrow imports pandas to look at any list, half a second of processor time, and numpy whatever it
-    is to do, a fifth; no verb gives a frame, and few need numpy. Spark does not start without
-    either: where it is asked for, nothing is refused any more.
-    """
-
-    def __init__(self) -> None:
-        self.refused = {"pandas"}
-
-    def find_spec(
-        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Refuse these, and leave everything else to the finders after this one."""
-        if name == "pyspark":
-            self.refused.clear()
-        if name in self.refused:
-            raise ModuleNotFoundError(f"this verb does without {name}", name=name)
-        return None
-
-
-_UNNEEDED: Final = _Unneeded()
-_MANY_OBJECTS: Final = 100_000
-"""New objects until the collector looks for circles: modules alone are a tenth, and none is one."""
-_ALLOCATOR: Final = "ARROW_DEFAULT_MEMORY_POOL"
-"""Names what Arrow allocates by: jemalloc gives back what is free, a tenth of a large close."""
+__all__ = ["main", "treasury"]
 
 
 class _Guarded(click.Group):
-    """A group whose commands write to a guarded terminal, and are loaded when they are run."""
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """The command of a verb, loaded with what it needs."""
-        if name in ARROW_ALONE:
-            _UNNEEDED.refused.add("numpy")
-        return super().get_command(context, name)
+    """A group whose commands write to a guarded terminal."""
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs, none of which is loaded for it."""
@@ -98,17 +57,8 @@ def treasury(context: click.Context, workspace: str | None) -> None:
     context.obj = workspace
 
 
-def lighten() -> None:
-    """What a process that is ours alone does before anything is loaded, to be fast and small."""
-    gc.set_threshold(_MANY_OBJECTS)
-    sys.meta_path.insert(0, _UNNEEDED)
-    if sys.platform == "linux" and os.uname().machine == "x86_64":  # where Arrow is built with it
-        os.environ.setdefault(_ALLOCATOR, "jemalloc")
-
-
 def main() -> None:
     """Run a command; whatever it cannot do becomes one line and an exit code."""
-    lighten()
     guard_output()
     try:
         sys.exit(treasury(prog_name="treasury", standalone_mode=False))
@@ -126,5 +76,3 @@ def main() -> None:
             line = f"{line.removesuffix('.')} - see `{path} --help`"
         click.echo(f"treasury: {line}", err=True)
         sys.exit(error.exit_code)
-    finally:
-        gc.freeze()  # nothing is collected that goes with the process: a tenth of a second

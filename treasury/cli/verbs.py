@@ -27,9 +27,6 @@ VERBS: Final = {
     name: VerbEntry(*entry) for name, entry in package_toml("treasury.cli", "verbs.toml").items()
 }
 
-ARROW_ALONE: Final = frozenset({"awaiting-funds", "exceptions", "fees", "reconcile", "status"})
-"""The verbs that only look: they do without numpy, which Arrow loads where it is to be had."""
-
 EXTRAS: Final = {
     "keyring": "keyring",
     "psycopg": "postgresql",

@@ -18,7 +18,6 @@ from typing import Any, Final, Literal
 import msgspec
 import pyarrow as pa
 
-from treasury.core.machine.collecting import uncollected
 from treasury.core.tables.schemas import grouped_schema
 from treasury.journal.chain import Entry, reads_entries
 from treasury.journal.journal_store import Journal
@@ -156,15 +155,14 @@ class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
 def standing(entries: Iterable[Entry]) -> list[Decision]:
     """The decisions that stand, in the order they were taken; entries of other kinds are passed."""
     stand: dict[int, Decision] = {}
-    with uncollected():
-        for entry in entries:
-            if not entry.kind.startswith(MATCH):
-                continue
-            decision = read_decision(entry)
-            if decision.verb == _UNDO:
-                stand.pop(_undone(entry, decision, stand), None)
-            else:
-                stand[entry.seq] = decision
+    for entry in entries:
+        if not entry.kind.startswith(MATCH):
+            continue
+        decision = read_decision(entry)
+        if decision.verb == _UNDO:
+            stand.pop(_undone(entry, decision, stand), None)
+        else:
+            stand[entry.seq] = decision
     return list(stand.values())
 
 

@@ -23,7 +23,6 @@ import msgspec
 from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, JournalError, SettingsError, TreasuryError
 from treasury.core.files import durable
-from treasury.core.machine.collecting import uncollected
 from treasury.core.machine.loading import Later
 from treasury.core.settings import Secret
 from treasury.journal import engines, signing
@@ -230,8 +229,7 @@ class Journal:
                 selected = selected.where(journal_schema.entries.c.subject == subject)
             return selected
 
-        with uncollected():
-            return [_entry(row) for row in self._rows(query)]
+        return [_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
         """The entries after an end that was read, and what is wrong with the chain among them."""
