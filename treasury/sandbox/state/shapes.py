@@ -48,7 +48,7 @@ def zulu(moment: datetime) -> str:
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A JSON object in camelCase."""
+    """A JSON object in camelCase; a value that is the field's default is not sent."""
 
 
 class Address(Shape, frozen=True, kw_only=True):

@@ -1,0 +1,23 @@
+"""Every name that a package gives can be loaded: some are loaded only when they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+
+import treasury
+
+PACKAGES = [
+    module.name
+    for module in pkgutil.walk_packages(treasury.__path__, "treasury.")
+    if module.ispkg and not module.name.startswith("treasury.sandbox")
+]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_has_every_name_that_it_gives(name: str) -> None:
+    package = importlib.import_module(name)
+    for given in getattr(package, "__all__", ()):
+        assert getattr(package, given) is not None, given
