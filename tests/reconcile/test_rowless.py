@@ -159,3 +159,16 @@ def test_no_class_rule_is_asked_about_a_line_with_a_whole_reference(
 def _texts_of(row: dict[str, object], **types: pa.DataType) -> pa.Table:
     schema = pa.schema([(name, types.get(name, pa.string())) for name in row])
     return pa.Table.from_pylist([row], schema=schema)
+
+
+@pytest.mark.parametrize("step", {s.name: s for s in (*matching.STEPS, *monthly.STEPS)}.values())
+def test_what_a_step_reads_is_what_the_parser_finds(step: pipeline.Step) -> None:
+    with duckdb.connect() as connection:
+        try:
+            found = connection.get_table_names(step.sql)
+        except duckdb.BinderException:  # it also counts the columns of a set operation
+            found = {
+                table.name for table in sqlglot.parse_one(step.sql, "duckdb").find_all(exp.Table)
+            }
+            found -= {cte.alias for cte in sqlglot.parse_one(step.sql, "duckdb").find_all(exp.CTE)}
+    assert found == step.reads

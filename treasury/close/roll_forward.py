@@ -232,9 +232,8 @@ def _roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
             },
         )
         run(connection, ROLL_STEPS)
-        row = connection.table("untied").order("expectation_id").limit(1).fetchone()
-        if row is not None:
-            expectation, code, currency, off = row
+        untied = connection.table("untied").order("expectation_id").limit(1).fetchall()
+        for expectation, code, currency, off in untied:
             raise TreasuryError(
                 f"the open items do not roll forward: {code or expectation} is off by"
                 f" {format_amount(off, currency)}",

@@ -571,7 +571,7 @@ def question_inputs(
 
 
 def _first_row(connection: duckdb.DuckDBPyConnection) -> Callable[[str], tuple[Any, ...] | None]:
-    return lambda query: connection.execute(query).fetchone()
+    return lambda query: next(iter(connection.execute(query).fetchall()), None)
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:

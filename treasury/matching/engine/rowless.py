@@ -71,7 +71,10 @@ def _is_without(source: _Source, rowless: Collection[str]) -> bool:
 def _query(node: Mapping[str, Any], own: _Names) -> _Source:
     """Where the rows of a query come from; `own` are the queries that it names itself."""
     for part in node.get("cte_map", {}).get("map", ()):
-        own = {**own, part["key"]: _query(part["value"]["query"]["node"], own)}
+        named = part["value"]
+        # DuckDB 1 nests the query once more than DuckDB 2.
+        query = named.get("query_node") or named["query"]["node"]
+        own = {**own, part["key"]: _query(query, own)}
     match node:
         # Without groups an aggregate has a row whatever it reads.
         case {"type": "SELECT_NODE"} if "group_expressions" in node or not _aggregates(
@@ -79,7 +82,9 @@ def _query(node: Mapping[str, Any], own: _Names) -> _Source:
         ):
             return _table(node["from_table"], own)
         case {"type": "SET_OPERATION_NODE", "setop_type": "UNION"}:
-            return _All((_query(node["left"], own), _query(node["right"], own)))
+            # DuckDB 1 writes two sides, DuckDB 2 a list.
+            sides = node.get("children") or (node["left"], node["right"])
+            return _All(tuple(_query(side, own) for side in sides))
     return _SOME_ROW
 
 

@@ -12,5 +12,5 @@ CROSS JOIN (
 ) AS i
 WHERE array_to_string(list_filter(
     string_split(d.words, ' '),
-    w -> contains(i.characters, substr(w, 1, 1)) AND coalesce(w <> d.code AND w <> d.other_code, w <> '')
+    lambda w: contains(i.characters, substr(w, 1, 1)) AND coalesce(w <> d.code AND w <> d.other_code, w <> '')
 ), '') <> ''

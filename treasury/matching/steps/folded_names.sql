@@ -4,7 +4,7 @@ FROM (
     SELECT s.name,
         array_to_string(list_sort(list_filter(
             string_split(regexp_replace(replace(s.spelled, '.', ''), '[^\p{L}\p{N}]+', ' ', 'g'), ' '),
-            w -> w <> '' AND NOT list_contains(f.forms, w)
+            lambda w: w <> '' AND NOT list_contains(f.forms, w)
         )), ' ') AS folded
     FROM spelled_names AS s
     CROSS JOIN name_folding AS f

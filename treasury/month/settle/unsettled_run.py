@@ -212,7 +212,7 @@ def _take_up(steps_run: Run, moment: str) -> None:
 
 
 def _has_rows(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    return connection.table(name).limit(1).fetchone() is not None
+    return connection.table(name).limit(1).fetchall() != []
 
 
 @cache

@@ -7,9 +7,9 @@ WITH compared AS (
         a.statement_id = b.statement_id AS is_version,
         -- If both begin or end on one day, either balance may be the outer one.
         list_filter([CASE WHEN a.first_day <= b.first_day THEN a.opening END,
-            CASE WHEN b.first_day <= a.first_day THEN b.opening END], x -> x IS NOT NULL) AS openings,
+            CASE WHEN b.first_day <= a.first_day THEN b.opening END], lambda x: x IS NOT NULL) AS openings,
         list_filter([CASE WHEN a.last_day >= b.last_day THEN a.closing END,
-            CASE WHEN b.last_day >= a.last_day THEN b.closing END], x -> x IS NOT NULL) AS closings,
+            CASE WHEN b.last_day >= a.last_day THEN b.closing END], lambda x: x IS NOT NULL) AS closings,
         a.file_name AS known_file_name, a.currency, coalesce(a.account, '') AS known_account,
         coalesce(a.currency, '') AS known_currency
     FROM export_statements AS b
