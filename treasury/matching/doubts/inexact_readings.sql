@@ -16,7 +16,7 @@ FROM (
         SELECT t.expectation_id, t.amount, CAST(NULL AS VARCHAR) AS entry_id FROM settled_requests AS t
         UNION ALL
         SELECT e.expectation_id, e.amount, d.entry_id
-        FROM rejected AS d
+        FROM rejected_pairs AS d
         JOIN expectations AS e ON e.expectation_id = d.expectation_id
     ) AS w ON w.expectation_id = o.expectation_id AND coalesce(w.entry_id = o.entry_id, TRUE)
     JOIN lines AS m ON m.entry_id = o.entry_id

@@ -55,7 +55,7 @@ FROM (
         SELECT d.entry_id, d.expectation_id, d.code, 'damaged' AS tier, d.score, d.damage
         FROM damaged AS d JOIN unplaced AS u ON u.entry_id = d.entry_id
     ) AS p
-    LEFT JOIN rejected AS d
+    LEFT JOIN rejected_pairs AS d
         ON d.entry_id = p.entry_id AND d.expectation_id = p.expectation_id
     WHERE d.entry_id IS NULL
 ) AS f

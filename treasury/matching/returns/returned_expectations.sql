@@ -8,7 +8,7 @@ UNION
 SELECT r.return_id, r.original_id, r.return_reason, r.booking_date, a.expectation_id
 FROM returns AS r
 JOIN lines AS o ON o.entry_id = r.original_id AND o.amount = r.amount
-JOIN accepted AS a ON a.entry_id = r.original_id
+JOIN accepted_pairs AS a ON a.entry_id = r.original_id
 WHERE a.several > 1 AND a.counts
 UNION
 SELECT r.return_id, r.original_id, r.return_reason, r.booking_date, s.expectation_id

@@ -10,11 +10,11 @@ SELECT
     p.return_id, p.original_id, p.return_reason, p.amount, p.booking_date,
     CASE WHEN s.entry_id IS NULL THEN p.expectation_id ELSE coalesce(n.expectation_id, '') END AS expectation_id
 FROM parts_back AS p
-LEFT JOIN (SELECT DISTINCT entry_id FROM accepted WHERE several > 1 AND counts) AS s ON s.entry_id = p.original_id
+LEFT JOIN (SELECT DISTINCT entry_id FROM accepted_pairs WHERE several > 1 AND counts) AS s ON s.entry_id = p.original_id
 LEFT JOIN (
     SELECT b.return_id, min(w.expectation_id) AS expectation_id
     FROM parts_back AS b
-    JOIN accepted AS a ON a.entry_id = b.original_id
+    JOIN accepted_pairs AS a ON a.entry_id = b.original_id
     JOIN return_codes AS w ON w.return_id = b.return_id AND w.expectation_id = a.expectation_id
     WHERE a.several > 1 AND a.counts
     GROUP BY b.return_id

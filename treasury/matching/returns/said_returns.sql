@@ -4,7 +4,7 @@ WITH said AS (
     SELECT DISTINCT
         v.return_id, v.return_reason, v.account, v.currency, v.direction, v.amount, v.booking_date, v.expectation_id, v.party
     FROM evidence_of_return AS v
-    JOIN accepted AS a ON a.entry_id = v.return_id
+    JOIN accepted_pairs AS a ON a.entry_id = v.return_id
     WHERE a.brings_back AND v.original_amount = v.amount AND NOT v.is_doubtful
         AND v.return_id NOT IN (SELECT return_id FROM full_returns)
 )

@@ -35,7 +35,7 @@ FROM (
                     ELSE greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18)))
                 END - coalesce(r.amount, 0), CAST(0 AS DECIMAL(38, 18))
             ) AS room
-        FROM accepted AS a
+        FROM accepted_pairs AS a
         LEFT JOIN came_back AS b ON b.entry_id = a.entry_id
         LEFT JOIN (
             SELECT original_id, expectation_id, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount

@@ -67,7 +67,7 @@ SELECT
         AND coalesce(f.tier, 'rejoined') IN ('rejoined', 'respelled') THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
     l.line_class
 FROM lines AS l
-LEFT JOIN ignored AS i ON i.entry_id = l.entry_id
+LEFT JOIN ignored_lines AS i ON i.entry_id = l.entry_id
 LEFT JOIN returned AS b ON b.entry_id = l.entry_id
 LEFT JOIN came_back AS v ON v.entry_id = l.entry_id
 LEFT JOIN received AS r ON r.entry_id = l.entry_id
@@ -77,7 +77,7 @@ LEFT JOIN (
         CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,
         min(reason) AS reason,
         bool_and(counts) AS counts
-    FROM accepted
+    FROM accepted_pairs
     GROUP BY entry_id
 ) AS a ON a.entry_id = l.entry_id
 LEFT JOIN (

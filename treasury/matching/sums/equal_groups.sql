@@ -9,7 +9,7 @@ WITH best AS (
         FROM unnamed AS n
         JOIN unplaced_payments AS p ON p.entry_id = n.entry_id
         JOIN open_expectations AS o ON o.expectation_id = n.expectation_id AND o.remaining = p.amount
-        LEFT JOIN rejected AS d ON d.entry_id = n.entry_id AND d.expectation_id = n.expectation_id
+        LEFT JOIN rejected_pairs AS d ON d.entry_id = n.entry_id AND d.expectation_id = n.expectation_id
         WHERE d.entry_id IS NULL
     ) AS of_amount
     WHERE undated = most

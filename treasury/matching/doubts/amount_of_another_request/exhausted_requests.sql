@@ -8,7 +8,7 @@ WITH counted AS (
     UNION ALL
     SELECT entry_id, expectation_id, booking_date, expected, coalesce(share, least(amount, expected)) AS amount,
         reason AS accepted_reason, TRUE AS is_divided
-    FROM accepted
+    FROM accepted_pairs
     WHERE several > 1 AND counts AND expected IS NOT NULL
 ),
 several AS (SELECT expectation_id FROM counted GROUP BY expectation_id HAVING count(*) > 1)

@@ -9,7 +9,7 @@ WITH misses AS (
     JOIN line_parties AS l ON l.entry_id = v.entry_id
     LEFT JOIN (
         SELECT DISTINCT a.expectation_id, p.party
-        FROM accepted AS a
+        FROM accepted_pairs AS a
         JOIN line_parties AS p ON p.entry_id = a.entry_id
     ) AS t ON t.expectation_id = v.expectation_id AND t.party = l.party
     WHERE v.accepted_reason IS NULL AND t.party IS NULL

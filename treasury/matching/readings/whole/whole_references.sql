@@ -7,6 +7,6 @@ UNION ALL
 SELECT s.entry_id, s.expectation_id, s.code, 'structured' AS tier
 FROM structured AS s
 LEFT JOIN written AS w ON w.entry_id = s.entry_id AND w.expectation_id = s.expectation_id
-LEFT JOIN rejected AS d
+LEFT JOIN rejected_pairs AS d
     ON d.entry_id = s.entry_id AND d.expectation_id = s.expectation_id
 WHERE w.entry_id IS NULL AND d.entry_id IS NULL

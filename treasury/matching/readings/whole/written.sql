@@ -14,6 +14,6 @@ FROM (
     JOIN shared_expectations AS a ON a.code = w.code AND a.amount = w.amount
     WHERE a.place_of_amount <= (SELECT max_candidates FROM rules)
 ) AS r
-LEFT JOIN rejected AS d
+LEFT JOIN rejected_pairs AS d
     ON d.entry_id = r.entry_id AND d.expectation_id = r.expectation_id
 WHERE d.entry_id IS NULL

@@ -45,7 +45,7 @@ FROM (
     LEFT JOIN ambiguous_lines AS x ON x.entry_id = p.entry_id
     WHERE o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'
         AND NOT coalesce(o.is_reversal, FALSE) AND o.return_reason IS NULL
-        AND o.entry_id NOT IN (SELECT entry_id FROM ignored)
+        AND o.entry_id NOT IN (SELECT entry_id FROM ignored_lines)
         AND o.entry_id NOT IN (SELECT entry_id FROM marked)
-        AND (coalesce(o.proof, 'none') <> 'fails' OR o.entry_id IN (SELECT entry_id FROM accepted))
+        AND (coalesce(o.proof, 'none') <> 'fails' OR o.entry_id IN (SELECT entry_id FROM accepted_pairs))
 ) AS candidates

@@ -44,7 +44,7 @@ facts AS (
         ON s.reference = r.reference AND s.account = g.account AND s.direction = g.direction
     LEFT JOIN return_names AS n ON n.return_name = r.counterparty_name AND n.payer_name = g.counterparty_name
     WHERE r.entry_id NOT IN (
-            SELECT entry_id FROM lines WHERE proof = 'fails' AND entry_id NOT IN (SELECT entry_id FROM accepted)
+            SELECT entry_id FROM lines WHERE proof = 'fails' AND entry_id NOT IN (SELECT entry_id FROM accepted_pairs)
         )
 )
 SELECT

@@ -14,9 +14,9 @@ FROM (
             SELECT *, upper(trim(coalesce(original_reference, end_to_end_id, ''))) AS reference
             FROM lines
             WHERE (is_reversal OR return_reason IS NOT NULL
-                OR entry_id IN (SELECT entry_id FROM accepted WHERE brings_back))
+                OR entry_id IN (SELECT entry_id FROM accepted_pairs WHERE brings_back))
                 AND line_class IS NULL AND coalesce(entry_status, 'BOOK') = 'BOOK'
-                AND entry_id NOT IN (SELECT entry_id FROM ignored)
+                AND entry_id NOT IN (SELECT entry_id FROM ignored_lines)
         ) AS stated
     ) AS lettered
 ) AS m

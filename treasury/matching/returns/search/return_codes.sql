@@ -14,5 +14,5 @@ FROM (
 JOIN owners AS w ON w.entry_id = m.entry_id
 LEFT JOIN ambiguous_lines AS x ON x.entry_id = m.entry_id
 LEFT JOIN named AS n ON n.entry_id = m.entry_id AND n.code = m.reference_letters
-LEFT JOIN accepted AS a ON a.entry_id = m.entry_id AND a.brings_back
+LEFT JOIN accepted_pairs AS a ON a.entry_id = m.entry_id AND a.brings_back
 WHERE x.entry_id IS NULL

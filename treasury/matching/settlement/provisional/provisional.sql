@@ -8,7 +8,7 @@ WITH standing AS (
     FROM (
         SELECT entry_id, expectation_id, CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS tier,
             reason AS accepted_reason, booking_date, expected, amount, 0 AS rivals
-        FROM accepted
+        FROM accepted_pairs
         WHERE several = 1 AND counts
         UNION ALL
         SELECT p.entry_id, p.expectation_id, p.code, p.tier, CAST(NULL AS VARCHAR) AS accepted_reason,
