@@ -42,11 +42,11 @@ LEFT JOIN known_payers AS k
 WHERE k.party IS NULL
 UNION
 SELECT entry_id, 2 AS question, 'a sign in its text stands for several letters' AS why
-FROM fields
+FROM reference_fields
 WHERE NOT is_plain AND contains(text, '⃝')
 UNION
 SELECT f.entry_id, CAST(NULL AS INTEGER) AS question, 'its text is longer than the ' || CAST(u.max_text AS VARCHAR) || ' characters that are searched' AS why
-FROM fields AS f
+FROM reference_fields AS f
 JOIN rules AS u ON length(f.text) > u.max_text
 UNION
 SELECT r.entry_id, 7 AS question, e.code || ', ' || r.tie || ', expects exactly this amount' AS why

@@ -6,7 +6,7 @@ WITH like_accounts AS (
 ),
 padded_texts AS (
     SELECT entry_id, ' ' || replace(replace(replace(words, '-', ''), '/', ' '), '.', ' ') || ' ' AS padded
-    FROM words AS w
+    FROM field_words AS w
     SEMI JOIN like_accounts AS a ON a.entry_id = w.entry_id
     WHERE regexp_matches(words, '(^|[ ./])-*[A-Z]-*[A-Z]-*[0-9]-*[0-9]-*[ ./]')
 )

@@ -7,7 +7,7 @@ WITH texts_read AS (
             WHEN bit_length(f.text) = 8 * CAST(length(f.text) AS BIGINT) THEN f.text
             ELSE regexp_replace(translate(upper(f.text), k.accented, k.plain), '\p{M}+', '', 'g')
         END AS text
-    FROM fields AS f
+    FROM reference_fields AS f
     SEMI JOIN (
         SELECT a.entry_id
         FROM inexact_pairs AS a

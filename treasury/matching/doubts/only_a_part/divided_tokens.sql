@@ -11,7 +11,7 @@ token_places AS (
         SELECT DISTINCT entry_id, token
         FROM (
             SELECT w.entry_id, unnest(string_split(w.words, ' ')) AS token
-            FROM words AS w
+            FROM field_words AS w
             SEMI JOIN long_codes AS n ON n.entry_id = w.entry_id
         ) AS every_token
         WHERE regexp_matches(token, '[A-Z0-9][./-]+[A-Z0-9]')

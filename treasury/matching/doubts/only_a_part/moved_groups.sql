@@ -4,7 +4,7 @@ WITH unlike AS (
     SELECT w.entry_id, w.code, w.expectation_id, upper(min(e.code)) AS written
     FROM whole_tokens AS w
     JOIN expectations AS e ON e.expectation_id = w.expectation_id
-    JOIN fields AS f ON f.entry_id = w.entry_id
+    JOIN reference_fields AS f ON f.entry_id = w.entry_id
     WHERE regexp_matches(e.code, '[0-9][^\p{L}\p{N}]+[0-9]')
     GROUP BY w.entry_id, w.code, w.expectation_id
     HAVING NOT bool_or(contains(f.text, upper(e.code)))
@@ -13,7 +13,7 @@ token_places AS (
     SELECT t.entry_id, u.code, u.expectation_id, t.token, unnest(generate_series(2, length(t.token) - 1)) AS p
     FROM (
         SELECT DISTINCT w.entry_id, unnest(string_split(w.words, ' ')) AS token
-        FROM words AS w
+        FROM field_words AS w
         SEMI JOIN unlike AS n ON n.entry_id = w.entry_id
     ) AS t
     JOIN unlike AS u ON u.entry_id = t.entry_id AND u.code = regexp_replace(t.token, '[./-]+', '', 'g')

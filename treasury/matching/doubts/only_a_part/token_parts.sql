@@ -2,7 +2,7 @@
 WITH parts AS (
     SELECT DISTINCT g.entry_id, g.code, replace(replace(replace(t.token, '-', ''), '/', ''), '.', '') AS form
     FROM segments AS g
-    JOIN tokens AS t ON t.entry_id = g.entry_id
+    JOIN slashed_tokens AS t ON t.entry_id = g.entry_id
 )
 SELECT entry_id, code, form
 FROM parts

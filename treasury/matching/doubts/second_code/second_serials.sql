@@ -4,7 +4,7 @@ WITH placed_words AS (
     SELECT entry_id, field, unnest(parts) AS word, unnest(generate_series(1, array_length(parts))) AS place
     FROM (
         SELECT w.entry_id, w.field, string_split(trim(regexp_replace(w.words, ' +', ' ', 'g')), ' ') AS parts
-        FROM words AS w
+        FROM field_words AS w
         SEMI JOIN respelled AS r ON r.entry_id = w.entry_id
     ) AS split
 )

@@ -18,7 +18,7 @@ texts_read AS (
                 WHEN f.is_plain THEN substr(f.text, 1, u.max_text)
                 ELSE translate(substr(f.text, 1, u.max_text), k.foreign_letters, k.latin)
             END AS latin
-        FROM fields AS f
+        FROM reference_fields AS f
         CROSS JOIN rules AS u
         CROSS JOIN latin_shapes AS k
     ) AS f

@@ -11,7 +11,7 @@ WITH texts_read AS (
         GROUP BY entry_id
         HAVING min(code) = max(code)
     ) AS r
-    JOIN fields AS f ON f.entry_id = r.entry_id
+    JOIN reference_fields AS f ON f.entry_id = r.entry_id
 ),
 places AS (
     SELECT entry_id, code, serial, letters, unnest(generate_series(1, length(letters) - length(serial) + 1)) AS p

@@ -1,7 +1,7 @@
 -- The fields that broken, structured and damaged references are looked for in: those of lines that name nothing in
 -- full, with all of their text, and of the others where enough text is left beside the code for another one.
 SELECT f.entry_id, f.field, f.text, f.is_plain, w.code, w.other_code
-FROM fields AS f
+FROM reference_fields AS f
 LEFT JOIN named_in_full AS w ON w.entry_id = f.entry_id
 CROSS JOIN rules AS u
 CROSS JOIN (SELECT count(*) AS others FROM structured_kinds WHERE kind <> 'RF') AS k

@@ -4,7 +4,7 @@
 -- lines have them.
 WITH texts_left AS (
     SELECT w.entry_id, w.words
-    FROM words AS w
+    FROM field_words AS w
     JOIN unplaced AS u ON u.entry_id = w.entry_id
     ANTI JOIN rejoined AS r ON r.entry_id = w.entry_id
     WHERE regexp_matches(w.words, '[0-9]')

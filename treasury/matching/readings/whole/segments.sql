@@ -11,7 +11,7 @@ FROM (
             ),
             ' '
         )) AS form
-    FROM tokens AS t
+    FROM slashed_tokens AS t
     WHERE NOT EXISTS (
         SELECT 1 FROM codes AS w
         WHERE w.code = replace(replace(replace(t.token, '-', ''), '/', ''), '.', '')

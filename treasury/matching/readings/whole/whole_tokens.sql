@@ -12,15 +12,15 @@ FROM (
             END,
             ' '
         )) AS form
-    FROM words
+    FROM field_words
     UNION
     SELECT entry_id, unnest(string_split(replace(replace(replace(replace(
         regexp_replace(text, '[^\p{L}\p{N}./_-]+', ' ', 'g'), '_', ''), '-', ''), '/', ''), '.', ''), ' ')) AS form
-    FROM fields
+    FROM reference_fields
     WHERE NOT is_plain AND contains(text, '_')
     UNION
     SELECT entry_id, regexp_replace(text, '[^\p{L}\p{N}]+', '', 'g') AS form
-    FROM fields
+    FROM reference_fields
     WHERE field <> 'remittance' AND regexp_matches(text, '[^A-Z0-9/.-]')
 ) AS t
 JOIN codes AS c ON c.code = t.form

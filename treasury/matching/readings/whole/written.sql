@@ -9,7 +9,7 @@ FROM (
     FROM (
         SELECT DISTINCT k.entry_id, k.code, t.amount
         FROM (SELECT * FROM whole_tokens AS w SEMI JOIN shared_codes AS s ON s.code = w.code) AS k
-        JOIN texts AS t ON t.entry_id = k.entry_id
+        JOIN line_texts AS t ON t.entry_id = k.entry_id
     ) AS w
     JOIN shared_expectations AS a ON a.code = w.code AND a.amount = w.amount
     WHERE a.place_of_amount <= (SELECT max_candidates FROM rules)

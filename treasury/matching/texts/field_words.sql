@@ -12,4 +12,4 @@ SELECT
                 regexp_replace(text, '[^\p{L}\p{N}\p{M}\p{Cf}./-]+', ' ', 'g'), '(^| )\p{Cf}+', '\1', 'g'), '\p{Cf}+( |$)', '\1', 'g')
         ELSE regexp_replace(text, '[^A-Z0-9./-]+', ' ', 'g')
     END AS words
-FROM fields
+FROM reference_fields

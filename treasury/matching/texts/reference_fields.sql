@@ -11,11 +11,11 @@ WITH every_field AS (
         bit_length(text) = 8 * CAST(length(text) AS BIGINT) AS is_ascii,
         bit_length(text) > 8 * CAST(length(text) AS BIGINT) AND regexp_matches(text, '[\x{AA}-\x{BA}\x{132}-\x{133}\x{1C4}-\x{1CC}\x{1F1}-\x{1F3}\x{2B0}-\x{2FF}\x{34F}\x{115F}-\x{1160}\x{17B4}-\x{17B5}\x{180B}-\x{180F}\x{1D2C}-\x{1DBF}\x{2024}\x{2070}-\x{218F}\x{2460}-\x{24FF}\x{2C7C}-\x{2C7D}\x{3000}\x{3164}\x{3250}-\x{33FF}\x{A69C}-\x{AB6F}\x{FB00}-\x{FB06}\x{FB29}\x{FE00}-\x{FE6F}\x{FF00}-\x{FFEF}\x{10780}-\x{107BF}\x{1D400}-\x{1D7FF}\x{1F100}-\x{1F1FF}\x{1FBF0}-\x{1FBF9}\x{E0100}-\x{E01EF}]|[^\P{Nd}0-9]') AS has_forms
     FROM (
-        SELECT entry_id, 'end_to_end_id' AS field, replace(end_to_end_id, chr(31), '⁠') AS text FROM texts
+        SELECT entry_id, 'end_to_end_id' AS field, replace(end_to_end_id, chr(31), '⁠') AS text FROM line_texts
         UNION ALL
-        SELECT entry_id, 'creditor_reference' AS field, replace(creditor_reference, chr(31), '⁠') AS text FROM texts
+        SELECT entry_id, 'creditor_reference' AS field, replace(creditor_reference, chr(31), '⁠') AS text FROM line_texts
         UNION ALL
-        SELECT entry_id, 'remittance' AS field, replace(remittance, chr(31), '⁠') AS text FROM texts
+        SELECT entry_id, 'remittance' AS field, replace(remittance, chr(31), '⁠') AS text FROM line_texts
     ) AS f
     WHERE text IS NOT NULL
 ),
