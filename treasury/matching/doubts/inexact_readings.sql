@@ -3,12 +3,12 @@
 SELECT r.entry_id, r.code, l.amount, l.charges, l.currency, l.direction, l.booking_date
 FROM (
     SELECT entry_id, code
-    FROM pairs
+    FROM reference_pairs
     WHERE tier <> 'damaged' AND (expected IS NULL OR expected <> amount)
     UNION
     SELECT o.entry_id, o.code
     FROM (
-        SELECT entry_id, expectation_id, code FROM read_as
+        SELECT entry_id, expectation_id, code FROM code_readings
         UNION ALL
         SELECT entry_id, expectation_id, code FROM other_readings WHERE tier <> 'damaged'
     ) AS o

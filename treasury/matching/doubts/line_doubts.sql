@@ -12,7 +12,7 @@ SELECT entry_id, 2 AS question, 'a second number stands next to its number' AS w
 FROM second_serials
 UNION
 SELECT r.entry_id, CAST(NULL AS INTEGER) AS question, 'very many expectations have its code' AS why
-FROM read_as AS r
+FROM code_readings AS r
 JOIN shared_codes AS s ON s.code = r.code
 UNION
 SELECT s.entry_id, 4 AS question, e.code || ', one slip away, expects exactly this amount' AS why

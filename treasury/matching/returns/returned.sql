@@ -19,7 +19,7 @@ FROM came_back AS b
 JOIN lines AS o ON o.entry_id = b.entry_id AND o.amount = b.amount
 LEFT JOIN (
     SELECT entry_id, min(expectation_id) AS expectation_id
-    FROM owners
+    FROM line_subjects
     WHERE entry_id IN (SELECT entry_id FROM came_back)
         AND entry_id NOT IN (SELECT entry_id FROM ambiguous_lines)
     GROUP BY entry_id

@@ -3,7 +3,7 @@
 SELECT r.entry_id, w.expectation_id, o.booking_date AS original_date
 FROM (
     SELECT u.entry_id, u.account, u.currency, u.direction, u.amount, u.booking_date, u.party
-    FROM unplaced AS u
+    FROM unplaced_lines AS u
     WHERE u.entry_id NOT IN (SELECT return_id FROM returns)
 ) AS r
 JOIN (
@@ -12,12 +12,12 @@ JOIN (
             PARTITION BY l.account, l.currency, l.direction, l.amount, l.booking_date, l.party ORDER BY l.entry_id
         ) AS turn
     FROM line_parties AS l
-    JOIN (SELECT DISTINCT amount, direction, party FROM unplaced) AS k
+    JOIN (SELECT DISTINCT amount, direction, party FROM unplaced_lines) AS k
         ON k.amount = l.amount AND k.direction <> l.direction AND k.party = l.party
     WHERE l.line_class IS NULL AND l.entry_id NOT IN (SELECT entry_id FROM came_back)
 ) AS o
     ON o.account = r.account AND o.currency = r.currency AND o.amount = r.amount AND o.party = r.party
     AND o.direction <> r.direction
-JOIN owners AS w ON w.entry_id = o.entry_id
+JOIN line_subjects AS w ON w.entry_id = o.entry_id
 WHERE o.turn <= (SELECT max_candidates FROM rules) AND o.booking_date <= r.booking_date
     AND date_diff('day', o.booking_date, r.booking_date) <= (SELECT window_days FROM rules)

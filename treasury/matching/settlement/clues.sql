@@ -4,16 +4,16 @@ SELECT c.entry_id, c.expectation_id, c.tier, r.rank AS tier_rank, c.score, c.rea
 FROM (
     SELECT p.entry_id, p.expectation_id, p.tier, p.score, p.contradiction,
         t.words || CASE WHEN p.tier = 'damaged' THEN ': ' || p.damage ELSE coalesce(', but ' || d.why, '') END AS reason
-    FROM pairs AS p
+    FROM reference_pairs AS p
     JOIN tiers AS t ON t.name = p.tier
     LEFT JOIN (
         SELECT entry_id, min(why) || CASE WHEN min(why) < max(why) THEN '; ' || max(why) ELSE '' END AS why
         FROM doubts GROUP BY entry_id
     ) AS d ON d.entry_id = p.entry_id
     WHERE (p.contradiction IS NULL
-            OR (p.tier <> 'damaged' AND p.entry_id IN (SELECT entry_id FROM crowded WHERE viable > 0 AND code = other_code)))
+            OR (p.tier <> 'damaged' AND p.entry_id IN (SELECT entry_id FROM several_reference_lines WHERE viable > 0 AND code = other_code)))
         AND (NOT p.is_whole OR NOT p.proves
-            OR p.entry_id IN (SELECT entry_id FROM crowded)
+            OR p.entry_id IN (SELECT entry_id FROM several_reference_lines)
             OR d.entry_id IS NOT NULL)
     UNION ALL
     SELECT entry_id, expectation_id, 'damaged' AS tier, CAST(0.4 AS DECIMAL(6, 4)) AS score, CAST(NULL AS VARCHAR) AS contradiction,

@@ -8,7 +8,7 @@ SELECT
         WHEN n.code = n.other_code THEN n.contradiction
         ELSE 'different codes in one text: ' || w.code || ', ' || w.other_code || coalesce('; ' || s.nearest, '')
     END AS reason
-FROM named AS n
+FROM named_lines AS n
 LEFT JOIN (
     SELECT
         p.entry_id,
@@ -16,11 +16,11 @@ LEFT JOIN (
         min(CASE WHEN p.code = c.other_code THEN e.code END) AS other_code
     FROM (
         SELECT *
-        FROM pairs AS p
-        SEMI JOIN (SELECT entry_id FROM crowded WHERE code <> other_code) AS m ON m.entry_id = p.entry_id
+        FROM reference_pairs AS p
+        SEMI JOIN (SELECT entry_id FROM several_reference_lines WHERE code <> other_code) AS m ON m.entry_id = p.entry_id
         WHERE is_whole
     ) AS p
-    JOIN crowded AS c ON c.entry_id = p.entry_id
+    JOIN several_reference_lines AS c ON c.entry_id = p.entry_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
     GROUP BY p.entry_id
 ) AS w ON w.entry_id = n.entry_id

@@ -22,4 +22,4 @@ LEFT JOIN (
     SELECT expectation_id, max(booking_date) AS last_date
     FROM returned_expectations GROUP BY expectation_id
 ) AS b ON b.expectation_id = e.expectation_id
-LEFT JOIN stopped AS x ON x.status = e.status
+LEFT JOIN closed_statuses AS x ON x.status = e.status

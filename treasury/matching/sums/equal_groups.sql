@@ -15,8 +15,8 @@ WITH best AS (
     WHERE undated = most
     UNION ALL
     SELECT p.entry_id, p.expectation_id, p.tier
-    FROM pairs AS p
-    JOIN crowded AS c ON c.entry_id = p.entry_id
+    FROM reference_pairs AS p
+    JOIN several_reference_lines AS c ON c.entry_id = p.entry_id
     JOIN open_expectations AS o ON o.expectation_id = p.expectation_id AND o.remaining = p.amount
     WHERE p.is_whole AND p.contradiction IS NULL AND p.expected = p.amount AND c.code = c.other_code AND c.viable > 1
         AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))

@@ -12,8 +12,8 @@ WITH named_here AS (
                 AND coalesce(s.opened_on <= l.booking_date, TRUE) AND coalesce(s.closed_on >= l.booking_date, TRUE)
                 THEN CAST(-s.remaining AS DECIMAL(38, 18))
         END AS share
-    FROM pairs AS p
-    JOIN crowded AS n ON n.entry_id = p.entry_id
+    FROM reference_pairs AS p
+    JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
     JOIN lines AS l ON l.entry_id = p.entry_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
     LEFT JOIN open_expectations AS s ON s.expectation_id = p.expectation_id

@@ -1,10 +1,10 @@
 -- Lines that are exactly what all the expectations together expect whose codes they name in full.
 SELECT p.entry_id, p.expectation_id, p.booking_date
-FROM pairs AS p
+FROM reference_pairs AS p
 JOIN (
     SELECT s.entry_id
-    FROM pairs AS s
-    JOIN crowded AS n ON n.entry_id = s.entry_id
+    FROM reference_pairs AS s
+    JOIN several_reference_lines AS n ON n.entry_id = s.entry_id
     WHERE s.is_whole AND s.contradiction IS NULL AND s.proves AND n.code <> n.other_code
         AND s.entry_id NOT IN (SELECT entry_id FROM other_readings)
     GROUP BY s.entry_id, s.amount

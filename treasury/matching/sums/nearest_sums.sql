@@ -2,8 +2,8 @@
 -- two, three or all, and by how much it is off. Lines with more than nine codes are told without.
 WITH named_here AS (
     SELECT p.entry_id, p.expectation_id, p.amount AS booked, s.remaining, e.code, e.currency
-    FROM pairs AS p
-    JOIN crowded AS n ON n.entry_id = p.entry_id
+    FROM reference_pairs AS p
+    JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
     JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
     WHERE p.is_whole AND p.contradiction IS NULL AND s.remaining IS NOT NULL

@@ -3,7 +3,7 @@
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
     u.party, k.kind, k.tie
-FROM unplaced AS u
+FROM unplaced_lines AS u
 JOIN (
     SELECT party, kind, tie, since, row_number() OVER (PARTITION BY party ORDER BY since DESC, kind, tie) AS turn
     FROM known_counterparties

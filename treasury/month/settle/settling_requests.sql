@@ -7,8 +7,8 @@ FROM expectations AS e
 CROSS JOIN closed_to AS a
 JOIN ramp_requests AS r ON r.id = e.expectation_id
 JOIN expectation_states AS s ON s.expectation_id = e.expectation_id
-LEFT JOIN stopped AS x ON x.status = e.status
-LEFT JOIN every_code AS k ON k.expectation_id = e.expectation_id
+LEFT JOIN closed_statuses AS x ON x.status = e.status
+LEFT JOIN compared_codes AS k ON k.expectation_id = e.expectation_id
 LEFT JOIN open_expectations AS n ON n.expectation_id = e.expectation_id
 LEFT JOIN (
     SELECT v.expectation_id

@@ -20,7 +20,7 @@ FROM (
         SELECT DISTINCT a.expectation_id, c.code, a.amount, a.currency, a.direction, a.opened_on, a.closed_on
         FROM amounts_taken AS a
         SEMI JOIN missed_amounts AS m ON m.amount = a.amount AND m.currency = a.currency AND m.direction = a.direction
-        JOIN codes AS c ON c.expectation_id = a.expectation_id
+        JOIN known_codes AS c ON c.expectation_id = a.expectation_id
     ) AS takers
 ) AS t
 JOIN expectations AS e ON e.expectation_id = t.expectation_id

@@ -3,7 +3,7 @@
 SELECT a.entry_id, a.expectation_id
 FROM inexact_pairs AS a
 JOIN unlikely_codes AS k ON k.code = a.code
-LEFT JOIN structured AS s ON s.entry_id = a.entry_id AND s.expectation_id = a.expectation_id AND s.is_own
+LEFT JOIN structured_references AS s ON s.entry_id = a.entry_id AND s.expectation_id = a.expectation_id AND s.is_own
 LEFT JOIN (
     SELECT DISTINCT n.entry_id, n.code
     FROM (SELECT DISTINCT entry_id, code FROM inexact_pairs) AS n

@@ -2,7 +2,7 @@
 -- without separators is another code that has no separator at that place.
 WITH long_codes AS (
     SELECT DISTINCT w.entry_id, w.code
-    FROM whole_tokens AS w
+    FROM whole_token_codes AS w
     SEMI JOIN code_parts AS p ON p.code = w.code
 ),
 token_places AS (
@@ -29,7 +29,7 @@ written_heads AS (
     SELECT DISTINCT code, regexp_replace(substr(written, 1, p - 1), '[./-]+', '', 'g') AS head
     FROM (
         SELECT c.code, upper(e.code) AS written, unnest(generate_series(1, length(e.code))) AS p
-        FROM codes AS c
+        FROM known_codes AS c
         SEMI JOIN long_codes AS n ON n.code = c.code
         JOIN expectations AS e ON e.expectation_id = c.expectation_id
     ) AS places
@@ -42,5 +42,5 @@ FROM (
     SELECT entry_id, code, head, tail AS short FROM token_halves
 ) AS h
 ANTI JOIN written_heads AS w ON w.code = h.code AND w.head = h.head
-JOIN codes AS c ON c.code = h.short
+JOIN known_codes AS c ON c.code = h.short
 WHERE length(h.short) < length(h.code)

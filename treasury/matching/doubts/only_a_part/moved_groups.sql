@@ -2,7 +2,7 @@
 -- groups: FV/11/2/2026 is not FV/1/12/2026. A token with fewer signs, or with more, keeps the groups.
 WITH unlike AS (
     SELECT w.entry_id, w.code, w.expectation_id, upper(min(e.code)) AS written
-    FROM whole_tokens AS w
+    FROM whole_token_codes AS w
     JOIN expectations AS e ON e.expectation_id = w.expectation_id
     JOIN reference_fields AS f ON f.entry_id = w.entry_id
     WHERE regexp_matches(e.code, '[0-9][^\p{L}\p{N}]+[0-9]')

@@ -6,7 +6,7 @@ JOIN (
     SELECT f.form, c.expectation_id, c.code
     FROM (
         SELECT c.expectation_id, c.code, substr(c.code, 1, k.size) AS start
-        FROM codes AS c
+        FROM known_codes AS c
         JOIN part_sizes AS k ON k.size < length(c.code)
     ) AS c
     JOIN (SELECT DISTINCT form FROM token_parts) AS f ON f.form = c.start

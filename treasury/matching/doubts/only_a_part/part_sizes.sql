@@ -2,4 +2,4 @@
 -- than the longest code has characters.
 SELECT DISTINCT length(form) AS size
 FROM token_parts
-WHERE length(form) < (SELECT max(size) FROM sizes)
+WHERE length(form) < (SELECT max(size) FROM code_lengths)

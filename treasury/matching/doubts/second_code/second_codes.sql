@@ -3,29 +3,29 @@
 -- apart from it.
 WITH split_beside_whole AS (
     SELECT *
-    FROM rejoined AS w
+    FROM rejoined_codes AS w
     SEMI JOIN whole_references AS n ON n.entry_id = w.entry_id
 ),
 lines_in_question AS (
     SELECT entry_id FROM split_beside_whole
     UNION
-    SELECT entry_id FROM nearly
+    SELECT entry_id FROM near_codes
     UNION
     SELECT entry_id FROM between_signs
 ),
 split AS (
     SELECT DISTINCT r.entry_id, r.code
-    FROM rejoined AS r
+    FROM rejoined_codes AS r
     SEMI JOIN lines_in_question AS q ON q.entry_id = r.entry_id
 ),
 read_codes AS (
     SELECT DISTINCT r.entry_id, r.code
-    FROM read_as AS r
+    FROM code_readings AS r
     SEMI JOIN lines_in_question AS q ON q.entry_id = r.entry_id
 ),
 in_full AS (
     SELECT DISTINCT w.entry_id, w.code
-    FROM written AS w
+    FROM named_expectations AS w
     SEMI JOIN read_codes AS r ON r.entry_id = w.entry_id
 ),
 own_codes AS (
@@ -46,7 +46,7 @@ WHERE own.entry_id IS NULL
 UNION
 SELECT b.entry_id, c.expectation_id, c.code, 'rejoined' AS tier
 FROM between_signs AS b
-JOIN codes AS c ON c.code = b.code
+JOIN known_codes AS c ON c.code = b.code
 LEFT JOIN (
     SELECT DISTINCT w.entry_id, w.code
     FROM between_signs AS w
@@ -56,22 +56,22 @@ LEFT JOIN (
 WHERE own.entry_id IS NULL
 UNION
 SELECT DISTINCT d.entry_id, d.expectation_id, d.code, 'damaged' AS tier
-FROM nearly AS d
+FROM near_codes AS d
 LEFT JOIN (
     SELECT DISTINCT w.entry_id, w.code, w.form, w.token
-    FROM (SELECT DISTINCT entry_id, code, form, token FROM nearly) AS w
+    FROM (SELECT DISTINCT entry_id, code, form, token FROM near_codes) AS w
     JOIN own_codes AS o ON o.entry_id = w.entry_id
     WHERE (contains(o.code, w.code) OR contains(o.code, w.form))
         AND (o.is_in_pieces OR w.token <> '' OR w.form <> w.code)
 ) AS own ON own.entry_id = d.entry_id AND own.code = d.code AND own.form = d.form AND own.token = d.token
 LEFT JOIN (
     SELECT DISTINCT n.entry_id, n.form, n.token
-    FROM (SELECT DISTINCT entry_id, form, token FROM nearly) AS n
+    FROM (SELECT DISTINCT entry_id, form, token FROM near_codes) AS n
     JOIN own_codes AS o ON o.entry_id = n.entry_id
     JOIN (
         SELECT DISTINCT d.form, d.token, d.code
-        FROM damages AS d
-        SEMI JOIN nearly AS k ON k.form = d.form AND k.token = d.token
+        FROM text_damages AS d
+        SEMI JOIN near_codes AS k ON k.form = d.form AND k.token = d.token
         WHERE d.damage <> 'inside a longer word'
     ) AS w ON w.form = n.form AND w.token = n.token AND w.code = o.code
 ) AS meant ON meant.entry_id = d.entry_id AND meant.form = d.form AND meant.token = d.token

@@ -5,11 +5,11 @@ WITH placed_words AS (
     FROM (
         SELECT w.entry_id, w.field, string_split(trim(regexp_replace(w.words, ' +', ' ', 'g')), ' ') AS parts
         FROM field_words AS w
-        SEMI JOIN respelled AS r ON r.entry_id = w.entry_id
+        SEMI JOIN respelled_codes AS r ON r.entry_id = w.entry_id
     ) AS split
 )
 SELECT DISTINCT r.entry_id, r.code
-FROM respelled AS r
+FROM respelled_codes AS r
 JOIN (
     SELECT a.entry_id, regexp_extract(a.word, '([0-9]+)$', 1) AS number
     FROM placed_words AS a

@@ -5,7 +5,7 @@
 -- nearly to the longer one. Each with the longer code.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
-    FROM read_as AS r
+    FROM code_readings AS r
     JOIN nested_codes AS n ON n.short = r.code AND n.amount IS NULL
 ),
 texts_read AS (
@@ -70,8 +70,8 @@ longer_of_amount AS (
         WHERE l.charges > 0
     ) AS a
     JOIN nested_codes AS x ON x.short = a.short AND x.amount = a.asked
-    LEFT JOIN codes AS c ON c.code = a.short AND c.amount = a.amount
-    LEFT JOIN codes AS d ON d.code = a.short AND d.amount = a.asked
+    LEFT JOIN known_codes AS c ON c.code = a.short AND c.amount = a.amount
+    LEFT JOIN known_codes AS d ON d.code = a.short AND d.amount = a.asked
     LEFT JOIN expectations AS e ON e.expectation_id = x.expectation_id
     WHERE c.code IS NULL AND d.code IS NULL AND coalesce(e.currency = a.currency AND e.direction = a.direction, TRUE)
 )
@@ -79,15 +79,15 @@ SELECT DISTINCT w.entry_id, w.short, c.expectation_id, c.code, FALSE AS is_cut
 FROM (
     SELECT h.entry_id, h.short, substr(h.letters, h.p, z.size) AS form
     FROM places AS h
-    JOIN sizes AS z ON z.size > length(h.short)
+    JOIN code_lengths AS z ON z.size > length(h.short)
     WHERE substr(h.letters, h.p, length(h.short)) = h.short
     UNION
     SELECT h.entry_id, h.short, substr(h.letters, h.p + length(h.short) - z.size, z.size) AS form
     FROM places AS h
-    JOIN sizes AS z ON z.size > length(h.short) AND h.p + length(h.short) > z.size
+    JOIN code_lengths AS z ON z.size > length(h.short) AND h.p + length(h.short) > z.size
     WHERE substr(h.letters, h.p, length(h.short)) = h.short
 ) AS w
-JOIN codes AS c ON c.code = w.form AND c.code <> w.short
+JOIN known_codes AS c ON c.code = w.form AND c.code <> w.short
 UNION
 SELECT DISTINCT c.entry_id, c.short, coalesce(x.expectation_id, n.expectation_id) AS expectation_id,
     coalesce(x.code, n.code) AS code, TRUE AS is_cut

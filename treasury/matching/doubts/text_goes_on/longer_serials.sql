@@ -7,7 +7,7 @@ WITH texts_read AS (
         regexp_replace(regexp_replace(f.text, '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS serials_only
     FROM (
         SELECT entry_id, min(code) AS code, min(serial) AS serial
-        FROM respelled
+        FROM respelled_codes
         GROUP BY entry_id
         HAVING min(code) = max(code)
     ) AS r
@@ -34,23 +34,23 @@ SELECT DISTINCT w.entry_id, s.expectation_id, s.code
 FROM (
     SELECT h.entry_id, h.code, substr(h.letters, h.p, z.size) AS form
     FROM places AS h
-    JOIN serial_sizes AS z ON z.size > length(h.serial)
+    JOIN serial_lengths AS z ON z.size > length(h.serial)
     WHERE substr(h.letters, h.p, length(h.serial)) = h.serial
     UNION
     SELECT h.entry_id, h.code, substr(h.letters, h.p + length(h.serial) - z.size, z.size) AS form
     FROM places AS h
-    JOIN serial_sizes AS z
+    JOIN serial_lengths AS z
         ON z.size > length(h.serial) AND h.p + length(h.serial) > z.size
     WHERE substr(h.letters, h.p, length(h.serial)) = h.serial
 ) AS w
-JOIN serials AS s ON s.serial = w.form AND s.code <> w.code
+JOIN code_serials AS s ON s.serial = w.form AND s.code <> w.code
 UNION
 SELECT DISTINCT e.entry_id, s.expectation_id, s.code
 FROM ends AS e
 JOIN (
     SELECT c.expectation_id, c.code, k.serial
-    FROM serials AS c
-    JOIN serial_sizes AS z ON z.size < length(c.serial)
+    FROM code_serials AS c
+    JOIN serial_lengths AS z ON z.size < length(c.serial)
     JOIN (SELECT DISTINCT serial FROM ends) AS k ON k.serial = substr(c.serial, 1, z.size)
     QUALIFY row_number() OVER (PARTITION BY k.serial ORDER BY c.code, c.expectation_id) <= 5
 ) AS s ON s.serial = e.serial

@@ -9,11 +9,11 @@ SELECT
         PARTITION BY c.code, e.amount
         ORDER BY CASE WHEN x.status IS NULL THEN 0 ELSE 1 END, e.opened_at, c.expectation_id
     ) AS place_of_amount
-FROM every_code AS c
+FROM compared_codes AS c
 JOIN shared_codes AS s ON s.code = c.code
 JOIN (
     SELECT expectation_id, amount, opened_at, status FROM expectations
     UNION ALL
     SELECT expectation_id, amount, opened_at, status FROM settled_requests
 ) AS e ON e.expectation_id = c.expectation_id
-LEFT JOIN stopped AS x ON x.status = e.status
+LEFT JOIN closed_statuses AS x ON x.status = e.status

@@ -10,4 +10,4 @@ SELECT
             )
         ELSE code
     END AS body
-FROM codes
+FROM known_codes

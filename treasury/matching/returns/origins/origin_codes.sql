@@ -3,6 +3,6 @@ SELECT g.*, c.expectation_id AS named_id
 FROM (
     SELECT DISTINCT o.group_id, w.expectation_id
     FROM return_origins AS o
-    JOIN owners AS w ON w.entry_id = o.entry_id
+    JOIN line_subjects AS w ON w.entry_id = o.entry_id
 ) AS c
 JOIN origin_groups AS g ON g.group_id = c.group_id

@@ -3,9 +3,9 @@
 -- none of them unless a person says so, and one whose text may mean two codes is of no expectation.
 WITH named_by_returns AS (
     SELECT DISTINCT o.entry_id
-    FROM owners AS o
+    FROM line_subjects AS o
     JOIN (
-        SELECT DISTINCT w.expectation_id FROM owners AS w JOIN marked AS m ON m.entry_id = w.entry_id
+        SELECT DISTINCT w.expectation_id FROM line_subjects AS w JOIN marked AS m ON m.entry_id = w.entry_id
     ) AS x ON x.expectation_id = o.expectation_id
 ),
 pointed_at AS (
@@ -18,7 +18,7 @@ pointed_at AS (
 ),
 firsts AS (
     SELECT o.entry_id, min(o.expectation_id) AS expectation_id
-    FROM owners AS o
+    FROM line_subjects AS o
     JOIN pointed_at AS p ON p.entry_id = o.entry_id
     LEFT JOIN ambiguous_lines AS x ON x.entry_id = o.entry_id
     WHERE x.entry_id IS NULL

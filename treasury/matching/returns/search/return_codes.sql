@@ -11,8 +11,8 @@ FROM (
     SELECT entry_id, account, currency, direction, amount, booking_date, coalesce(reference, '') AS reference, reference_letters
     FROM marked
 ) AS m
-JOIN owners AS w ON w.entry_id = m.entry_id
+JOIN line_subjects AS w ON w.entry_id = m.entry_id
 LEFT JOIN ambiguous_lines AS x ON x.entry_id = m.entry_id
-LEFT JOIN named AS n ON n.entry_id = m.entry_id AND n.code = m.reference_letters
+LEFT JOIN named_lines AS n ON n.entry_id = m.entry_id AND n.code = m.reference_letters
 LEFT JOIN accepted_pairs AS a ON a.entry_id = m.entry_id AND a.brings_back
 WHERE x.entry_id IS NULL

@@ -23,4 +23,4 @@ of_amount AS (
 SELECT e.expectation_id, e.amount, e.currency, e.direction,
     CAST(e.opened_at AS DATE) AS opened_on, CAST(e.closed_at AS DATE) AS closed_on
 FROM of_amount AS e
-ANTI JOIN stopped AS x ON x.status = e.status
+ANTI JOIN closed_statuses AS x ON x.status = e.status

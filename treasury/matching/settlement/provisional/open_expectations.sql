@@ -16,5 +16,5 @@ ANTI JOIN (SELECT expectation_id FROM totals WHERE received >= expected) AS f ON
 LEFT JOIN (
     SELECT expectation_id, received FROM totals WHERE expected IS NULL OR received < expected
 ) AS t ON t.expectation_id = e.expectation_id
-LEFT JOIN stopped AS x ON x.status = e.status
+LEFT JOIN closed_statuses AS x ON x.status = e.status
 WHERE x.status IS NULL AND (e.amount IS NULL OR e.amount > coalesce(t.received, 0))

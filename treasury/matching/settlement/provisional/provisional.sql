@@ -13,8 +13,8 @@ WITH standing AS (
         UNION ALL
         SELECT p.entry_id, p.expectation_id, p.code, p.tier, CAST(NULL AS VARCHAR) AS accepted_reason,
             p.booking_date, p.expected, p.amount, coalesce(n.named - 1, 0) AS rivals
-        FROM pairs AS p
-        LEFT JOIN crowded AS n ON n.entry_id = p.entry_id
+        FROM reference_pairs AS p
+        LEFT JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
         WHERE p.is_whole AND p.contradiction IS NULL AND p.proves
             AND coalesce(n.is_single, TRUE)
             AND p.entry_id NOT IN (SELECT entry_id FROM other_readings)
