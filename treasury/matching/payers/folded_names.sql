@@ -6,7 +6,7 @@ FROM (
             string_split(regexp_replace(replace(s.spelled, '.', ''), '[^\p{L}\p{N}]+', ' ', 'g'), ' '),
             w -> w <> '' AND NOT list_contains(f.forms, w)
         )), ' ') AS folded
-    FROM spelled_names AS s
+    FROM plain_names AS s
     CROSS JOIN name_folding AS f
 ) AS names
 WHERE folded <> ''

@@ -12,7 +12,7 @@ WITH every_word AS (
     JOIN (
         SELECT name, unnest(string_split(regexp_replace(
             spelled || ' ' || replace(spelled, '.', ''), '[^\p{L}\p{N}]+', ' ', 'g'), ' ')) AS word
-        FROM spelled_names
+        FROM plain_names
         WHERE name IN (
             SELECT counterparty_name FROM inexact_pairs
             UNION

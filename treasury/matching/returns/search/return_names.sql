@@ -12,7 +12,7 @@ words_of_names AS (
     SELECT DISTINCT name, word
     FROM (
         SELECT s.name, unnest(string_split(regexp_replace(s.spelled, '[^\p{L}\p{N}]+', ' ', 'g'), ' ')) AS word
-        FROM spelled_names AS s
+        FROM plain_names AS s
         SEMI JOIN (
             SELECT return_name AS name FROM pairs_of_names
             UNION
