@@ -206,7 +206,7 @@ def test_a_step_gives_the_same_rows(models: dict[str, Model], name: str, step: s
 
 
 OWN = {"asked", "class_rules", "covered", "declared_accounts", "statement_proofs"}
-LENGTHS = {"code_lengths", "body_lengths", "part_sizes", "serial_lengths", "halves"}
+LENGTHS = {"code_lengths", "body_lengths", "part_lengths", "serial_lengths", "halves"}
 SMALL = OWN | LENGTHS | {*matching.rule_tables(Rules()), "code_initials", "search_bounds"}
 """Tables that do not grow with what is matched: rules, our own accounts, lengths of codes, the
 characters that they begin with."""

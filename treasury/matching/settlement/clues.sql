@@ -8,7 +8,7 @@ FROM (
     JOIN tiers AS t ON t.name = p.tier
     LEFT JOIN (
         SELECT entry_id, min(why) || CASE WHEN min(why) < max(why) THEN '; ' || max(why) ELSE '' END AS why
-        FROM doubts GROUP BY entry_id
+        FROM line_doubts GROUP BY entry_id
     ) AS d ON d.entry_id = p.entry_id
     WHERE (p.contradiction IS NULL
             OR (p.tier <> 'damaged' AND p.entry_id IN (SELECT entry_id FROM several_reference_lines WHERE viable > 0 AND code = other_code)))
@@ -18,7 +18,7 @@ FROM (
     UNION ALL
     SELECT entry_id, expectation_id, 'damaged' AS tier, CAST(0.4 AS DECIMAL(6, 4)) AS score, CAST(NULL AS VARCHAR) AS contradiction,
         'damaged reference: one slip away' AS reason
-    FROM slips
+    FROM slip_candidates
     UNION ALL
     SELECT entry_id, expectation_id, 'unnamed' AS tier, CAST(0.3 AS DECIMAL(6, 4)) AS score, CAST(NULL AS VARCHAR) AS contradiction,
         'no reference; ' || tie AS reason

@@ -17,7 +17,7 @@ LEFT JOIN (SELECT DISTINCT expectation_id FROM accepted_several) AS a ON a.expec
 WHERE p.contradiction IS NULL AND p.proves
     AND (p.tier = 'respelled' OR (p.tier = 'rejoined' AND regexp_matches(p.code, '[A-Z]|^[0-9]{10,}$')))
     AND p.entry_id IN (SELECT entry_id FROM reference_pairs WHERE tier IN ('rejoined', 'respelled') GROUP BY entry_id HAVING count(*) = 1)
-    AND p.entry_id NOT IN (SELECT entry_id FROM doubts)
+    AND p.entry_id NOT IN (SELECT entry_id FROM line_doubts)
     AND p.entry_id NOT IN (SELECT entry_id FROM came_back)
     AND (p.expected IS NULL OR a.expectation_id IS NULL)
     AND p.expectation_id NOT IN (SELECT expectation_id FROM joint)

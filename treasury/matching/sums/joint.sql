@@ -18,7 +18,7 @@ WITH named_here AS (
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
     LEFT JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
     WHERE p.is_whole AND p.proves AND NOT n.is_single
-        AND p.entry_id NOT IN (SELECT entry_id FROM doubts)
+        AND p.entry_id NOT IN (SELECT entry_id FROM line_doubts)
         AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
         AND p.entry_id NOT IN (SELECT return_id FROM returns)
         AND p.entry_id NOT IN (SELECT entry_id FROM came_back)

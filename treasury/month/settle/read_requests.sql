@@ -13,7 +13,7 @@ JOIN (
     UNION
     SELECT expectation_id FROM damaged_codes
     UNION
-    SELECT expectation_id FROM one_slip_away
+    SELECT expectation_id FROM neighbour_codes
     UNION
     SELECT d.expectation_id
     FROM decisions AS d

@@ -55,7 +55,7 @@ _OF_RECORDS: Final = (
 then are about the texts of unsettled lines, which stay as they were read."""
 _PAID: Final = (
     "provisional", "reference_pairs", "inexact_readings", "sent_amounts", "amounts_taken", "amount_takers",
-    "one_slip_away",
+    "neighbour_codes",
 )  # fmt: skip
 """What was paid so far, by what was decided, and the steps that ask it of texts: while those are
 read nothing is paid, and afterwards it is asked again."""

@@ -3,7 +3,7 @@
 WITH counted AS (
     SELECT v.entry_id, v.expectation_id, v.booking_date, v.expected, v.amount, v.accepted_reason, FALSE AS is_divided
     FROM provisional AS v
-    LEFT JOIN (SELECT DISTINCT entry_id FROM line_doubts) AS d ON d.entry_id = v.entry_id
+    LEFT JOIN (SELECT DISTINCT entry_id FROM question_doubts) AS d ON d.entry_id = v.entry_id
     WHERE v.expected IS NOT NULL AND (v.accepted_reason IS NOT NULL OR d.entry_id IS NULL)
     UNION ALL
     SELECT entry_id, expectation_id, booking_date, expected, coalesce(share, least(amount, expected)) AS amount,

@@ -7,7 +7,7 @@ JOIN (
     FROM (
         SELECT c.expectation_id, c.code, substr(c.code, 1, k.size) AS start
         FROM known_codes AS c
-        JOIN part_sizes AS k ON k.size < length(c.code)
+        JOIN part_lengths AS k ON k.size < length(c.code)
     ) AS c
     JOIN (SELECT DISTINCT form FROM token_parts) AS f ON f.form = c.start
     QUALIFY row_number() OVER (PARTITION BY f.form ORDER BY c.code, c.expectation_id) <= 5

@@ -11,7 +11,7 @@ lines_in_question AS (
     UNION
     SELECT entry_id FROM near_codes
     UNION
-    SELECT entry_id FROM between_signs
+    SELECT entry_id FROM codes_between_signs
 ),
 split AS (
     SELECT DISTINCT r.entry_id, r.code
@@ -45,11 +45,11 @@ LEFT JOIN (
 WHERE own.entry_id IS NULL
 UNION
 SELECT b.entry_id, c.expectation_id, c.code, 'rejoined' AS tier
-FROM between_signs AS b
+FROM codes_between_signs AS b
 JOIN known_codes AS c ON c.code = b.code
 LEFT JOIN (
     SELECT DISTINCT w.entry_id, w.code
-    FROM between_signs AS w
+    FROM codes_between_signs AS w
     JOIN own_codes AS o ON o.entry_id = w.entry_id
     WHERE contains(o.code, w.code)
 ) AS own ON own.entry_id = b.entry_id AND own.code = b.code

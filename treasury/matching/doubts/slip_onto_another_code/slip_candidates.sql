@@ -6,7 +6,7 @@ FROM (
     SELECT *, row_number() OVER (PARTITION BY entry_id ORDER BY code, expectation_id) AS place
     FROM (
         SELECT DISTINCT s.entry_id, s.expectation_id, s.code
-        FROM one_slip_away AS s
+        FROM neighbour_codes AS s
         JOIN inexact_pairs AS p ON p.entry_id = s.entry_id AND p.code = s.named
         UNION
         SELECT p.entry_id, p.expectation_id, p.code
