@@ -1,6 +1,6 @@
 -- Returns of more than any payment that carries the reference which they state.
 SELECT m.entry_id
-FROM marked AS m
+FROM marked_returns AS m
 JOIN (
     SELECT reference, account, currency, direction, max(amount) AS amount
     FROM origin_groups

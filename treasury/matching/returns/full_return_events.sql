@@ -5,7 +5,7 @@ SELECT DISTINCT
     o.entry_id AS id, o.booking_date, 1 AS step, 0 AS strength, CAST(NULL AS VARCHAR) AS return_reason
 FROM (
     SELECT DISTINCT group_id, account, currency, direction, amount, expectation_id, reference, party
-    FROM evidence_of_return
+    FROM return_evidence
     WHERE original_amount = amount
 ) AS v
 JOIN return_origins AS o ON o.group_id = v.group_id
@@ -18,7 +18,7 @@ FROM (
         min(expectation_id) OVER (PARTITION BY return_id) = max(expectation_id) OVER (PARTITION BY return_id)
         AND min(party) OVER (PARTITION BY return_id) = max(party) OVER (PARTITION BY return_id)
         AND NOT bool_or(is_doubtful) OVER (PARTITION BY return_id) AS is_clear
-    FROM evidence_of_return
+    FROM return_evidence
     WHERE original_amount = amount
 ) AS equal
 WHERE is_clear

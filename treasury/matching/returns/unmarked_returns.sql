@@ -4,7 +4,7 @@ SELECT r.entry_id, w.expectation_id, o.booking_date AS original_date
 FROM (
     SELECT u.entry_id, u.account, u.currency, u.direction, u.amount, u.booking_date, u.party
     FROM unplaced_lines AS u
-    WHERE u.entry_id NOT IN (SELECT return_id FROM returns)
+    WHERE u.entry_id NOT IN (SELECT return_id FROM linked_returns)
 ) AS r
 JOIN (
     SELECT l.entry_id, l.account, l.currency, l.direction, l.amount, l.booking_date, l.party,
@@ -14,7 +14,7 @@ JOIN (
     FROM line_parties AS l
     JOIN (SELECT DISTINCT amount, direction, party FROM unplaced_lines) AS k
         ON k.amount = l.amount AND k.direction <> l.direction AND k.party = l.party
-    WHERE l.line_class IS NULL AND l.entry_id NOT IN (SELECT entry_id FROM came_back)
+    WHERE l.line_class IS NULL AND l.entry_id NOT IN (SELECT entry_id FROM returned_amounts)
 ) AS o
     ON o.account = r.account AND o.currency = r.currency AND o.amount = r.amount AND o.party = r.party
     AND o.direction <> r.direction

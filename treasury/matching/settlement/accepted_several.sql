@@ -36,13 +36,13 @@ FROM (
                 END - coalesce(r.amount, 0), CAST(0 AS DECIMAL(38, 18))
             ) AS room
         FROM accepted_pairs AS a
-        LEFT JOIN came_back AS b ON b.entry_id = a.entry_id
+        LEFT JOIN returned_amounts AS b ON b.entry_id = a.entry_id
         LEFT JOIN (
             SELECT original_id, expectation_id, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
-            FROM returns
+            FROM linked_returns
             GROUP BY original_id, expectation_id
         ) AS r ON r.original_id = a.entry_id AND r.expectation_id = a.expectation_id
         LEFT JOIN totals AS t ON t.expectation_id = a.expectation_id
-        WHERE a.several > 1 AND a.counts AND a.entry_id NOT IN (SELECT return_id FROM returns)
+        WHERE a.several > 1 AND a.counts AND a.entry_id NOT IN (SELECT return_id FROM linked_returns)
     ) AS rooms
 ) AS shares

@@ -68,8 +68,8 @@ SELECT
     l.line_class
 FROM lines AS l
 LEFT JOIN ignored_lines AS i ON i.entry_id = l.entry_id
-LEFT JOIN returned AS b ON b.entry_id = l.entry_id
-LEFT JOIN came_back AS v ON v.entry_id = l.entry_id
+LEFT JOIN returned_lines AS b ON b.entry_id = l.entry_id
+LEFT JOIN returned_amounts AS v ON v.entry_id = l.entry_id
 LEFT JOIN received AS r ON r.entry_id = l.entry_id
 LEFT JOIN (
     SELECT

@@ -18,7 +18,7 @@ WHERE p.contradiction IS NULL AND p.proves
     AND (p.tier = 'respelled' OR (p.tier = 'rejoined' AND regexp_matches(p.code, '[A-Z]|^[0-9]{10,}$')))
     AND p.entry_id IN (SELECT entry_id FROM reference_pairs WHERE tier IN ('rejoined', 'respelled') GROUP BY entry_id HAVING count(*) = 1)
     AND p.entry_id NOT IN (SELECT entry_id FROM line_doubts)
-    AND p.entry_id NOT IN (SELECT entry_id FROM came_back)
+    AND p.entry_id NOT IN (SELECT entry_id FROM returned_amounts)
     AND (p.expected IS NULL OR a.expectation_id IS NULL)
     AND p.expectation_id NOT IN (SELECT expectation_id FROM joint)
     AND (s.remaining = p.amount OR (p.expected IS NULL AND p.tier = 'rejoined' AND k.since < p.booking_date))

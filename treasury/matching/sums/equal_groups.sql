@@ -20,7 +20,7 @@ WITH best AS (
     JOIN open_expectations AS o ON o.expectation_id = p.expectation_id AND o.remaining = p.amount
     WHERE p.is_whole AND p.contradiction IS NULL AND p.expected = p.amount AND c.code = c.other_code AND c.viable > 1
         AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
-        AND p.entry_id NOT IN (SELECT entry_id FROM returned)
+        AND p.entry_id NOT IN (SELECT entry_id FROM returned_lines)
 ),
 request_sets AS (
     SELECT entry_id, tier, count(*) AS size, array_to_string(list_sort(array_agg(expectation_id)), ' ') AS requests

@@ -20,8 +20,8 @@ WITH named_here AS (
     WHERE p.is_whole AND p.proves AND NOT n.is_single
         AND p.entry_id NOT IN (SELECT entry_id FROM line_doubts)
         AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
-        AND p.entry_id NOT IN (SELECT return_id FROM returns)
-        AND p.entry_id NOT IN (SELECT entry_id FROM came_back)
+        AND p.entry_id NOT IN (SELECT return_id FROM linked_returns)
+        AND p.entry_id NOT IN (SELECT entry_id FROM returned_amounts)
 ),
 exact AS (
     SELECT

@@ -18,7 +18,7 @@ LEFT JOIN (
     UNION
     SELECT expectation_id FROM further
     UNION
-    SELECT expectation_id FROM returns
+    SELECT expectation_id FROM linked_returns
 ) AS u ON u.expectation_id = e.expectation_id
 LEFT JOIN hash_uses AS h ON h.request_id = e.expectation_id
 LEFT JOIN (SELECT hash_key FROM hash_uses GROUP BY hash_key HAVING count(*) > 1) AS t ON t.hash_key = h.hash_key

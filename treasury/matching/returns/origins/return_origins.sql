@@ -5,7 +5,7 @@ WITH named_by_returns AS (
     SELECT DISTINCT o.entry_id
     FROM line_subjects AS o
     JOIN (
-        SELECT DISTINCT w.expectation_id FROM line_subjects AS w JOIN marked AS m ON m.entry_id = w.entry_id
+        SELECT DISTINCT w.expectation_id FROM line_subjects AS w JOIN marked_returns AS m ON m.entry_id = w.entry_id
     ) AS x ON x.expectation_id = o.expectation_id
 ),
 pointed_at AS (
@@ -13,7 +13,7 @@ pointed_at AS (
     UNION
     SELECT l.entry_id
     FROM lines AS l
-    JOIN (SELECT DISTINCT reference FROM marked WHERE reference <> '') AS s
+    JOIN (SELECT DISTINCT reference FROM marked_returns WHERE reference <> '') AS s
         ON s.reference = upper(trim(l.end_to_end_id))
 ),
 firsts AS (
@@ -46,6 +46,6 @@ FROM (
     WHERE o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'
         AND NOT coalesce(o.is_reversal, FALSE) AND o.return_reason IS NULL
         AND o.entry_id NOT IN (SELECT entry_id FROM ignored_lines)
-        AND o.entry_id NOT IN (SELECT entry_id FROM marked)
+        AND o.entry_id NOT IN (SELECT entry_id FROM marked_returns)
         AND (coalesce(o.proof, 'none') <> 'fails' OR o.entry_id IN (SELECT entry_id FROM accepted_pairs))
 ) AS candidates

@@ -10,20 +10,20 @@ WITH sought AS (
         SELECT s.return_id, s.strength, s.account, s.currency, s.direction, s.reference, s.expectation_id,
             CAST(s.amount + m.charges AS DECIMAL(38, 18)) AS amount, s.booking_date
         FROM return_search AS s
-        JOIN marked AS m ON m.entry_id = s.return_id
+        JOIN marked_returns AS m ON m.entry_id = s.return_id
         WHERE m.charges > 0 AND s.strength < 3
         UNION ALL
         SELECT s.return_id, s.strength, s.account, s.currency, s.direction, s.reference, s.expectation_id,
             CAST(s.amount - m.charges AS DECIMAL(38, 18)) AS amount, s.booking_date
         FROM return_search AS s
-        JOIN marked AS m ON m.entry_id = s.return_id
+        JOIN marked_returns AS m ON m.entry_id = s.return_id
         WHERE m.charges > 0 AND m.charges < s.amount AND m.direction = 'DBIT' AND s.strength < 3
     ) AS s
     JOIN (
         SELECT m.entry_id,
             CASE WHEN coalesce(m.counterparty_account, '') = '' OR o.account IS NOT NULL THEN 'any'
                 WHEN k.is_named THEN 'A:' || m.counterparty_account ELSE 'none' END AS payer
-        FROM marked AS m
+        FROM marked_returns AS m
         LEFT JOIN own_accounts AS o ON o.account = m.counterparty_account
         CROSS JOIN (SELECT TRUE AS is_named UNION ALL SELECT FALSE AS is_named) AS k
         WHERE k.is_named OR (m.counterparty_account <> '' AND o.account IS NULL)

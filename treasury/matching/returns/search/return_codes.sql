@@ -9,7 +9,7 @@ SELECT DISTINCT
         ELSE 'reference' END AS goes_by
 FROM (
     SELECT entry_id, account, currency, direction, amount, booking_date, coalesce(reference, '') AS reference, reference_letters
-    FROM marked
+    FROM marked_returns
 ) AS m
 JOIN line_subjects AS w ON w.entry_id = m.entry_id
 LEFT JOIN ambiguous_lines AS x ON x.entry_id = m.entry_id

@@ -3,7 +3,7 @@
 WITH pairs_of_names AS (
     SELECT DISTINCT r.counterparty_name AS return_name, g.counterparty_name AS payer_name
     FROM return_clues AS c
-    JOIN marked AS r ON r.entry_id = c.return_id
+    JOIN marked_returns AS r ON r.entry_id = c.return_id
     JOIN origin_groups AS g ON g.group_id = c.group_id
     WHERE r.counterparty_name <> '' AND g.counterparty_name <> ''
         AND (coalesce(r.counterparty_account, '') = '' OR g.payer_account = '')

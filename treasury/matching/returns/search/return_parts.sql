@@ -3,14 +3,14 @@
 -- reference or code stand in one list by day, so that none is compared with all others.
 WITH return_payers AS (
     SELECT m.entry_id, 'A:' || m.counterparty_account AS payer
-    FROM marked AS m
+    FROM marked_returns AS m
     LEFT JOIN own_accounts AS o ON o.account = m.counterparty_account
     WHERE m.counterparty_account <> '' AND o.account IS NULL
     UNION ALL
     SELECT m.entry_id,
         CASE WHEN coalesce(m.counterparty_account, '') = '' THEN 'N:' ELSE 'L:' END
             || m.name_letters AS payer
-    FROM marked AS m
+    FROM marked_returns AS m
     LEFT JOIN own_accounts AS o ON o.account = m.counterparty_account
     WHERE m.counterparty_name <> '' AND o.account IS NULL
 ),

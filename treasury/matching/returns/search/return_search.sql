@@ -7,7 +7,7 @@ UNION ALL
 SELECT entry_id AS return_id, 2 AS strength, account, currency,
     CASE direction WHEN 'CRDT' THEN 'DBIT' ELSE 'CRDT' END AS direction, reference,
     '' AS expectation_id, amount, booking_date
-FROM marked
+FROM marked_returns
 WHERE reference <> ''
 UNION ALL
 SELECT return_id, 3 AS strength, account, currency, direction,

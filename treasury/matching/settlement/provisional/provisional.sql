@@ -20,8 +20,8 @@ WITH standing AS (
             AND p.entry_id NOT IN (SELECT entry_id FROM other_readings)
             AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
     ) AS p
-    LEFT JOIN came_back AS b ON b.entry_id = p.entry_id
-    WHERE p.entry_id NOT IN (SELECT return_id FROM returns)
+    LEFT JOIN returned_amounts AS b ON b.entry_id = p.entry_id
+    WHERE p.entry_id NOT IN (SELECT return_id FROM linked_returns)
         AND p.amount > coalesce(b.amount, 0)
 )
 SELECT s.*, coalesce(b.before, CAST(0 AS DECIMAL(38, 18))) AS before

@@ -17,7 +17,7 @@ JOIN outcomes AS o ON o.entry_id = l.entry_id
 LEFT JOIN ignored_lines AS i ON i.entry_id = l.entry_id
 LEFT JOIN (
     SELECT original_id, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
-    FROM returns
+    FROM linked_returns
     WHERE expectation_id <> ''
     GROUP BY original_id
 ) AS r ON r.original_id = l.entry_id

@@ -11,9 +11,9 @@ FROM (
         SELECT *, first_id AS original_id,
             is_only AND count(*) OVER (PARTITION BY return_id) = 1 AND original_amount <> amount
             AND NOT is_several AND NOT is_doubtful AS is_clear
-        FROM evidence_of_return
+        FROM return_evidence
     ) AS v
     WHERE v.is_clear AND v.first_id NOT IN (SELECT original_id FROM full_returns)
-        AND v.first_id NOT IN (SELECT original_id FROM said_returns)
+        AND v.first_id NOT IN (SELECT original_id FROM accepted_returns)
 ) AS parts
 WHERE back_so_far <= original_amount

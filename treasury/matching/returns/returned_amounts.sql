@@ -4,5 +4,5 @@ SELECT
     CAST(sum(amount) AS DECIMAL(38, 18)) AS amount,
     min(booking_date) AS booking_date,
     min(return_reason) AS return_reason
-FROM returns
+FROM linked_returns
 GROUP BY original_id

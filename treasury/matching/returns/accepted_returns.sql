@@ -3,7 +3,7 @@
 WITH said AS (
     SELECT DISTINCT
         v.return_id, v.return_reason, v.account, v.currency, v.direction, v.amount, v.booking_date, v.expectation_id, v.party
-    FROM evidence_of_return AS v
+    FROM return_evidence AS v
     JOIN accepted_pairs AS a ON a.entry_id = v.return_id
     WHERE a.brings_back AND v.original_amount = v.amount AND NOT v.is_doubtful
         AND v.return_id NOT IN (SELECT return_id FROM full_returns)
@@ -26,7 +26,7 @@ JOIN (
         ) AS turn
     FROM (
         SELECT DISTINCT v.group_id, s.account, s.currency, s.direction, s.amount, s.expectation_id, s.party
-        FROM evidence_of_return AS v
+        FROM return_evidence AS v
         JOIN said AS s ON s.return_id = v.return_id AND s.expectation_id = v.expectation_id AND s.party = v.party
         WHERE v.original_amount = v.amount AND NOT v.is_doubtful
     ) AS k

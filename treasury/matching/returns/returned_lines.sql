@@ -7,7 +7,7 @@ SELECT
         || CASE WHEN o.amount > r.amount THEN 'a part of ' ELSE '' END
         || 'the payment of ' || CAST(o.booking_date AS VARCHAR)
         || CASE WHEN b.amount > r.amount THEN '; the rest are charges' ELSE '' END AS reason
-FROM returns AS r
+FROM linked_returns AS r
 JOIN lines AS b ON b.entry_id = r.return_id
 JOIN lines AS o ON o.entry_id = r.original_id
 UNION ALL
@@ -15,12 +15,12 @@ SELECT
     b.entry_id,
     w.expectation_id,
     'returned' || coalesce(' ' || b.return_reason, '') || ': came back on ' || CAST(b.booking_date AS VARCHAR) AS reason
-FROM came_back AS b
+FROM returned_amounts AS b
 JOIN lines AS o ON o.entry_id = b.entry_id AND o.amount = b.amount
 LEFT JOIN (
     SELECT entry_id, min(expectation_id) AS expectation_id
     FROM line_subjects
-    WHERE entry_id IN (SELECT entry_id FROM came_back)
+    WHERE entry_id IN (SELECT entry_id FROM returned_amounts)
         AND entry_id NOT IN (SELECT entry_id FROM ambiguous_lines)
     GROUP BY entry_id
 ) AS w ON w.entry_id = b.entry_id

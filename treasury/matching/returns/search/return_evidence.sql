@@ -7,7 +7,7 @@
 WITH payers_of_reference AS (
     SELECT upper(trim(l.end_to_end_id)) AS reference, l.account, l.direction
     FROM lines AS l
-    JOIN (SELECT DISTINCT reference FROM marked) AS m ON m.reference = upper(trim(l.end_to_end_id))
+    JOIN (SELECT DISTINCT reference FROM marked_returns) AS m ON m.reference = upper(trim(l.end_to_end_id))
     LEFT JOIN line_parties AS p ON p.entry_id = l.entry_id
     GROUP BY upper(trim(l.end_to_end_id)), l.account, l.direction
     HAVING count(DISTINCT coalesce(p.party, '')) > 1
@@ -36,7 +36,7 @@ facts AS (
         regexp_matches(coalesce(r.reference, ''), '[0-9]') AND s.reference IS NULL
             AND length(r.reference_letters) >= (SELECT min_code FROM rules) AS is_telling
     FROM return_clues AS c
-    JOIN marked AS r ON r.entry_id = c.return_id
+    JOIN marked_returns AS r ON r.entry_id = c.return_id
     JOIN origin_groups AS g ON g.group_id = c.group_id
     LEFT JOIN own_accounts AS a ON a.account = r.counterparty_account
     LEFT JOIN own_accounts AS b ON b.account = g.payer_account
