@@ -36,7 +36,7 @@ FROM (
         CASE ways WHEN 1 THEN CAST(0.3 AS DECIMAL(6, 4)) ELSE CAST(0.1 AS DECIMAL(6, 4)) END AS score,
         CAST(NULL AS VARCHAR) AS contradiction,
         'no reference; ' || what || CASE ways WHEN 1 THEN '' ELSE ', in several ways' END AS reason
-    FROM sums
+    FROM sum_candidates
 ) AS c
 JOIN tiers AS r ON r.name = c.tier
 QUALIFY row_number() OVER (PARTITION BY c.entry_id, c.expectation_id ORDER BY r.rank, c.score DESC, c.reason) = 1

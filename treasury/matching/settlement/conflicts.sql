@@ -25,5 +25,5 @@ LEFT JOIN (
     GROUP BY p.entry_id
 ) AS w ON w.entry_id = n.entry_id
 LEFT JOIN nearest_sums AS s ON s.entry_id = n.entry_id
-LEFT JOIN (SELECT DISTINCT entry_id FROM joint) AS j ON j.entry_id = n.entry_id
+LEFT JOIN (SELECT DISTINCT entry_id FROM joint_shares) AS j ON j.entry_id = n.entry_id
 WHERE j.entry_id IS NULL AND (n.code <> n.other_code OR n.viable = 0)

@@ -4,7 +4,7 @@ FROM accepted_several
 WHERE amount > 0
 UNION ALL
 SELECT entry_id, expectation_id, tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
-FROM joint
+FROM joint_shares
 UNION ALL
 SELECT entry_id, expectation_id, tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
 FROM proved_rejoined

@@ -20,7 +20,7 @@ WHERE p.contradiction IS NULL AND p.proves
     AND p.entry_id NOT IN (SELECT entry_id FROM line_doubts)
     AND p.entry_id NOT IN (SELECT entry_id FROM returned_amounts)
     AND (p.expected IS NULL OR a.expectation_id IS NULL)
-    AND p.expectation_id NOT IN (SELECT expectation_id FROM joint)
+    AND p.expectation_id NOT IN (SELECT expectation_id FROM joint_shares)
     AND (s.remaining = p.amount OR (p.expected IS NULL AND p.tier = 'rejoined' AND k.since < p.booking_date))
 QUALIFY p.expected IS NULL
     OR row_number() OVER (PARTITION BY p.expectation_id ORDER BY p.booking_date, p.entry_id) = 1

@@ -5,7 +5,7 @@ WITH alike AS (
     SELECT entry_id, account, party, amount, expectation_id, remaining,
         row_number() OVER (PARTITION BY expectation_id, account, party, amount ORDER BY entry_id) AS place,
         min(entry_id) OVER (PARTITION BY expectation_id, account, party, amount) AS first_alike
-    FROM parts_pool
+    FROM part_pairs
 ),
 few AS (
     SELECT entry_id, account, party, amount, expectation_id, remaining FROM alike WHERE place <= 4
