@@ -25,7 +25,7 @@ FROM (
     FROM rival_requests
     UNION ALL
     SELECT entry_id, expectation_id, 'unnamed' AS tier, score, CAST(NULL AS VARCHAR) AS contradiction, reason
-    FROM unnamed
+    FROM unnamed_candidates
     UNION ALL
     SELECT entry_id, expectation_id, 'unnamed' AS tier, CAST(0.05 AS DECIMAL(6, 4)) AS score,
         CAST(NULL AS VARCHAR) AS contradiction,

@@ -6,7 +6,7 @@ WITH best AS (
     SELECT entry_id, expectation_id, 'unnamed' AS tier
     FROM (
         SELECT n.entry_id, n.expectation_id, n.undated, max(n.undated) OVER (PARTITION BY n.entry_id) AS most
-        FROM unnamed AS n
+        FROM unnamed_candidates AS n
         JOIN unplaced_payments AS p ON p.entry_id = n.entry_id
         JOIN open_expectations AS o ON o.expectation_id = n.expectation_id AND o.remaining = p.amount
         LEFT JOIN rejected_pairs AS d ON d.entry_id = n.entry_id AND d.expectation_id = n.expectation_id

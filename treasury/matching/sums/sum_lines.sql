@@ -6,7 +6,7 @@ FROM (
         sum(CAST(g.open AS BIGINT) * CAST(g.open AS BIGINT)) OVER (
             ORDER BY y.booking_date, y.entry_id, y.kind, y.tie ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS steps
-    FROM payers AS y
+    FROM known_payer_lines AS y
     JOIN (
         SELECT kind, tie, currency, direction, count(*) AS open
         FROM open_expectations

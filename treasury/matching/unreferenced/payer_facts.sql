@@ -2,11 +2,11 @@
 SELECT entry_id, subject,
     shown || CASE WHEN substr(subject, 1, 2) <> 'E:' THEN '_for' WHEN payments = of_all THEN '_only' ELSE '' END AS fact,
     CAST(NULL AS VARCHAR) AS detail
-FROM habits
+FROM payer_habits
 WHERE shown <> 'subject'
 UNION ALL
 SELECT entry_id, subject, 'mostly' AS fact, CAST(NULL AS VARCHAR) AS detail
-FROM habits
+FROM payer_habits
 WHERE shown <> 'subject' AND payments < of_all AND payments > of_all - payments
 UNION ALL
 SELECT h.entry_id, h.subject,
@@ -16,7 +16,7 @@ SELECT h.entry_id, h.subject,
         WHEN p.amount BETWEEN h.least AND h.most THEN 'amount_within'
         ELSE 'amount_usual' END AS fact,
     CAST(NULL AS VARCHAR) AS detail
-FROM habits AS h
+FROM payer_habits AS h
 JOIN unplaced_payments AS p ON p.entry_id = h.entry_id
 WHERE substr(h.subject, 1, 2) = 'E:'
     AND (h.of_amount > 0 OR h.near_amount > h.payments - h.near_amount OR h.near_amount > 1)
@@ -27,15 +27,15 @@ SELECT entry_id, subject,
     CAST(last_day AS VARCHAR) || CASE WHEN last_day IN (1, 21, 31) THEN 'st' WHEN last_day IN (2, 22) THEN 'nd'
         WHEN last_day IN (3, 23) THEN 'rd' ELSE 'th' END
         || CASE WHEN alike < payments THEN ' at about this amount' ELSE '' END AS detail
-FROM habits
+FROM payer_habits
 WHERE substr(subject, 1, 2) = 'E:' AND around_day > alike - around_day
 UNION ALL
 SELECT entry_id, subject, CASE subjects WHEN 1 THEN 'text' ELSE 'text_some' END AS fact, min(word) AS detail
 FROM (
     SELECT c.entry_id, c.subject, w.word, count(*) OVER (PARTITION BY c.entry_id, w.word) AS subjects
-    FROM considered AS c
+    FROM considered_subjects AS c
     JOIN unplaced_payments AS p ON p.entry_id = c.entry_id
-    JOIN said_words AS w ON w.entry_id = c.entry_id
+    JOIN stated_words AS w ON w.entry_id = c.entry_id
     JOIN subject_words AS s
         ON s.subject = c.subject AND s.word = w.word AND s.currency = p.currency AND s.direction = p.direction
         AND s.since < p.booking_date

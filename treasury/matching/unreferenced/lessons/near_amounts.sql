@@ -6,6 +6,6 @@ SELECT
 FROM (
     SELECT DISTINCT u.amount
     FROM unplaced_payments AS u
-    JOIN (SELECT DISTINCT currency, direction FROM lessons) AS s
+    JOIN (SELECT DISTINCT currency, direction FROM payment_lessons) AS s
         ON s.currency = u.currency AND s.direction = u.direction
 ) AS amounts

@@ -10,8 +10,8 @@ JOIN folded_names AS n ON n.name = u.counterparty_name
 UNION ALL
 SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, 'said' AS shown, 'N:' || t.folded AS payer
 FROM unplaced_payments AS u
-JOIN told_names AS t ON t.entry_id = u.entry_id
+JOIN stated_names AS t ON t.entry_id = u.entry_id
 UNION ALL
 SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, 'amount' AS shown, CAST(u.amount AS VARCHAR) || ' ' || u.account AS payer
 FROM unplaced_payments AS u
-JOIN (SELECT DISTINCT amount, account FROM lessons) AS s ON s.amount = u.amount AND s.account = u.account
+JOIN (SELECT DISTINCT amount, account FROM payment_lessons) AS s ON s.amount = u.amount AND s.account = u.account

@@ -7,7 +7,7 @@ FROM (
         FROM (
             SELECT folded, unnest(string_split(folded, ' ')) AS word
             FROM (
-                SELECT payer_name AS folded FROM subjects WHERE payer_name IS NOT NULL
+                SELECT payer_name AS folded FROM lesson_subjects WHERE payer_name IS NOT NULL
                 UNION
                 SELECT substr(subject, 3) AS folded FROM open_parties WHERE substr(subject, 1, 2) = 'N:'
             ) AS names

@@ -9,7 +9,7 @@ FROM (
         min(s.word) AS first_word,
         max(s.word) AS last_word,
         min(CASE WHEN s.subjects = 1 AND s.payments > 1 AND length(s.word) >= u.min_code THEN s.word END) AS sole_word
-    FROM (SELECT DISTINCT entry_id, word FROM said_words WHERE NOT is_lesson) AS w
+    FROM (SELECT DISTINCT entry_id, word FROM stated_words WHERE NOT is_lesson) AS w
     JOIN unplaced_payments AS p ON p.entry_id = w.entry_id
     JOIN subject_words AS s
         ON s.word = w.word AND s.currency = p.currency AND s.direction = p.direction AND s.since < p.booking_date

@@ -13,7 +13,7 @@ FROM (
             max(CASE WHEN r.is_amount THEN 1 ELSE 0 END) AS of_amount,
             max(CASE WHEN r.is_near THEN 1 ELSE 0 END) AS near_amount,
             count(*) FILTER (WHERE r.apart <= u.usual_days OR r.apart >= 31 - u.usual_days) AS around_day
-        FROM recalled AS r
+        FROM recalled_lessons AS r
         CROSS JOIN rules AS u
         WHERE r.shown <> 'amount'
         GROUP BY r.entry_id, r.subject
@@ -35,7 +35,7 @@ FROM (
     FROM (
         SELECT r.entry_id, r.subject, count(*) AS payments,
             count(*) FILTER (WHERE r.apart <= u.usual_days OR r.apart >= 31 - u.usual_days) AS around_day
-        FROM recalled AS r
+        FROM recalled_lessons AS r
         CROSS JOIN rules AS u
         WHERE r.shown = 'amount' AND substr(r.subject, 1, 2) = 'E:'
         GROUP BY r.entry_id, r.subject

@@ -9,14 +9,14 @@ FROM (
     FROM (
         SELECT is_lesson, is_name, entry_id, upper(substr(text, 1, u.remittance_limit)) AS said
         FROM (
-            SELECT TRUE AS is_lesson, FALSE AS is_name, entry_id, remittance AS text FROM lessons
+            SELECT TRUE AS is_lesson, FALSE AS is_name, entry_id, remittance AS text FROM payment_lessons
             UNION ALL
-            SELECT TRUE AS is_lesson, TRUE AS is_name, entry_id, counterparty_name AS text FROM lessons
+            SELECT TRUE AS is_lesson, TRUE AS is_name, entry_id, counterparty_name AS text FROM payment_lessons
             UNION ALL
             SELECT FALSE AS is_lesson, FALSE AS is_name, p.entry_id, p.remittance AS text
             FROM unplaced_payments AS p
             JOIN (
-                SELECT currency, direction FROM lessons
+                SELECT currency, direction FROM payment_lessons
                 UNION
                 SELECT currency, direction FROM open_expectations WHERE counterparty_name IS NOT NULL
             ) AS s ON s.currency = p.currency AND s.direction = p.direction

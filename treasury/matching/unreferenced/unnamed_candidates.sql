@@ -17,7 +17,7 @@ FROM (
     SELECT v.entry_id, v.expectation_id, f.part, f.weight - v.less AS worth,
         CASE o.direction WHEN 'CRDT' THEN f.received ELSE f.sent END || coalesce(' ' || v.detail, '') AS words
     FROM unnamed_facts AS v
-    JOIN unreferenced AS n ON n.entry_id = v.entry_id AND n.expectation_id = v.expectation_id
+    JOIN unreferenced_pairs AS n ON n.entry_id = v.entry_id AND n.expectation_id = v.expectation_id
     JOIN open_expectations AS o ON o.expectation_id = v.expectation_id
     JOIN fact_weights AS f ON f.name = v.fact
     QUALIFY row_number() OVER (

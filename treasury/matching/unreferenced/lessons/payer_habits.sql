@@ -23,16 +23,16 @@ FROM (
         max(e.lesson_date) FILTER (WHERE e.is_near) AS near_last
     FROM (
         SELECT r.entry_id, r.shown, r.subject, r.lesson_date, r.amount, r.is_amount, r.is_near, r.apart
-        FROM recalled AS r
-        JOIN considered AS c ON c.entry_id = r.entry_id AND c.subject = r.subject
+        FROM recalled_lessons AS r
+        JOIN considered_subjects AS c ON c.entry_id = r.entry_id AND c.subject = r.subject
         WHERE r.shown <> 'amount'
         UNION ALL
         SELECT c.entry_id, 'subject' AS shown, c.subject, s.booking_date AS lesson_date, s.amount, s.amount = p.amount AS is_amount,
             s.amount BETWEEN n.least AND n.most AS is_near, abs(s.month_day - p.month_day) AS apart
-        FROM considered AS c
+        FROM considered_subjects AS c
         JOIN unplaced_payments AS p ON p.entry_id = c.entry_id
         JOIN near_amounts AS n ON n.amount = p.amount
-        JOIN subjects AS s
+        JOIN lesson_subjects AS s
             ON s.subject = c.subject AND s.currency = p.currency AND s.direction = p.direction AND s.booking_date < p.booking_date
         WHERE s.turn <= 12 AND substr(c.subject, 1, 2) = 'E:'
     ) AS e
@@ -40,5 +40,5 @@ FROM (
     GROUP BY e.entry_id, e.shown, e.subject
 ) AS h
 LEFT JOIN (
-    SELECT entry_id, shown, count(*) AS of_all FROM recalled GROUP BY entry_id, shown
+    SELECT entry_id, shown, count(*) AS of_all FROM recalled_lessons GROUP BY entry_id, shown
 ) AS a ON a.entry_id = h.entry_id AND a.shown = h.shown

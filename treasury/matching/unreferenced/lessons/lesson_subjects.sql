@@ -7,7 +7,7 @@ FROM (
     SELECT s.entry_id, s.booking_date, s.amount, s.account, s.currency, s.direction, s.counterparty_account,
         n.folded AS payer_name,
         coalesce('A:' || s.owner_account, 'N:' || o.folded, 'E:' || s.expectation_id) AS subject
-    FROM lessons AS s
+    FROM payment_lessons AS s
     LEFT JOIN folded_names AS n ON n.name = s.counterparty_name
     LEFT JOIN folded_names AS o ON o.name = s.owner_name
 ) AS told

@@ -13,7 +13,7 @@ WITH requested AS (
             PARTITION BY d.kind, d.tie, d.currency, d.direction, d.amount, d.booking_date, e.counterparty_account
             ORDER BY e.opened_on DESC, e.expectation_id
         ) AS place_of_payer
-    FROM (SELECT DISTINCT kind, tie, currency, direction, amount, booking_date FROM payers) AS d
+    FROM (SELECT DISTINCT kind, tie, currency, direction, amount, booking_date FROM known_payer_lines) AS d
     JOIN open_expectations AS e
         ON e.kind = d.kind AND e.tie = d.tie AND e.currency = d.currency AND e.direction = d.direction
         AND e.remaining = d.amount
@@ -29,7 +29,7 @@ standing AS (
             PARTITION BY d.kind, d.account, d.currency, d.direction, d.booking_date
             ORDER BY e.opened_on DESC NULLS LAST, e.expectation_id
         ) AS place
-    FROM (SELECT DISTINCT kind, account, currency, direction, booking_date FROM payers WHERE tie = account) AS d
+    FROM (SELECT DISTINCT kind, account, currency, direction, booking_date FROM known_payer_lines WHERE tie = account) AS d
     JOIN open_expectations AS e
         ON e.kind = d.kind AND e.account = d.account AND e.currency = d.currency AND e.direction = d.direction
     CROSS JOIN rules AS u
@@ -37,7 +37,7 @@ standing AS (
         AND coalesce(e.opened_on <= d.booking_date, TRUE) AND coalesce(e.closed_on >= d.booking_date, TRUE)
 )
 SELECT y.entry_id, e.expectation_id, e.days
-FROM payers AS y
+FROM known_payer_lines AS y
 JOIN (
     SELECT * FROM requested WHERE counterparty_account IS NULL AND place_of_payer <= (SELECT max_same_code FROM rules)
 ) AS e
@@ -46,21 +46,21 @@ JOIN (
 WHERE coalesce(e.account = y.account, TRUE)
 UNION
 SELECT y.entry_id, e.expectation_id, e.days
-FROM payers AS y
+FROM known_payer_lines AS y
 JOIN (SELECT * FROM requested WHERE place_of_payer <= (SELECT max_same_code FROM rules)) AS e
     ON e.kind = y.kind AND e.tie = y.tie AND e.currency = y.currency AND e.direction = y.direction
     AND e.amount = y.amount AND e.booking_date = y.booking_date AND e.counterparty_account = y.counterparty_account
 WHERE coalesce(e.account = y.account, TRUE)
 UNION
 SELECT y.entry_id, e.expectation_id, e.days
-FROM payers AS y
+FROM known_payer_lines AS y
 JOIN (SELECT * FROM requested WHERE place <= (SELECT max_same_code FROM rules)) AS e
     ON e.kind = y.kind AND e.tie = y.tie AND e.currency = y.currency AND e.direction = y.direction
     AND e.amount = y.amount AND e.booking_date = y.booking_date
 WHERE y.counterparty_account IS NULL AND coalesce(e.account = y.account, TRUE)
 UNION
 SELECT y.entry_id, e.expectation_id, CAST(NULL AS BIGINT) AS days
-FROM payers AS y
+FROM known_payer_lines AS y
 JOIN (SELECT * FROM standing WHERE place <= (SELECT max_same_code FROM rules)) AS e
     ON e.kind = y.kind AND e.account = y.account AND e.currency = y.currency AND e.direction = y.direction
     AND e.booking_date = y.booking_date
@@ -68,7 +68,7 @@ WHERE y.tie = y.account
 UNION
 SELECT p.entry_id, e.expectation_id,
     CASE WHEN e.remaining IS NOT NULL THEN date_diff('day', e.opened_on, p.booking_date) END AS days
-FROM leads AS f
+FROM subject_leads AS f
 JOIN unplaced_payments AS p ON p.entry_id = f.entry_id
 JOIN open_expectations AS e ON e.expectation_id = f.expectation_id
 CROSS JOIN rules AS u

@@ -9,15 +9,15 @@ FROM (
     SELECT *, max(booking_date) OVER (PARTITION BY payer, currency, direction, subject) AS last_date
     FROM (
         SELECT k.payer, s.entry_id, s.subject, s.booking_date, s.month_day, s.amount, s.currency, s.direction
-        FROM subjects AS s
+        FROM lesson_subjects AS s
         JOIN (SELECT DISTINCT payer FROM payer_keys) AS k ON k.payer = 'A:' || s.counterparty_account
         UNION ALL
         SELECT k.payer, s.entry_id, s.subject, s.booking_date, s.month_day, s.amount, s.currency, s.direction
-        FROM subjects AS s
+        FROM lesson_subjects AS s
         JOIN (SELECT DISTINCT payer FROM payer_keys) AS k ON k.payer = 'N:' || s.payer_name
         UNION ALL
         SELECT k.payer, s.entry_id, s.subject, s.booking_date, s.month_day, s.amount, s.currency, s.direction
-        FROM subjects AS s
+        FROM lesson_subjects AS s
         JOIN (SELECT DISTINCT payer FROM payer_keys) AS k ON k.payer = CAST(s.amount AS VARCHAR) || ' ' || s.account
     ) AS every_lesson
 ) AS dated
