@@ -26,7 +26,7 @@ CROSS JOIN rules AS u
 WHERE b.amount IS NULL OR o.amount > greatest(o.expected - b.amount, CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance
 UNION
 SELECT v.entry_id, CAST(NULL AS INTEGER) AS question, 'an earlier line names ' || e.code || ' beside others, and is exactly what they expect together' AS why
-FROM provisional AS v
+FROM provisional_pairs AS v
 JOIN named_sums AS s ON s.expectation_id = v.expectation_id
 JOIN expectations AS e ON e.expectation_id = v.expectation_id
 WHERE v.accepted_reason IS NULL

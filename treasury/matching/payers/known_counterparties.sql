@@ -8,7 +8,7 @@ FROM (
         coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, '') AS tie,
         k.party,
         r.booking_date AS since
-    FROM received AS r
+    FROM received_shares AS r
     JOIN expectations AS e ON e.expectation_id = r.expectation_id
     JOIN line_parties AS k ON k.entry_id = r.entry_id AND k.party IS NOT NULL
     UNION ALL

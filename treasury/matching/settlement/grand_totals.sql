@@ -9,13 +9,13 @@ SELECT
         WHEN t.last_date = f.last_date THEN greatest(t.last_entry_id, f.last_entry_id)
         ELSE f.last_entry_id
     END AS last_entry_id
-FROM totals AS t
+FROM received_totals AS t
 FULL JOIN (
     SELECT
         expectation_id,
         sum(abs(amount)) AS received,
         max(booking_date) AS last_date,
         substr(max(CAST(booking_date AS VARCHAR) || entry_id), 11) AS last_entry_id
-    FROM further
+    FROM further_shares
     GROUP BY expectation_id
 ) AS f ON f.expectation_id = t.expectation_id

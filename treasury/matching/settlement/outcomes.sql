@@ -70,7 +70,7 @@ FROM lines AS l
 LEFT JOIN ignored_lines AS i ON i.entry_id = l.entry_id
 LEFT JOIN returned_lines AS b ON b.entry_id = l.entry_id
 LEFT JOIN returned_amounts AS v ON v.entry_id = l.entry_id
-LEFT JOIN received AS r ON r.entry_id = l.entry_id
+LEFT JOIN received_shares AS r ON r.entry_id = l.entry_id
 LEFT JOIN (
     SELECT
         entry_id,
@@ -87,21 +87,21 @@ LEFT JOIN (
     WHERE d.verdict = 'accept' AND e.expectation_id IS NULL
     GROUP BY d.entry_id
 ) AS g ON g.entry_id = l.entry_id
-LEFT JOIN conflicts AS n ON n.entry_id = l.entry_id
+LEFT JOIN conflicting_lines AS n ON n.entry_id = l.entry_id
 LEFT JOIN (
     SELECT
         entry_id,
         CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,
         max(tier) AS tier,
         CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
-    FROM further
+    FROM further_shares
     GROUP BY entry_id
 ) AS f ON f.entry_id = l.entry_id
 LEFT JOIN (
     SELECT *, sum(CASE WHEN tier = 'whole' AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
-    FROM ranked
+    FROM ranked_candidates
     QUALIFY rank = 1
 ) AS c ON c.entry_id = l.entry_id
 LEFT JOIN tiers AS t ON t.name = coalesce(r.tier, n.tier, f.tier, c.tier)
-LEFT JOIN ranked AS u ON u.entry_id = l.entry_id AND u.rank = 2 AND u.tier = c.tier
+LEFT JOIN ranked_candidates AS u ON u.entry_id = l.entry_id AND u.rank = 2 AND u.tier = c.tier
 LEFT JOIN excess_returns AS x ON x.entry_id = l.entry_id

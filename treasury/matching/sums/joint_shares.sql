@@ -53,8 +53,8 @@ taken AS (
 )
 SELECT t.entry_id, t.expectation_id, t.booking_date, t.expected, t.amount, t.tier
 FROM taken AS t
-WHERE t.last_turn = 1 AND t.expectation_id NOT IN (SELECT expectation_id FROM accepted_several)
+WHERE t.last_turn = 1 AND t.expectation_id NOT IN (SELECT expectation_id FROM divided_shares)
     AND t.entry_id NOT IN (
         SELECT b.entry_id FROM taken AS b
-        WHERE b.expectation_id IN (SELECT expectation_id FROM accepted_several)
+        WHERE b.expectation_id IN (SELECT expectation_id FROM divided_shares)
     )

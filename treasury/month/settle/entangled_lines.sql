@@ -8,7 +8,7 @@ SELECT entry_id FROM returned_amounts
 UNION
 SELECT entry_id FROM return_origins
 UNION
-SELECT entry_id FROM further
+SELECT entry_id FROM further_shares
 UNION
 SELECT l.entry_id
 FROM lines AS l

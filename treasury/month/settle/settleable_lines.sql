@@ -10,7 +10,7 @@ JOIN bank_lines AS b ON b.entry_id = l.entry_id
 JOIN outcomes AS o ON o.entry_id = l.entry_id
 LEFT JOIN entangled_lines AS t ON t.entry_id = l.entry_id
 LEFT JOIN line_parties AS p ON p.entry_id = l.entry_id
-LEFT JOIN received AS r ON r.entry_id = l.entry_id
+LEFT JOIN received_shares AS r ON r.entry_id = l.entry_id
 LEFT JOIN (
     SELECT entry_id, min(expectation_id) AS first_id, max(expectation_id) AS last_id FROM line_subjects GROUP BY entry_id
 ) AS w ON w.entry_id = l.entry_id

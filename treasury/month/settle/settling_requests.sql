@@ -12,11 +12,11 @@ LEFT JOIN compared_codes AS k ON k.expectation_id = e.expectation_id
 LEFT JOIN open_expectations AS n ON n.expectation_id = e.expectation_id
 LEFT JOIN (
     SELECT v.expectation_id
-    FROM provisional AS v
+    FROM provisional_pairs AS v
     LEFT JOIN settleable_lines AS l ON l.entry_id = v.entry_id AND l.expectation_id = v.expectation_id
     WHERE l.entry_id IS NULL
     UNION
-    SELECT expectation_id FROM further
+    SELECT expectation_id FROM further_shares
     UNION
     SELECT expectation_id FROM linked_returns
 ) AS u ON u.expectation_id = e.expectation_id

@@ -2,7 +2,7 @@
 -- same amount once more is a duplicate and not listed, unless a person divided another payment onto the request.
 WITH counted AS (
     SELECT v.entry_id, v.expectation_id, v.booking_date, v.expected, v.amount, v.accepted_reason, FALSE AS is_divided
-    FROM provisional AS v
+    FROM provisional_pairs AS v
     LEFT JOIN (SELECT DISTINCT entry_id FROM question_doubts) AS d ON d.entry_id = v.entry_id
     WHERE v.expected IS NOT NULL AND (v.accepted_reason IS NOT NULL OR d.entry_id IS NULL)
     UNION ALL

@@ -5,7 +5,7 @@
 WITH misses AS (
     SELECT v.entry_id, v.expectation_id, v.code, v.booked AS amount, v.booking_date, l.charges, l.currency, l.direction,
         l.party, l.counterparty_account, l.counterparty_name, CAST(v.expected - v.before - v.amount AS DECIMAL(38, 18)) AS off
-    FROM provisional AS v
+    FROM provisional_pairs AS v
     JOIN line_parties AS l ON l.entry_id = v.entry_id
     LEFT JOIN (
         SELECT DISTINCT a.expectation_id, p.party

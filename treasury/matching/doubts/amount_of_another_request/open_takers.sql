@@ -18,7 +18,7 @@ FROM (
     SELECT *, count(*) OVER (PARTITION BY amount, currency, direction) AS rivals
     FROM (
         SELECT DISTINCT a.expectation_id, c.code, a.amount, a.currency, a.direction, a.opened_on, a.closed_on
-        FROM amounts_taken AS a
+        FROM payable_amounts AS a
         SEMI JOIN missed_amounts AS m ON m.amount = a.amount AND m.currency = a.currency AND m.direction = a.direction
         JOIN known_codes AS c ON c.expectation_id = a.expectation_id
     ) AS takers

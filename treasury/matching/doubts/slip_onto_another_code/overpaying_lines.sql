@@ -3,7 +3,7 @@
 SELECT v.entry_id, v.expectation_id, v.amount, v.expected, v.amount > v.expected + v.over_tolerance AS is_excessive
 FROM (
     SELECT v.entry_id, v.expectation_id, v.booking_date, v.amount, v.expected, u.over_tolerance
-    FROM provisional AS v
+    FROM provisional_pairs AS v
     CROSS JOIN rules AS u
     WHERE v.accepted_reason IS NULL
         AND v.amount > greatest(v.expected - v.before, CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance

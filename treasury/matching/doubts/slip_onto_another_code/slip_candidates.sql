@@ -13,7 +13,7 @@ FROM (
         FROM reference_pairs AS p
         SEMI JOIN respelled_codes AS r ON r.entry_id = p.entry_id
         JOIN lines AS l ON l.entry_id = p.entry_id
-        JOIN amounts_taken AS t ON t.expectation_id = p.expectation_id
+        JOIN payable_amounts AS t ON t.expectation_id = p.expectation_id
         LEFT JOIN code_readings AS o ON o.entry_id = p.entry_id AND o.code = p.code
         WHERE p.tier = 'damaged' AND p.contradiction IS NULL AND o.entry_id IS NULL
             AND (t.amount = p.amount OR t.amount = p.amount + l.charges)

@@ -12,9 +12,9 @@ SELECT
         ORDER BY e.expectation_id
     ) AS turn
 FROM expectations AS e
-ANTI JOIN (SELECT expectation_id FROM totals WHERE received >= expected) AS f ON f.expectation_id = e.expectation_id
+ANTI JOIN (SELECT expectation_id FROM received_totals WHERE received >= expected) AS f ON f.expectation_id = e.expectation_id
 LEFT JOIN (
-    SELECT expectation_id, received FROM totals WHERE expected IS NULL OR received < expected
+    SELECT expectation_id, received FROM received_totals WHERE expected IS NULL OR received < expected
 ) AS t ON t.expectation_id = e.expectation_id
 LEFT JOIN closed_statuses AS x ON x.status = e.status
 WHERE x.status IS NULL AND (e.amount IS NULL OR e.amount > coalesce(t.received, 0))

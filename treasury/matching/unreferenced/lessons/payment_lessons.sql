@@ -3,7 +3,7 @@
 SELECT
     r.entry_id, r.expectation_id, r.booking_date, r.amount, l.account, l.currency, l.direction, l.counterparty_account,
     l.counterparty_name, l.remittance, e.owner_account, e.owner_name
-FROM received AS r
+FROM received_shares AS r
 JOIN (
     SELECT e.expectation_id, e.counterparty_account AS owner_account, e.counterparty_name AS owner_name
     FROM expectations AS e

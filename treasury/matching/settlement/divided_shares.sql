@@ -42,7 +42,7 @@ FROM (
             FROM linked_returns
             GROUP BY original_id, expectation_id
         ) AS r ON r.original_id = a.entry_id AND r.expectation_id = a.expectation_id
-        LEFT JOIN totals AS t ON t.expectation_id = a.expectation_id
+        LEFT JOIN received_totals AS t ON t.expectation_id = a.expectation_id
         WHERE a.several > 1 AND a.counts AND a.entry_id NOT IN (SELECT return_id FROM linked_returns)
     ) AS rooms
 ) AS shares

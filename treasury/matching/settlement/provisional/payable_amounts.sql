@@ -3,11 +3,11 @@
 -- ones are not.
 WITH remaining AS (
     SELECT v.expectation_id, CAST(v.expected - v.before AS DECIMAL(38, 18)) AS amount
-    FROM provisional AS v
+    FROM provisional_pairs AS v
     WHERE v.before > 0 AND v.before < v.expected
     UNION
     SELECT v.expectation_id, CAST(v.expected - v.before - v.amount AS DECIMAL(38, 18)) AS amount
-    FROM provisional AS v
+    FROM provisional_pairs AS v
     WHERE v.expected - v.before > v.amount
 ),
 of_amount AS (

@@ -13,7 +13,7 @@ LEFT JOIN (
     ) AS r ON r.expectation_id = n.expectation_id
     GROUP BY n.expectation_id, n.party
 ) AS k ON k.expectation_id = p.expectation_id AND k.party = o.party
-LEFT JOIN (SELECT DISTINCT expectation_id FROM accepted_several) AS a ON a.expectation_id = p.expectation_id
+LEFT JOIN (SELECT DISTINCT expectation_id FROM divided_shares) AS a ON a.expectation_id = p.expectation_id
 WHERE p.contradiction IS NULL AND p.proves
     AND (p.tier = 'respelled' OR (p.tier = 'rejoined' AND regexp_matches(p.code, '[A-Z]|^[0-9]{10,}$')))
     AND p.entry_id IN (SELECT entry_id FROM reference_pairs WHERE tier IN ('rejoined', 'respelled') GROUP BY entry_id HAVING count(*) = 1)

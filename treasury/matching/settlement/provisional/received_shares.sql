@@ -9,8 +9,8 @@ SELECT
     coalesce(accepted_reason IS NULL AND before >= expected AND amount = expected, FALSE) AS is_duplicate
 FROM (
     SELECT v.entry_id, v.expectation_id, v.tier, v.accepted_reason, v.booking_date, v.expected, v.rivals, v.amount, v.before
-    FROM provisional AS v
-    WHERE v.expectation_id NOT IN (SELECT expectation_id FROM doubted)
+    FROM provisional_pairs AS v
+    WHERE v.expectation_id NOT IN (SELECT expectation_id FROM doubted_expectations)
     UNION ALL
     SELECT
         a.entry_id, a.expectation_id, a.tier, a.accepted_reason, a.booking_date, a.expected, a.rivals, a.amount,
@@ -19,6 +19,6 @@ FROM (
             ORDER BY a.booking_date, a.entry_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS DECIMAL(38, 18)), CAST(0 AS DECIMAL(38, 18))) AS before
-    FROM assigned AS a
-    JOIN doubted AS d ON d.expectation_id = a.expectation_id
+    FROM assigned_pairs AS a
+    JOIN doubted_expectations AS d ON d.expectation_id = a.expectation_id
 ) AS ordered

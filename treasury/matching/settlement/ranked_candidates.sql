@@ -10,7 +10,7 @@ WITH scored AS (
             + CASE WHEN e.amount = l.amount THEN 0.2 ELSE 0 END
             + CASE WHEN k.since < l.booking_date THEN 0.1 ELSE 0 END
         END AS DECIMAL(6, 4)) AS score
-    FROM clues AS c
+    FROM candidate_clues AS c
     JOIN line_parties AS l ON l.entry_id = c.entry_id
     JOIN expectations AS e ON e.expectation_id = c.expectation_id
     LEFT JOIN known_counterparties AS k
