@@ -97,7 +97,9 @@ def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="seen", actor=ANNA)
     desk.matches.look()
     assert {"accepted_pairs", "outcomes", "allocations"} <= set(names)
-    assert not {"bank_lines", "slashed_tokens", "lines", "damaged_codes", "slip_candidates"} & set(names)
+    assert not {"bank_lines", "slashed_tokens", "lines", "damaged_codes", "slip_candidates"} & set(
+        names
+    )
     assert len(names) < len(monthly.MATCHING) / 2
 
 

@@ -226,7 +226,14 @@ def test_no_step_joins_every_row_with_every_row(models: dict[str, Model], name: 
 def test_the_inputs_say_something(models: dict[str, Model]) -> None:
     """Equal because empty would prove nothing."""
     for name, steps in {
-        "matching": ("outcomes", "candidates", "allocations", "damaged_codes", "rejoined_codes", "linked_returns"),
+        "matching": (
+            "outcomes",
+            "candidates",
+            "allocations",
+            "damaged_codes",
+            "rejoined_codes",
+            "linked_returns",
+        ),
         "month": (
             "month_lines",
             "candidates",

@@ -54,8 +54,8 @@ _OF_RECORDS: Final = (
 """The steps that have rows of lines and requests which take part again; the others that have run by
 then are about the texts of unsettled lines, which stay as they were read."""
 _PAID: Final = (
-    "provisional_pairs", "reference_pairs", "inexact_readings", "sent_amounts", "payable_amounts", "amount_takers",
-    "neighbour_codes",
+    "provisional_pairs", "reference_pairs", "inexact_readings", "sent_amounts", "payable_amounts",
+    "amount_takers", "neighbour_codes",
 )  # fmt: skip
 """What was paid so far, by what was decided, and the steps that ask it of texts: while those are
 read nothing is paid, and afterwards it is asked again."""
