@@ -7,8 +7,9 @@ SELECT
     CASE
         WHEN n.code = n.other_code THEN n.contradiction
         ELSE 'different codes in one text: ' || w.code || ', ' || w.other_code || coalesce('; ' || s.nearest, '')
-    END AS reason
+    END || CASE WHEN l.is_reversal OR l.return_reason IS NOT NULL THEN '; marked as a return' ELSE '' END AS reason
 FROM named_lines AS n
+JOIN lines AS l ON l.entry_id = n.entry_id
 LEFT JOIN (
     SELECT
         p.entry_id,
