@@ -186,7 +186,7 @@ def measure(world: Honest) -> Asked:
     with duckdb_engine.connect() as connection:
         pipeline.load(connection, {**tables, **NOTHING_SETTLED, **rule_tables(rules)})
         pipeline.run(connection, STEPS)
-        asked = connection.execute("SELECT DISTINCT entry_id, question FROM doubts").fetchall()
+        asked = connection.execute("SELECT DISTINCT entry_id, question FROM line_doubts").fetchall()
         outcomes = dict(connection.execute("SELECT entry_id, outcome FROM outcomes").fetchall())
         shares = connection.execute("SELECT entry_id, expectation_id FROM allocations").fetchall()
     ways: dict[str, Counter[bool]] = {way: Counter() for way in _WAYS}

@@ -44,6 +44,8 @@ class Shape(NamedTuple):
     classes: dict[str, list[Path]]
     """The files of each public class name, the sandbox apart."""
     private_uses: Counter[str]
+    queries: list[Path]
+    """The SQL files."""
 
     @property
     def vague_share(self) -> float:
@@ -72,6 +74,11 @@ class Shape(NamedTuple):
         """How many modules each folder holds."""
         return Counter(path.parent for path in self.lines if path.name != "__init__.py")
 
+    @property
+    def query_folders(self) -> Counter[Path]:
+        """How many SQL files each folder holds."""
+        return Counter(path.parent for path in self.queries)
+
 
 def is_vague(name: str) -> bool:
     """Whether a name is one vague word and nothing else."""
@@ -81,7 +88,8 @@ def is_vague(name: str) -> bool:
 
 def measure(package: Path = PACKAGE) -> Shape:
     """Read every Python file of the package and count."""
-    shape = Shape({}, [], Counter(), defaultdict(list), Counter())
+    queries = sorted(package.rglob("*.sql"))
+    shape = Shape({}, [], Counter(), defaultdict(list), Counter(), queries)
     for path in sorted(package.rglob("*.py")):
         text = path.read_text("utf-8")
         shape.lines[path] = text.count("\n")

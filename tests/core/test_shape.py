@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SHAPE = runpy.run_path(str(ROOT / "tools" / "shape.py"))
 is_vague = SHAPE["is_vague"]
+MATCHING = ROOT / "treasury" / "matching"
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,21 @@ def test_private_functions_that_are_used_once_do_not_grow_in_number(shape: Any) 
 
 def test_a_folder_holds_at_most_15_modules(shape: Any) -> None:
     assert {folder: number for folder, number in shape.folders.items() if number > 15} == {}
+
+
+def test_a_folder_of_matching_holds_at_most_15_queries(shape: Any) -> None:
+    folders = {
+        folder.relative_to(MATCHING): number
+        for folder, number in shape.query_folders.items()
+        if folder.is_relative_to(MATCHING)
+    }
+    assert folders
+    assert {folder: number for folder, number in folders.items() if number > 15} == {}
+
+
+def test_a_step_of_matching_has_a_name_of_two_words_or_is_a_result(shape: Any) -> None:
+    names = {path.stem for path in shape.queries if path.is_relative_to(MATCHING)}
+    assert {name for name in names if "_" not in name} == {"allocations", "candidates", "outcomes"}
 
 
 def test_a_public_class_name_occurs_once(shape: Any) -> None:

@@ -24,7 +24,7 @@ def other_models(monkeypatch: pytest.MonkeyPatch, *, version: str = "another") -
     """Answer from here on as another version of the models would."""
 
     def changed(step: Step) -> Step:
-        if step.name != "accepted":
+        if step.name != "accepted_pairs":
             return step
         sql = f"SELECT * FROM (\n{step.sql}\n) AS whole WHERE false"
         return msgspec.structs.replace(step, sql=sql)

@@ -96,8 +96,10 @@ def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
     names = record_steps(monkeypatch)
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="seen", actor=ANNA)
     desk.matches.look()
-    assert {"accepted", "outcomes", "allocations"} <= set(names)
-    assert not {"bank_lines", "tokens", "lines", "damaged", "slips"} & set(names)
+    assert {"accepted_pairs", "outcomes", "allocations"} <= set(names)
+    assert not {"bank_lines", "slashed_tokens", "lines", "damaged_codes", "slip_candidates"} & set(
+        names
+    )
     assert len(names) < len(monthly.MATCHING) / 2
 
 

@@ -75,7 +75,7 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
     lines += [line(f"a{n:03}", "5", "thanks", 9, **payer) for n in range(codes)]
     connection = loaded(lines, expectations)
     run(connection, STEPS)
-    for step in ("payers", "recalled", "unnamed"):
+    for step in ("known_payer_lines", "recalled_lessons", "unnamed_candidates"):
         (rows,) = connection.table(step).aggregate("count(*)").fetchall()[0]
         assert 0 < rows <= 3 * codes * Rules().max_same_code, step
 
@@ -129,7 +129,7 @@ def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:
             joined_by_order.add(step.name)
         run(connection, [step])
     assert joined_by_order == set()
-    assert connection.table("payers").shape[0] == payers
+    assert connection.table("known_payer_lines").shape[0] == payers
 
 
 @pytest.mark.first_case

@@ -229,8 +229,8 @@ def test_every_form_of_a_letter_or_digit_is_found_and_no_letter_of_another_alpha
     tables = {"lines": read_table(arrow(texts), LINES, name="lines"), **rule_tables(Rules())}
     load(connection, tables)
     steps = steps_of(PACKAGE)
-    run(connection, (steps["texts"], steps["fields"]))
-    read = dict(connection.execute("SELECT entry_id, text FROM fields").fetchall())
+    run(connection, (steps["line_texts"], steps["reference_fields"]))
+    read = dict(connection.execute("SELECT entry_id, text FROM reference_fields").fetchall())
     assert read == {f"{ord(form):06x}": f"X{plain}" for form, plain in forms.items()} | {
         "00017f": "X\u017f",
         "000410": "X\u0410",

@@ -206,8 +206,8 @@ def test_a_step_gives_the_same_rows(models: dict[str, Model], name: str, step: s
 
 
 OWN = {"asked", "class_rules", "covered", "declared_accounts", "statement_proofs"}
-LENGTHS = {"sizes", "body_sizes", "part_sizes", "serial_sizes", "halves"}
-SMALL = OWN | LENGTHS | {*matching.rule_tables(Rules()), "initials", "search_bounds"}
+LENGTHS = {"code_lengths", "body_lengths", "part_lengths", "serial_lengths", "halves"}
+SMALL = OWN | LENGTHS | {*matching.rule_tables(Rules()), "code_initials", "search_bounds"}
 """Tables that do not grow with what is matched: rules, our own accounts, lengths of codes, the
 characters that they begin with."""
 
@@ -226,7 +226,14 @@ def test_no_step_joins_every_row_with_every_row(models: dict[str, Model], name: 
 def test_the_inputs_say_something(models: dict[str, Model]) -> None:
     """Equal because empty would prove nothing."""
     for name, steps in {
-        "matching": ("outcomes", "candidates", "allocations", "damaged", "rejoined", "returns"),
+        "matching": (
+            "outcomes",
+            "candidates",
+            "allocations",
+            "damaged_codes",
+            "rejoined_codes",
+            "linked_returns",
+        ),
         "month": (
             "month_lines",
             "candidates",

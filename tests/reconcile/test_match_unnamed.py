@@ -362,7 +362,7 @@ def run_of(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
         **rule_tables(Rules()),
     }
     load(connection, tables)
-    run(connection, needed(STEPS, "habits"))
+    run(connection, needed(STEPS, "payer_habits"))
     return connection.execute(
-        "SELECT subject, shown, payments FROM habits WHERE entry_id = 'a' ORDER BY ALL"
+        "SELECT subject, shown, payments FROM payer_habits WHERE entry_id = 'a' ORDER BY ALL"
     ).fetchall()

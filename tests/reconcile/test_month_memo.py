@@ -88,7 +88,7 @@ def test_another_month_and_other_rules_are_worked_out(desk: Workspace, ran: list
     question = desk.question(MONTH)
     rules = msgspec.structs.replace(question.rules, window_days=question.rules.window_days + 1)
     monthly.reconcile_month(desk.snapshot(), msgspec.structs.replace(question, rules=rules))
-    assert {"looked_at", "clues"} & set(ran)
+    assert {"searched_fields", "candidate_clues"} & set(ran)
 
 
 @pytest.mark.acceptance

@@ -16,12 +16,12 @@ SELECT id AS expectation_id, 'request' AS kind, NULL::VARCHAR AS account, 'EUR' 
 FROM (VALUES ('unpaid', 5, 'OPEN'), ('nothing', 0, 'OPEN'), ('standing', NULL, 'OPEN'),
     ('part', 5, 'OPEN'), ('full', 5, 'OPEN'), ('over', 5, 'OPEN'), ('ended', 5, 'CANCELLED'))
     AS t (id, amount, status);
-CREATE TABLE totals AS
+CREATE TABLE received_totals AS
 SELECT id AS expectation_id, expected::DECIMAL(38, 18) AS expected,
     received::DECIMAL(38, 18) AS received
 FROM (VALUES ('part', 5, 2), ('full', 5, 5), ('over', 5, 6), ('standing', NULL, 9))
     AS t (id, expected, received);
-CREATE TABLE stopped AS SELECT 'CANCELLED' AS status;
+CREATE TABLE closed_statuses AS SELECT 'CANCELLED' AS status;
 """
 
 

@@ -39,7 +39,7 @@ OUTCOMES = (
     "ignored", "returned", "duplicate", "conflict", "matched", "suggested", "unreferenced",
 )  # fmt: skip
 
-PACKAGE = "treasury.matching.steps"
+PACKAGE = "treasury.matching"
 RESULTS: Final = {
     "outcomes": "entry_id",
     "expectation_states": "expectation_id",

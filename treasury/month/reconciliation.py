@@ -63,7 +63,7 @@ _KNOWLEDGE: Final = {
     "lines": "entry_id",
     "line_classes": "entry_id",
     "expectations": "expectation_id",
-    "returns": "return_id, original_id",
+    "linked_returns": "return_id, original_id",
 }
 """What a run of matching is kept with, and the order of its rows."""
 _ALL: Final = {**steps_of(PACKAGE), **steps_of(MONTH_PACKAGE)}

@@ -44,7 +44,7 @@ class Knowledge:
         self.bank_lines = tables["bank_lines"]
         self.lines = tables["lines"]
         self.expectations = tables["expectations"]
-        self.returns = tables["returns"]
+        self.returns = tables["linked_returns"]
         self.matches = matched.matches
 
     @property

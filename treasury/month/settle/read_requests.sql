@@ -5,15 +5,15 @@ FROM settled_requests AS s
 JOIN (
     SELECT expectation_id FROM whole_references
     UNION
-    SELECT expectation_id FROM rejoined
+    SELECT expectation_id FROM rejoined_codes
     UNION
-    SELECT expectation_id FROM respelled
+    SELECT expectation_id FROM respelled_codes
     UNION
     SELECT expectation_id FROM other_readings
     UNION
-    SELECT expectation_id FROM damaged
+    SELECT expectation_id FROM damaged_codes
     UNION
-    SELECT expectation_id FROM one_slip_away
+    SELECT expectation_id FROM neighbour_codes
     UNION
     SELECT d.expectation_id
     FROM decisions AS d

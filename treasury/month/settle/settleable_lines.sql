@@ -10,9 +10,9 @@ JOIN bank_lines AS b ON b.entry_id = l.entry_id
 JOIN outcomes AS o ON o.entry_id = l.entry_id
 LEFT JOIN entangled_lines AS t ON t.entry_id = l.entry_id
 LEFT JOIN line_parties AS p ON p.entry_id = l.entry_id
-LEFT JOIN received AS r ON r.entry_id = l.entry_id
+LEFT JOIN received_shares AS r ON r.entry_id = l.entry_id
 LEFT JOIN (
-    SELECT entry_id, min(expectation_id) AS first_id, max(expectation_id) AS last_id FROM owners GROUP BY entry_id
+    SELECT entry_id, min(expectation_id) AS first_id, max(expectation_id) AS last_id FROM line_subjects GROUP BY entry_id
 ) AS w ON w.entry_id = l.entry_id
 WHERE b.source = 'own_bank' AND t.entry_id IS NULL
     AND coalesce(l.entry_status, 'BOOK') = 'BOOK' AND coalesce(l.proof, 'none') <> 'fails'

@@ -7,18 +7,18 @@ FROM expectations AS e
 CROSS JOIN closed_to AS a
 JOIN ramp_requests AS r ON r.id = e.expectation_id
 JOIN expectation_states AS s ON s.expectation_id = e.expectation_id
-LEFT JOIN stopped AS x ON x.status = e.status
-LEFT JOIN every_code AS k ON k.expectation_id = e.expectation_id
+LEFT JOIN closed_statuses AS x ON x.status = e.status
+LEFT JOIN compared_codes AS k ON k.expectation_id = e.expectation_id
 LEFT JOIN open_expectations AS n ON n.expectation_id = e.expectation_id
 LEFT JOIN (
     SELECT v.expectation_id
-    FROM provisional AS v
+    FROM provisional_pairs AS v
     LEFT JOIN settleable_lines AS l ON l.entry_id = v.entry_id AND l.expectation_id = v.expectation_id
     WHERE l.entry_id IS NULL
     UNION
-    SELECT expectation_id FROM further
+    SELECT expectation_id FROM further_shares
     UNION
-    SELECT expectation_id FROM returns
+    SELECT expectation_id FROM linked_returns
 ) AS u ON u.expectation_id = e.expectation_id
 LEFT JOIN hash_uses AS h ON h.request_id = e.expectation_id
 LEFT JOIN (SELECT hash_key FROM hash_uses GROUP BY hash_key HAVING count(*) > 1) AS t ON t.hash_key = h.hash_key

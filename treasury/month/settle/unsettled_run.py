@@ -54,8 +54,8 @@ _OF_RECORDS: Final = (
 """The steps that have rows of lines and requests which take part again; the others that have run by
 then are about the texts of unsettled lines, which stay as they were read."""
 _PAID: Final = (
-    "provisional", "pairs", "inexact_readings", "sent_amounts", "amounts_taken", "amount_takers",
-    "one_slip_away",
+    "provisional_pairs", "reference_pairs", "inexact_readings", "sent_amounts", "payable_amounts",
+    "amount_takers", "neighbour_codes",
 )  # fmt: skip
 """What was paid so far, by what was decided, and the steps that ask it of texts: while those are
 read nothing is paid, and afterwards it is asked again."""
@@ -63,7 +63,7 @@ _NOTHING_PAID: Final = pa.schema(
     [("expectation_id", TEXT), ("expected", AMOUNT), ("before", AMOUNT), ("amount", AMOUNT)]
 )
 _UNSETTLING: Final = "unsettling_lines"
-_OF_EVERY_CODE: Final = ("every_code", "code_bodies")
+_OF_EVERY_CODE: Final = ("compared_codes", "code_bodies")
 """The steps with a row for each code there ever was: reading them twice costs less than keeping."""
 _RECORDS: Final = {
     "statement_entries": ("entry_id", "settled_lines", "entry_id", "valid_from"),

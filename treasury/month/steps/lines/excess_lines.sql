@@ -5,6 +5,6 @@ SELECT
     CAST(l.amount - coalesce(b.amount, 0) - l.matched_amount AS DECIMAL(38, 18)) AS amount,
     l.currency, l.expectation_id, l.reference, l.counterparty_name
 FROM every_line AS l
-LEFT JOIN came_back AS b ON b.entry_id = l.entry_id
+LEFT JOIN returned_amounts AS b ON b.entry_id = l.entry_id
 WHERE l.outcome = 'matched' AND l.amount - coalesce(b.amount, 0) > l.matched_amount
 ORDER BY l.booking_date, l.entry_id

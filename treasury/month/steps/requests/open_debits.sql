@@ -14,10 +14,10 @@ SELECT
     l.additional_information
 FROM bank_lines AS l
 JOIN outcomes AS o ON o.entry_id = l.entry_id
-LEFT JOIN ignored AS i ON i.entry_id = l.entry_id
+LEFT JOIN ignored_lines AS i ON i.entry_id = l.entry_id
 LEFT JOIN (
     SELECT original_id, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
-    FROM returns
+    FROM linked_returns
     WHERE expectation_id <> ''
     GROUP BY original_id
 ) AS r ON r.original_id = l.entry_id

@@ -9,7 +9,7 @@ FROM (
     FROM allocations AS s JOIN bank_lines AS b ON b.entry_id = s.entry_id
     UNION ALL
     SELECT t.expectation_id AS request_id, o.booking_date, t.amount
-    FROM returns AS t
+    FROM linked_returns AS t
     JOIN bank_lines AS o ON o.entry_id = t.original_id
     CROSS JOIN asked AS z
     WHERE t.booking_date > z.month_last

@@ -1,6 +1,6 @@
 -- One row a credit on the provider's account, or a part of it, that went back to its payer, and on which day.
 SELECT l.entry_id, l.booking_date, t.amount, l.currency, t.booking_date AS back_on, l.account, l.file_name, l.position
-FROM returns AS t
+FROM linked_returns AS t
 JOIN every_line AS l ON l.entry_id = t.original_id
 WHERE l.direction = 'CRDT' AND l.source = 'provider_report'
 ORDER BY l.booking_date, l.entry_id, t.booking_date

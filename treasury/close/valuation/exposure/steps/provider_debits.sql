@@ -18,7 +18,7 @@ UNION ALL
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, t.amount, l.currency, 'sent' AS standing, l.reason,
     t.booking_date AS back_on, CAST(NULL AS DATE) AS perhaps_back_on, l.file_name, l.position
-FROM returns AS t
+FROM linked_returns AS t
 JOIN every_line AS l ON l.entry_id = t.original_id
 JOIN ramp_requests AS r ON r.id = coalesce(t.expectation_id, l.expectation_id) AND r.ramp_type = 'ON_RAMP'
 WHERE l.direction = 'DBIT' AND l.source = 'own_bank'

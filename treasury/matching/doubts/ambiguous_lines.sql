@@ -1,0 +1,5 @@
+-- Lines whose text may also mean another code than the one it names, except those that a person accepted.
+SELECT DISTINCT r.entry_id
+FROM other_readings AS r
+LEFT JOIN accepted_pairs AS a ON a.entry_id = r.entry_id
+WHERE a.entry_id IS NULL

@@ -1,0 +1,16 @@
+-- Is it part of an account? Lines where such a code stands behind the country and check digits of an IBAN.
+WITH like_accounts AS (
+    SELECT DISTINCT a.entry_id, a.code
+    FROM inexact_pairs AS a
+    JOIN account_codes AS k ON k.code = a.code
+),
+padded_texts AS (
+    SELECT entry_id, ' ' || replace(replace(replace(words, '-', ''), '/', ' '), '.', ' ') || ' ' AS padded
+    FROM field_words AS w
+    SEMI JOIN like_accounts AS a ON a.entry_id = w.entry_id
+    WHERE regexp_matches(words, '(^|[ ./])-*[A-Z]-*[A-Z]-*[0-9]-*[0-9]-*[ ./]')
+)
+SELECT DISTINCT a.entry_id, a.code
+FROM like_accounts AS a
+JOIN padded_texts AS w ON w.entry_id = a.entry_id AND contains(w.padded, ' ' || a.code || ' ')
+WHERE regexp_matches(split_part(w.padded, ' ' || a.code || ' ', 1), ' [A-Z]{2}[0-9]{2} *$')

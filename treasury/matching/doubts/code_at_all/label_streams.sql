@@ -1,0 +1,33 @@
+-- The text of each line that names a code too generic to prove anything, as words with one space between and around
+-- them: accents, separators inside a word and words for "number" before a number dropped, and "|" at the end of a phrase.
+-- A colon or "#" after a label ends no phrase. A reference field is also read as one word.
+WITH texts_read AS (
+    SELECT f.entry_id, f.field,
+        CASE
+            WHEN bit_length(f.text) = 8 * CAST(length(f.text) AS BIGINT) THEN f.text
+            ELSE regexp_replace(translate(upper(f.text), k.accented, k.plain), '\p{M}+', '', 'g')
+        END AS text
+    FROM reference_fields AS f
+    SEMI JOIN (
+        SELECT a.entry_id
+        FROM inexact_pairs AS a
+        JOIN unlikely_codes AS k ON k.code = a.code
+    ) AS n ON n.entry_id = f.entry_id
+    CROSS JOIN name_folding AS k
+)
+SELECT entry_id, field,
+    ' ' || trim(regexp_replace(regexp_replace(regexp_replace(
+        regexp_replace(' ' || phrases || ' ', ' [./-]+(?: |$)', ' | ', 'g'), '[./-]+', '', 'g'), ' +', ' ', 'g'),
+        ' (?:N|NO|NR|NUM|NUMMER|NUMERO|NUMBER|NUMER) ([^ |]*[0-9])', ' \1', 'g'
+    )) || ' ' AS stream
+FROM (
+    SELECT entry_id, field,
+        regexp_replace(
+            regexp_replace(text, '[:#=\x{B0}\x{BA}]+', ' ', 'g'), '[^\p{L}\p{N}\p{M} ./-]+', ' | ', 'g'
+        ) AS phrases
+    FROM texts_read
+) AS divided_phrases
+UNION
+SELECT entry_id, field, ' ' || regexp_replace(text, '[^\p{L}\p{N}]+', '', 'g') || ' ' AS stream
+FROM texts_read
+WHERE field <> 'remittance'

@@ -1,0 +1,15 @@
+-- Is it only a part? Lines that name a code between slashes, of a token that a longer code begins with; of very many
+-- codes that do, the first.
+SELECT s.entry_id, s.code AS short, c.expectation_id, c.code
+FROM token_parts AS s
+JOIN (
+    SELECT f.form, c.expectation_id, c.code
+    FROM (
+        SELECT c.expectation_id, c.code, substr(c.code, 1, k.size) AS start
+        FROM known_codes AS c
+        JOIN part_lengths AS k ON k.size < length(c.code)
+    ) AS c
+    JOIN (SELECT DISTINCT form FROM token_parts) AS f ON f.form = c.start
+    QUALIFY row_number() OVER (PARTITION BY f.form ORDER BY c.code, c.expectation_id) <= 5
+) AS c ON c.form = s.form
+QUALIFY row_number() OVER (PARTITION BY s.entry_id, s.code ORDER BY c.code, c.expectation_id) <= 5

@@ -1,0 +1,54 @@
+-- One row per line and reason to leave it to a person, of every tier, with the number of the question; reasons that
+-- come from other lines have no number. Exhausted requests are added afterwards.
+SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS why
+FROM other_readings AS o
+JOIN expectations AS e ON e.expectation_id = o.expectation_id
+UNION
+SELECT m.entry_id, 3 AS question, 'its digits are grouped otherwise than in ' || e.code AS why
+FROM moved_groups AS m
+JOIN expectations AS e ON e.expectation_id = m.expectation_id
+UNION
+SELECT entry_id, 2 AS question, 'a second number stands next to its number' AS why
+FROM second_serials
+UNION
+SELECT r.entry_id, CAST(NULL AS INTEGER) AS question, 'very many expectations have its code' AS why
+FROM code_readings AS r
+JOIN shared_codes AS s ON s.code = r.code
+UNION
+SELECT s.entry_id, 4 AS question, e.code || ', one slip away, expects exactly this amount' AS why
+FROM slip_candidates AS s
+JOIN expectations AS e ON e.expectation_id = s.expectation_id
+UNION
+SELECT o.entry_id, 4 AS question, 'it is more than what remains, from a payer who is not known for it' AS why
+FROM overpaying_lines AS o
+LEFT JOIN earlier_payments AS b ON b.entry_id = o.entry_id
+CROSS JOIN rules AS u
+WHERE b.amount IS NULL OR o.amount > greatest(o.expected - b.amount, CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance
+UNION
+SELECT v.entry_id, CAST(NULL AS INTEGER) AS question, 'an earlier line names ' || e.code || ' beside others, and is exactly what they expect together' AS why
+FROM provisional_pairs AS v
+JOIN named_sums AS s ON s.expectation_id = v.expectation_id
+JOIN expectations AS e ON e.expectation_id = v.expectation_id
+WHERE v.accepted_reason IS NULL
+    AND (s.booking_date < v.booking_date OR (s.booking_date = v.booking_date AND s.entry_id < v.entry_id))
+UNION
+SELECT entry_id, 5 AS question, why FROM other_payers
+UNION
+SELECT u.entry_id, 6 AS question, 'it may be no reference at all' AS why
+FROM unlikely_references AS u
+JOIN line_parties AS l ON l.entry_id = u.entry_id
+LEFT JOIN known_payers AS k
+    ON k.expectation_id = u.expectation_id AND k.party = l.party AND k.since < l.booking_date
+WHERE k.party IS NULL
+UNION
+SELECT entry_id, 2 AS question, 'a sign in its text stands for several letters' AS why
+FROM reference_fields
+WHERE NOT is_plain AND contains(text, '⃝')
+UNION
+SELECT f.entry_id, CAST(NULL AS INTEGER) AS question, 'its text is longer than the ' || CAST(u.max_text AS VARCHAR) || ' characters that are searched' AS why
+FROM reference_fields AS f
+JOIN rules AS u ON length(f.text) > u.max_text
+UNION
+SELECT r.entry_id, 7 AS question, e.code || ', ' || r.tie || ', expects exactly this amount' AS why
+FROM rival_requests AS r
+JOIN expectations AS e ON e.expectation_id = r.expectation_id

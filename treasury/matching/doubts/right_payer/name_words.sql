@@ -1,0 +1,35 @@
+-- The distinctive words of names: of lines with an inexact amount and of the expectations that they name. A name of
+-- legal forms alone keeps all its words. A dot ends a word or abbreviates one: both readings count.
+WITH every_word AS (
+    SELECT DISTINCT n.is_line, n.id, w.word
+    FROM (
+        SELECT TRUE AS is_line, entry_id AS id, counterparty_name AS name FROM inexact_pairs
+        UNION ALL
+        SELECT FALSE AS is_line, e.expectation_id AS id, e.counterparty_name AS name
+        FROM expectations AS e
+        WHERE e.expectation_id IN (SELECT expectation_id FROM inexact_pairs)
+    ) AS n
+    JOIN (
+        SELECT name, unnest(string_split(regexp_replace(
+            spelled || ' ' || replace(spelled, '.', ''), '[^\p{L}\p{N}]+', ' ', 'g'), ' ')) AS word
+        FROM plain_names
+        WHERE name IN (
+            SELECT counterparty_name FROM inexact_pairs
+            UNION
+            SELECT counterparty_name FROM expectations
+            WHERE expectation_id IN (SELECT expectation_id FROM inexact_pairs)
+        )
+    ) AS w ON w.name = n.name
+    WHERE w.word <> ''
+),
+telling_words AS (
+    SELECT w.is_line, w.id, w.word
+    FROM every_word AS w
+    LEFT JOIN legal_forms AS f ON f.form = w.word
+    WHERE f.form IS NULL
+)
+SELECT is_line, id, word FROM telling_words
+UNION ALL
+SELECT w.is_line, w.id, w.word
+FROM every_word AS w
+ANTI JOIN telling_words AS t ON t.is_line = w.is_line AND t.id = w.id

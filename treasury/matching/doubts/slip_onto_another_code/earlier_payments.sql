@@ -1,0 +1,14 @@
+-- What was received before each line of an expectation, where that is less than was booked for it: what was far too much
+-- is a question and counts for none.
+SELECT entry_id, CAST(sum(counted) OVER (
+    PARTITION BY expectation_id
+    ORDER BY booking_date, entry_id
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+) AS DECIMAL(38, 18)) AS amount
+FROM (
+    SELECT v.entry_id, v.expectation_id, v.booking_date,
+        CASE WHEN x.entry_id IS NULL THEN v.amount ELSE CAST(0 AS DECIMAL(38, 18)) END AS counted
+    FROM provisional_pairs AS v
+    JOIN (SELECT DISTINCT expectation_id FROM overpaying_lines WHERE is_excessive) AS e ON e.expectation_id = v.expectation_id
+    LEFT JOIN overpaying_lines AS x ON x.entry_id = v.entry_id AND x.is_excessive
+) AS of_expectations

@@ -1,0 +1,135 @@
+-- Question 1: lines that name a code which another code begins or ends with, where the rest follows or precedes it
+-- across any other characters, a fold, a subfield's tag, or in another field; or where the field ends with the code at a
+-- length at which banks cut; or where the text continues to the longer code with one slip; or, if the longer code
+-- expects exactly the line's amount and the named one does not, where the text ends with the named one or continues
+-- nearly to the longer one. Each with the longer code.
+WITH nested AS (
+    SELECT DISTINCT r.entry_id, r.code AS short
+    FROM code_readings AS r
+    JOIN nested_codes AS n ON n.short = r.code AND n.amount IS NULL
+),
+texts_read AS (
+    SELECT f.entry_id, f.field, f.text,
+        regexp_replace(regexp_replace(f.latin, '\?[0-9]{2}', '', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS letters,
+        regexp_replace(f.latin, '[^\p{L}\p{N}]+', '', 'g') AS all_letters
+    FROM (
+        SELECT f.entry_id, f.field, f.text,
+            CASE
+                WHEN f.is_plain THEN substr(f.text, 1, u.max_text)
+                ELSE translate(substr(f.text, 1, u.max_text), k.foreign_letters, k.latin)
+            END AS latin
+        FROM reference_fields AS f
+        CROSS JOIN rules AS u
+        CROSS JOIN latin_shapes AS k
+    ) AS f
+    JOIN (SELECT DISTINCT entry_id FROM nested) AS n ON n.entry_id = f.entry_id
+),
+folds AS (
+    SELECT entry_id, fold, regexp_replace(fold, '[^\p{L}\p{N}]+', '', 'g') AS letters
+    FROM (SELECT entry_id, unnest(string_split(replace(text, chr(13), ''), chr(10))) AS fold FROM texts_read) AS each
+),
+ends AS (
+    SELECT entry_id, field, text, all_letters AS letters FROM texts_read
+    UNION ALL
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS field, regexp_replace(text, '[\n\r]+', '', 'g') AS text, all_letters AS letters
+    FROM texts_read
+    UNION ALL
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS field, fold AS text, letters FROM folds
+    UNION ALL
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS field, trim(regexp_replace(text, '[\s\p{Z}]+', ' ', 'g')) AS text, letters
+    FROM (
+        SELECT entry_id, text, all_letters AS letters FROM texts_read
+        UNION ALL
+        SELECT entry_id, fold AS text, letters FROM folds
+    ) AS wholes
+),
+streams AS (
+    SELECT entry_id, letters FROM texts_read
+    UNION
+    SELECT entry_id, all_letters AS letters FROM texts_read
+    UNION
+    SELECT a.entry_id, a.letters || b.letters AS letters
+    FROM texts_read AS a
+    JOIN texts_read AS b ON b.entry_id = a.entry_id AND b.field <> a.field
+),
+places AS (
+    SELECT n.entry_id, n.short, s.letters, unnest(generate_series(1, length(s.letters) - length(n.short) + 1)) AS p
+    FROM nested AS n
+    JOIN streams AS s ON s.entry_id = n.entry_id AND contains(s.letters, n.short)
+),
+longer_of_amount AS (
+    SELECT DISTINCT a.entry_id, a.short, x.expectation_id, x.code
+    FROM (
+        SELECT n.entry_id, n.short, l.amount, l.amount AS asked, l.currency, l.direction
+        FROM nested AS n
+        JOIN lines AS l ON l.entry_id = n.entry_id
+        UNION
+        SELECT n.entry_id, n.short, l.amount, CAST(l.amount + l.charges AS DECIMAL(38, 18)) AS asked, l.currency, l.direction
+        FROM nested AS n
+        JOIN lines AS l ON l.entry_id = n.entry_id
+        WHERE l.charges > 0
+    ) AS a
+    JOIN nested_codes AS x ON x.short = a.short AND x.amount = a.asked
+    LEFT JOIN known_codes AS c ON c.code = a.short AND c.amount = a.amount
+    LEFT JOIN known_codes AS d ON d.code = a.short AND d.amount = a.asked
+    LEFT JOIN expectations AS e ON e.expectation_id = x.expectation_id
+    WHERE c.code IS NULL AND d.code IS NULL AND coalesce(e.currency = a.currency AND e.direction = a.direction, TRUE)
+)
+SELECT DISTINCT w.entry_id, w.short, c.expectation_id, c.code, FALSE AS is_cut
+FROM (
+    SELECT h.entry_id, h.short, substr(h.letters, h.p, z.size) AS form
+    FROM places AS h
+    JOIN code_lengths AS z ON z.size > length(h.short)
+    WHERE substr(h.letters, h.p, length(h.short)) = h.short
+    UNION
+    SELECT h.entry_id, h.short, substr(h.letters, h.p + length(h.short) - z.size, z.size) AS form
+    FROM places AS h
+    JOIN code_lengths AS z ON z.size > length(h.short) AND h.p + length(h.short) > z.size
+    WHERE substr(h.letters, h.p, length(h.short)) = h.short
+) AS w
+JOIN known_codes AS c ON c.code = w.form AND c.code <> w.short
+UNION
+SELECT DISTINCT c.entry_id, c.short, coalesce(x.expectation_id, n.expectation_id) AS expectation_id,
+    coalesce(x.code, n.code) AS code, TRUE AS is_cut
+FROM (
+    SELECT n.entry_id, n.short
+    FROM nested AS n
+    JOIN ends AS t ON t.entry_id = n.entry_id
+    JOIN cut_lengths AS k
+        ON k.length = length(t.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.text)
+        OR (k.is_most AND k.field = t.field AND length(t.text) >= k.length)
+    WHERE substr(t.letters, length(t.letters) - length(n.short) + 1) = n.short
+) AS c
+JOIN lines AS l ON l.entry_id = c.entry_id
+JOIN nested_codes AS n ON n.short = c.short AND n.amount IS NULL
+LEFT JOIN nested_codes AS x ON x.short = c.short AND x.amount = l.amount
+UNION
+SELECT DISTINCT h.entry_id, h.short, h.expectation_id, h.code, TRUE AS is_cut
+FROM (
+    SELECT p.entry_id, p.short, substr(p.letters, p.p, length(coalesce(x.code, n.code))) AS form,
+        coalesce(x.expectation_id, n.expectation_id) AS expectation_id, coalesce(x.code, n.code) AS code
+    FROM places AS p
+    JOIN lines AS l ON l.entry_id = p.entry_id
+    JOIN nested_codes AS n ON n.short = p.short AND n.amount IS NULL
+    LEFT JOIN nested_codes AS x ON x.short = p.short AND x.amount = l.amount
+    WHERE substr(p.letters, p.p, length(p.short)) = p.short
+) AS h
+WHERE length(h.form) = length(h.code) AND length(h.code) >= length(h.short) + (SELECT min_code FROM rules)
+    AND substr(h.code, 1, length(h.short)) = h.short
+    AND levenshtein(regexp_replace(h.form, '[^A-Z0-9]', '?', 'g'), h.code) = 1
+UNION
+SELECT DISTINCT q.entry_id, q.short, q.expectation_id, q.code, TRUE AS is_cut
+FROM longer_of_amount AS q
+JOIN ends AS t ON t.entry_id = q.entry_id
+WHERE substr(t.letters, length(t.letters) - length(q.short) + 1) = q.short
+UNION
+SELECT DISTINCT f.entry_id, f.short, f.expectation_id, f.code, TRUE AS is_cut
+FROM (
+    SELECT q.entry_id, q.short, q.expectation_id, q.code, substr(q.code, length(q.short) + 1) AS rest,
+        substr(p.letters, p.p + length(p.short), length(q.code) - length(q.short)) AS found
+    FROM longer_of_amount AS q
+    JOIN places AS p ON p.entry_id = q.entry_id AND p.short = q.short
+    WHERE substr(p.letters, p.p, length(p.short)) = p.short AND substr(q.code, 1, length(q.short)) = q.short
+) AS f
+WHERE length(f.found) = length(f.rest)
+    AND levenshtein(f.found, f.rest) <= CASE WHEN regexp_matches(f.found || f.rest, '^[0-9]+$') THEN 2 ELSE 1 END

@@ -1,0 +1,12 @@
+-- Unplaced payments, and what their counterparty is known for from an earlier line; of very much what it was known for
+-- last. The days are counted rather than compared, so that payers are joined by who they are.
+SELECT
+    u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
+    u.party, k.kind, k.tie
+FROM unplaced_lines AS u
+JOIN (
+    SELECT party, kind, tie, since, row_number() OVER (PARTITION BY party ORDER BY since DESC, kind, tie) AS turn
+    FROM known_counterparties
+) AS k ON k.party = u.party AND date_diff('day', k.since, u.booking_date) > 0
+CROSS JOIN rules AS r
+WHERE k.turn <= r.max_same_code AND u.return_reason IS NULL AND NOT coalesce(u.is_reversal, FALSE)

@@ -1,0 +1,10 @@
+-- One row per code and shorter code that it begins or ends with.
+SELECT p.part AS short, p.expectation_id, p.code, p.amount
+FROM (
+    SELECT c.expectation_id, c.code, c.amount, substr(c.code, 1, n.size) AS part
+    FROM known_codes AS c JOIN code_lengths AS n ON n.size < length(c.code)
+    UNION
+    SELECT c.expectation_id, c.code, c.amount, substr(c.code, length(c.code) - n.size + 1, n.size) AS part
+    FROM known_codes AS c JOIN code_lengths AS n ON n.size < length(c.code)
+) AS p
+SEMI JOIN known_codes AS s ON s.code = p.part

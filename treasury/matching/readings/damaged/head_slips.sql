@@ -1,0 +1,33 @@
+-- The same for one character before the last six: the tail is equal, and so is what both leave of the head.
+SELECT DISTINCT f.form, c.expectation_id, c.code
+FROM (
+    SELECT *, substr(head, 1, p - 1) || substr(head, p + 1) AS rest
+    FROM (
+        SELECT expectation_id, code, size, head, tail, unnest(generate_series(1, size - 6)) AS p
+        FROM (
+            SELECT
+                expectation_id, code,
+                length(code) AS size,
+                substr(code, 1, length(code) - 6) AS head,
+                substr(code, length(code) - 5) AS tail
+            FROM known_codes
+        ) AS halves
+        SEMI JOIN (
+            SELECT DISTINCT size, substr(compared, length - 5) AS tail FROM damaged_forms WHERE length BETWEEN size - 1 AND size
+        ) AS f ON f.size = halves.size AND f.tail = halves.tail
+    ) AS places
+) AS c
+JOIN (
+    SELECT form, compared, size, head AS rest, tail
+    FROM (SELECT *, substr(compared, 1, length - 6) AS head, substr(compared, length - 5) AS tail FROM damaged_forms) AS shorter
+    WHERE length = size - 1
+    UNION ALL
+    SELECT form, compared, size, substr(head, 1, p - 1) || substr(head, p + 1) AS rest, tail
+    FROM (
+        SELECT *, substr(compared, 1, length - 6) AS head, substr(compared, length - 5) AS tail,
+            unnest(generate_series(1, length - 6)) AS p
+        FROM damaged_forms
+        WHERE length = size
+    ) AS equal
+) AS f ON f.size = c.size AND f.tail = c.tail AND f.rest = c.rest
+WHERE levenshtein(f.compared, c.code) = 1

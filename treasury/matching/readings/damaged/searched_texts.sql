@@ -1,0 +1,69 @@
+-- What may be a damaged reference: tokens, and words between spaces with all punctuation dropped, that are long enough,
+-- have a digit, and are no code that the line names in full; and the last word of a field that may have been cut, from
+-- six on with a letter among them; and what may be a second code in pieces.
+SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
+FROM (
+    SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
+        shortest, FALSE AS is_end
+    FROM (
+        SELECT
+            w.entry_id, w.code, w.other_code, u.shortest,
+            unnest(string_split(
+                CASE
+                    WHEN w.is_plain THEN substr(w.text, 1, u.max_text)
+                    ELSE regexp_replace(substr(w.text, 1, u.max_text), '[^\p{L}\p{N} ./-]+', ' ', 'g')
+                END,
+                ' '
+            )) AS token
+        FROM searched_fields AS w
+        CROSS JOIN search_bounds AS u
+    ) AS tokens_of_words
+    WHERE length(token) >= shortest AND coalesce(replace(token, '-', '') <> code, TRUE)
+        AND regexp_matches(token, '[0-9]')
+    UNION ALL
+    SELECT entry_id, code, other_code, '' AS token, regexp_replace(token, '[^\p{L}\p{N}]+', '', 'g') AS form,
+        shortest, FALSE AS is_end
+    FROM (
+        SELECT
+            w.entry_id, w.code, w.other_code, u.shortest,
+            unnest(string_split(regexp_replace(substr(w.text, 1, u.max_text), '[\t\n\f\r]|[^\P{Z} ]', ' ', 'g'), ' ')) AS token
+        FROM searched_fields AS w
+        CROSS JOIN search_bounds AS u
+        WHERE NOT w.is_plain
+    ) AS spaced_words
+    WHERE length(token) >= shortest AND regexp_matches(token, '[^A-Z0-9./-]')
+    UNION ALL
+    SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
+        shortest, TRUE AS is_end
+    FROM (
+        SELECT w.entry_id, w.code, w.other_code, u.shortest,
+            regexp_extract(substr(w.text, 1, u.max_text), '[\p{L}\p{N}./-]*\z') AS token
+        FROM (
+            SELECT entry_id, field, code, other_code, text FROM searched_fields
+            UNION ALL
+            SELECT entry_id, field, code, other_code, unnest(string_split(replace(text, chr(13), ''), chr(10))) AS text
+            FROM searched_fields
+            WHERE NOT is_plain AND contains(text, chr(10))
+            UNION ALL
+            SELECT entry_id, field, code, other_code, trim(regexp_replace(text, ' +', ' ', 'g')) AS text
+            FROM searched_fields
+            WHERE contains(text, '  ')
+        ) AS w
+        SEMI JOIN cut_lengths AS k
+            ON k.length = length(w.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
+        CROSS JOIN search_bounds AS u
+    ) AS last_words
+    UNION ALL
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS other_code, token, form,
+        (SELECT shortest FROM search_bounds) AS shortest, FALSE AS is_end
+    FROM word_runs
+) AS found
+LEFT JOIN (
+    SELECT n.entry_id, n.code
+    FROM named_expectations AS n
+    JOIN lines_naming_codes AS f ON f.entry_id = n.entry_id
+    WHERE f.code <> f.other_code
+) AS n ON n.entry_id = found.entry_id AND n.code = found.form
+WHERE n.entry_id IS NULL AND coalesce(found.form <> found.code AND found.form <> found.other_code, n.code IS NULL)
+    AND ((length(found.form) >= found.shortest AND regexp_matches(found.form, '[0-9]'))
+        OR (found.is_end AND length(found.form) >= 6 AND regexp_matches(found.form, '[^0-9]')))

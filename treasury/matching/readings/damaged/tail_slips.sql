@@ -1,0 +1,35 @@
+-- Codes that a text differs from by one character among the last six, or lacks one of those: the head is equal,
+-- and so is what both leave when one character of the tail is taken away.
+SELECT DISTINCT f.form, c.expectation_id, c.code
+FROM (
+    SELECT *, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest
+    FROM (
+        SELECT expectation_id, code, size, head, tail,
+            unnest(generate_series(1, 6)) AS p
+        FROM (
+            SELECT
+                expectation_id, code,
+                length(code) AS size,
+                substr(code, 1, length(code) - 6) AS head,
+                substr(code, length(code) - 5) AS tail
+            FROM known_codes
+        ) AS halves
+        SEMI JOIN (
+            SELECT DISTINCT size, substr(compared, 1, size - 6) AS head FROM damaged_forms WHERE length BETWEEN size - 1 AND size
+        ) AS f ON f.size = halves.size AND f.head = halves.head
+    ) AS places
+) AS c
+JOIN (
+    SELECT form, compared, size, head, tail AS rest
+    FROM (SELECT *, substr(compared, 1, size - 6) AS head, substr(compared, size - 5) AS tail FROM damaged_forms) AS shorter
+    WHERE length = size - 1
+    UNION ALL
+    SELECT form, compared, size, head, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest
+    FROM (
+        SELECT *, substr(compared, 1, size - 6) AS head, substr(compared, size - 5) AS tail,
+            unnest(generate_series(1, 6)) AS p
+        FROM damaged_forms
+        WHERE length = size
+    ) AS equal
+) AS f ON f.size = c.size AND f.head = c.head AND f.rest = c.rest
+WHERE levenshtein(f.compared, c.code) = 1

@@ -1,0 +1,94 @@
+-- What a text would read as if one thing had happened to it: letters for digits or digits for letters that look
+-- alike, a longer word around the code, zeros dropped from a group or added to it, one character too many, two
+-- neighbours swapped, other characters inside it. Only these are compared with codes, so that the cost grows with the text and
+-- not with lines times codes; and only those that are one are kept. A damage leaves
+-- the beginning of a text, or its end, as some code has it. `token` where only a text with its groups reads so.
+WITH headed_forms AS (
+    SELECT f.form, f.compared, f.length, f.size, u.min_damaged
+    FROM damaged_forms AS f
+    CROSS JOIN rules AS u
+    SEMI JOIN code_heads AS h ON h.head = substr(f.compared, 1, u.min_damaged)
+    WHERE f.size BETWEEN f.length - 1 AND f.length
+),
+tailed_forms AS (
+    SELECT f.form, f.compared, f.length, f.size, f.min_damaged
+    FROM (SELECT f.*, u.min_damaged FROM damaged_forms AS f CROSS JOIN rules AS u WHERE f.size BETWEEN f.length - 1 AND f.length) AS f
+    SEMI JOIN (
+        SELECT DISTINCT length(c.code) AS size, substr(c.code, u.min_damaged + 2) AS tail
+        FROM known_codes AS c
+        CROSS JOIN rules AS u
+    ) AS t ON t.size = f.size AND t.tail = substr(f.compared, f.min_damaged + 2 + f.length - f.size)
+)
+SELECT DISTINCT v.form, v.token, v.variant, v.damage
+FROM (
+    SELECT form, token, form AS variant, 'other characters inside it' AS damage
+    FROM searched_texts
+    WHERE token IN ('', '/')
+    UNION ALL
+    SELECT f.form, CAST(NULL AS VARCHAR) AS token, translate(f.compared, k.written, k.meant) AS variant, 'letters and digits that look alike' AS damage
+    FROM damaged_forms AS f
+    CROSS JOIN look_alikes AS k
+    WHERE f.length = f.size
+    UNION ALL
+    SELECT form, CAST(NULL AS VARCHAR) AS token, compared AS variant, 'letters and digits that look alike' AS damage
+    FROM damaged_forms
+    WHERE length = size AND compared <> form
+    UNION ALL
+    SELECT w.form, CAST(NULL AS VARCHAR) AS token, substr(w.compared, w.p, z.size) AS variant, 'inside a longer word' AS damage
+    FROM (
+        SELECT s.form, s.compared, s.p
+        FROM (
+            SELECT form, compared, p, substr(compared, p, min_damaged) AS start
+            FROM (
+                SELECT s.form, s.compared, u.min_damaged,
+                    unnest(generate_series(1, length(s.form) - u.min_damaged + 1)) AS p
+                FROM latin_texts AS s
+                CROSS JOIN rules AS u
+            ) AS places
+        ) AS s
+        JOIN code_heads AS h ON h.head = s.start
+    ) AS w
+    JOIN code_lengths AS z ON z.size < length(w.form) AND z.size <= length(w.form) - w.p + 1
+    WHERE z.size >= (SELECT min_damaged FROM rules)
+    UNION ALL
+    SELECT form, CAST(NULL AS VARCHAR) AS token, substr(compared, 1, p - 1) || substr(compared, p + 1) AS variant, 'one character too many' AS damage
+    FROM (
+        SELECT form, compared, unnest(generate_series(1, least(min_damaged, length))) AS p FROM tailed_forms WHERE size < length
+        UNION ALL
+        SELECT form, compared, unnest(generate_series(min_damaged + 1, length)) AS p FROM headed_forms WHERE size < length
+    ) AS places
+    UNION ALL
+    SELECT
+        form,
+        CAST(NULL AS VARCHAR) AS token,
+        substr(compared, 1, p - 1) || substr(compared, p + 1, 1) || substr(compared, p, 1) || substr(compared, p + 2) AS variant,
+        'two characters swapped' AS damage
+    FROM (
+        SELECT form, compared, unnest(generate_series(1, least(min_damaged, length - 1))) AS p FROM tailed_forms WHERE size = length
+        UNION ALL
+        SELECT form, compared, unnest(generate_series(min_damaged + 1, length - 1)) AS p FROM headed_forms WHERE size = length
+    ) AS places
+    UNION ALL
+    SELECT
+        form,
+        token,
+        replace(replace(replace(
+            CASE
+                WHEN size > length
+                    THEN substr(token, 1, p - 1) || substr('0000', 1, size - length) || substr(token, p)
+                WHEN substr(token, p, length - size) = substr('0000', 1, length - size)
+                    THEN substr(token, 1, p - 1) || substr(token, p + length - size)
+            END,
+            '.', ''), '/', ''), '-', ''
+        ) AS variant,
+        CASE WHEN size > length THEN 'zeros dropped' ELSE 'zeros added' END AS damage
+    FROM (
+        SELECT s.form, s.token, length(s.form) AS length, z.size,
+            unnest(generate_series(1, CASE WHEN regexp_matches(s.token, '[./-][0-9]') THEN length(s.token) ELSE 1 END)) AS p
+        FROM (SELECT DISTINCT form, token FROM searched_texts WHERE regexp_matches(token, '^[0-9]|[./-][0-9]')) AS s
+        JOIN code_lengths AS z ON z.size <> length(s.form) AND z.size BETWEEN length(s.form) - 4 AND length(s.form) + 4
+    ) AS places
+    WHERE (p = 1 OR substr(token, p - 1, 1) IN ('-', '.', '/')) AND regexp_matches(substr(token, p, 1), '[0-9]')
+) AS v
+SEMI JOIN known_codes AS c ON c.code = v.variant
+WHERE v.variant <> v.form OR v.damage = 'other characters inside it'

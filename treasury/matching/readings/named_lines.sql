@@ -1,0 +1,11 @@
+-- read through
+-- The same for every line that names an expectation in full; most name just one.
+SELECT entry_id, code, other_code, tier, named, viable, any_id, contradiction
+FROM several_reference_lines
+UNION ALL
+SELECT
+    p.entry_id, p.code, p.code AS other_code, p.tier, 1 AS named,
+    CASE WHEN p.contradiction IS NULL THEN 1 ELSE 0 END AS viable, p.expectation_id AS any_id, p.contradiction
+FROM reference_pairs AS p
+LEFT JOIN several_reference_lines AS c ON c.entry_id = p.entry_id
+WHERE p.is_whole AND c.entry_id IS NULL

@@ -1,0 +1,32 @@
+-- Where a word begins as a code does, with what follows it, and the same without spaces. Texts are cut into overlapping
+-- parts first: reading a character takes as long as the text before it.
+SELECT r.entry_id, r.rest, r.joined, r.length, r.is_short
+FROM (
+    SELECT
+        b.entry_id, b.rest, b.joined, k.length, k.length < b.min_damaged AS is_short,
+        substr(b.joined, 1, k.length) AS start
+    FROM (
+        SELECT entry_id, rest, min_damaged, replace(rest, ' ', '') AS joined
+        FROM (
+            SELECT entry_id, min_damaged, substr(part, p + 1, longest) AS rest
+            FROM (
+                SELECT entry_id, part, min_damaged, longest, unnest(generate_series(1, 32)) AS p
+                FROM (
+                    SELECT entry_id, min_damaged, longest, substr(padded, start, 32 + longest) AS part
+                    FROM (
+                        SELECT entry_id, padded, min_damaged, longest, unnest(generate_series(1, length(padded) - 1, 32)) AS start
+                        FROM (
+                            SELECT s.entry_id, ' ' || substr(s.spaced, 1, u.max_text) AS padded, u.min_damaged,
+                                (SELECT max(size) + max(size) FROM code_lengths) AS longest
+                            FROM spaced_fields AS s
+                            CROSS JOIN rules AS u
+                        ) AS texts_looked_at
+                    ) AS starts
+                ) AS parts
+            ) AS places
+            WHERE substr(part, p, 2) IN (SELECT ' ' || initial FROM code_initials)
+        ) AS rests
+    ) AS b
+    CROSS JOIN (SELECT DISTINCT least(s.size, u.min_damaged) AS length FROM code_lengths AS s CROSS JOIN rules AS u) AS k
+) AS r
+JOIN code_heads AS h ON h.head = r.start AND h.length = r.length

@@ -1,0 +1,16 @@
+-- Fields in which a word, other than the codes that the line names in full, has the first character of some code, or a
+-- look-alike from another script. Words stay in one column: a row for each would copy a long text as often.
+SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
+FROM joined_fields AS d
+CROSS JOIN (
+    SELECT array_to_string(list_sort(array_agg(initial)), '') AS characters
+    FROM (
+        SELECT initial FROM code_initials
+        UNION
+        SELECT s.letter AS initial FROM letter_shapes AS s JOIN code_initials AS i ON i.initial = s.latin
+    ) AS every_initial
+) AS i
+WHERE array_to_string(list_filter(
+    string_split(d.words, ' '),
+    lambda w: contains(i.characters, substr(w, 1, 1)) AND coalesce(w <> d.code AND w <> d.other_code, w <> '')
+), '') <> ''

@@ -1,0 +1,24 @@
+-- Codes that appear only across a space, hyphen or line break inside one field: neighbouring words that together
+-- are a code, of any line, in the words that name nothing in full. A long one may be printed in
+-- as many groups as have three characters or more.
+SELECT DISTINCT r.entry_id, c.expectation_id, r.code
+FROM (
+    SELECT DISTINCT entry_id, code
+    FROM (
+        SELECT entry_id, code, rest, unnest(generate_series(length(code) + 1, least(length(rest), length(code) + spaces))) AS n
+        FROM (
+            SELECT f.entry_id, f.rest, f.spaces, c.code
+            FROM (
+                SELECT b.entry_id, b.rest, length(b.rest) - length(b.joined) AS spaces, substr(b.joined, 1, z.size) AS form
+                FROM code_beginnings AS b
+                JOIN code_lengths AS z
+                    ON z.size < length(b.rest) AND (z.size = b.length OR (NOT b.is_short AND z.size > b.length))
+            ) AS f
+            JOIN (SELECT DISTINCT code FROM known_codes) AS c ON c.code = f.form
+        ) AS begun
+    ) AS found
+    WHERE substr(rest, n + 1, 1) IN (' ', '')
+        AND replace(substr(rest, 1, n), ' ', '') = code
+        AND (n - length(code) < (SELECT max_words FROM rules) OR 3 * CAST(n - length(code) AS INTEGER) < length(code))
+) AS r
+JOIN known_codes AS c ON c.code = r.code

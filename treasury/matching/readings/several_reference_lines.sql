@@ -1,0 +1,19 @@
+-- What the whole references of a line amount to, where it has several: its first and last code, how many
+-- expectations they name and how many of those nothing contradicts, whether they are one code that one of these may be
+-- paid by, and the first contradiction.
+SELECT
+    p.entry_id,
+    min(p.code) AS code,
+    max(p.code) AS other_code,
+    CASE WHEN bool_or(p.tier = 'whole') THEN 'whole' ELSE 'structured' END AS tier,
+    count(*) AS named,
+    count(*) FILTER (WHERE p.contradiction IS NULL) AS viable,
+    min(p.code) = max(p.code) AND count(*) FILTER (WHERE p.contradiction IS NULL) = 1 AS is_single,
+    min(p.expectation_id) AS any_id,
+    min(p.contradiction) AS contradiction
+FROM reference_pairs AS p
+JOIN (
+    SELECT entry_id FROM reference_pairs WHERE is_whole GROUP BY entry_id HAVING count(*) > 1
+) AS m ON m.entry_id = p.entry_id
+WHERE p.is_whole
+GROUP BY p.entry_id

@@ -1,0 +1,10 @@
+-- Structured references whose check digits hold, and whether the code is one itself or only carried by one. An OGM's
+-- last two digits are what the first ten leave when divided by 97, or 97 for none.
+SELECT c.entry_id, c.expectation_id, c.code, bool_or(c.kind <> 'RF' OR regexp_matches(c.code, '^RF[0-9]{2}[A-Z0-9]{1,21}$')) AS is_own
+FROM carried_codes AS c
+WHERE (c.kind = 'RF' AND c.form IN (SELECT form FROM valid_rf_references))
+    OR (c.kind = 'QRR' AND c.form IN (SELECT form FROM valid_qr_references))
+    OR (c.kind = 'OGM' AND CAST(substr(c.form, 11, 2) AS BIGINT)
+        = CASE CAST(substr(c.form, 1, 10) AS BIGINT) % 97 WHEN 0 THEN 97
+            ELSE CAST(substr(c.form, 1, 10) AS BIGINT) % 97 END)
+GROUP BY c.entry_id, c.expectation_id, c.code

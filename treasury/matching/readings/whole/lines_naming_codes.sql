@@ -1,0 +1,10 @@
+-- Lines that name an expectation in full, with the first and the last of the codes that they name; most name just one.
+WITH several AS (SELECT entry_id FROM named_expectations GROUP BY entry_id HAVING count(*) > 1)
+SELECT w.entry_id, w.code, w.code AS other_code
+FROM named_expectations AS w
+ANTI JOIN several AS s ON s.entry_id = w.entry_id
+UNION ALL
+SELECT w.entry_id, min(w.code) AS code, max(w.code) AS other_code
+FROM named_expectations AS w
+JOIN several AS s ON s.entry_id = w.entry_id
+GROUP BY w.entry_id

@@ -1,0 +1,19 @@
+-- Which expectations each line names in full, pairs that a person rejected left out.
+SELECT DISTINCT r.entry_id, r.expectation_id, r.code
+FROM (
+    SELECT entry_id, expectation_id, code FROM whole_token_codes
+    UNION ALL
+    SELECT entry_id, expectation_id, code FROM token_segments
+    UNION ALL
+    SELECT w.entry_id, a.expectation_id, a.code
+    FROM (
+        SELECT DISTINCT k.entry_id, k.code, t.amount
+        FROM (SELECT * FROM whole_token_codes AS w SEMI JOIN shared_codes AS s ON s.code = w.code) AS k
+        JOIN line_texts AS t ON t.entry_id = k.entry_id
+    ) AS w
+    JOIN shared_expectations AS a ON a.code = w.code AND a.amount = w.amount
+    WHERE a.place_of_amount <= (SELECT max_candidates FROM rules)
+) AS r
+LEFT JOIN rejected_pairs AS d
+    ON d.entry_id = r.entry_id AND d.expectation_id = r.expectation_id
+WHERE d.entry_id IS NULL

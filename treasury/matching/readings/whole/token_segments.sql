@@ -1,0 +1,22 @@
+-- "/RFB/PAY-2026-004417/INV": the parts of a token between slashes or dots, for tokens that are not a
+-- code as they stand. A part before a digit stays glued to it, so that the first half of
+-- "PAY-2026-0044/17" is never read as a code of its own.
+SELECT s.entry_id, c.expectation_id, c.code
+FROM (
+    SELECT
+        entry_id,
+        unnest(string_split(
+            replace(
+                regexp_replace(regexp_replace(token, '[./]+([0-9])', '~\1', 'g'), '[./]+', ' ', 'g'), '-', ''
+            ),
+            ' '
+        )) AS form
+    FROM slashed_tokens AS t
+    WHERE NOT EXISTS (
+        SELECT 1 FROM known_codes AS w
+        WHERE w.code = replace(replace(replace(t.token, '-', ''), '/', ''), '.', '')
+    )
+) AS s
+JOIN known_codes AS c ON c.code = s.form
+WHERE length(s.form) >= (SELECT min_code FROM rules)
+    AND regexp_matches(s.form, '[A-Z]') AND regexp_matches(s.form, '[0-9]')

@@ -1,0 +1,11 @@
+-- Returns of more than any payment that carries the reference which they state.
+SELECT m.entry_id
+FROM marked_returns AS m
+JOIN (
+    SELECT reference, account, currency, direction, max(amount) AS amount
+    FROM origin_groups
+    WHERE reference <> ''
+    GROUP BY reference, account, currency, direction
+) AS o
+    ON o.reference = m.reference AND o.account = m.account AND o.currency = m.currency AND o.direction <> m.direction
+    AND o.amount < m.amount

@@ -1,0 +1,8 @@
+-- The expectations that lines are about which a return may bring back, by groups of such lines.
+SELECT g.*, c.expectation_id AS named_id
+FROM (
+    SELECT DISTINCT o.group_id, w.expectation_id
+    FROM return_origins AS o
+    JOIN line_subjects AS w ON w.entry_id = o.entry_id
+) AS c
+JOIN origin_groups AS g ON g.group_id = c.group_id

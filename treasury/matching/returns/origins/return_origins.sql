@@ -1,0 +1,51 @@
+-- Booked lines that a return may bring back: they have its stated reference or name what it names. Those that nothing
+-- tells apart but their days stand in one group, named by its first line. A line of a statement whose proof fails is
+-- none of them unless a person says so, and one whose text may mean two codes is of no expectation.
+WITH named_by_returns AS (
+    SELECT DISTINCT o.entry_id
+    FROM line_subjects AS o
+    JOIN (
+        SELECT DISTINCT w.expectation_id FROM line_subjects AS w JOIN marked_returns AS m ON m.entry_id = w.entry_id
+    ) AS x ON x.expectation_id = o.expectation_id
+),
+pointed_at AS (
+    SELECT entry_id FROM named_by_returns
+    UNION
+    SELECT l.entry_id
+    FROM lines AS l
+    JOIN (SELECT DISTINCT reference FROM marked_returns WHERE reference <> '') AS s
+        ON s.reference = upper(trim(l.end_to_end_id))
+),
+firsts AS (
+    SELECT o.entry_id, min(o.expectation_id) AS expectation_id
+    FROM line_subjects AS o
+    JOIN pointed_at AS p ON p.entry_id = o.entry_id
+    LEFT JOIN ambiguous_lines AS x ON x.entry_id = o.entry_id
+    WHERE x.entry_id IS NULL
+    GROUP BY o.entry_id
+)
+SELECT
+    *,
+    min(entry_id) OVER (
+        PARTITION BY account, currency, direction, amount, payer_account, payer_name, reference, expectation_id,
+            is_ambiguous
+    ) AS group_id
+FROM (
+    SELECT
+        o.entry_id, o.account, o.currency, o.direction, o.amount, o.booking_date,
+        coalesce(o.counterparty_account, '') AS payer_account,
+        upper(replace(coalesce(o.counterparty_name, ''), ' ', '')) AS payer_name,
+        upper(trim(coalesce(o.end_to_end_id, ''))) AS reference,
+        coalesce(f.expectation_id, '') AS expectation_id,
+        x.entry_id IS NOT NULL AS is_ambiguous,
+        coalesce(o.counterparty_name, '') AS counterparty_name
+    FROM pointed_at AS p
+    JOIN lines AS o ON o.entry_id = p.entry_id
+    LEFT JOIN firsts AS f ON f.entry_id = p.entry_id
+    LEFT JOIN ambiguous_lines AS x ON x.entry_id = p.entry_id
+    WHERE o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'
+        AND NOT coalesce(o.is_reversal, FALSE) AND o.return_reason IS NULL
+        AND o.entry_id NOT IN (SELECT entry_id FROM ignored_lines)
+        AND o.entry_id NOT IN (SELECT entry_id FROM marked_returns)
+        AND (coalesce(o.proof, 'none') <> 'fails' OR o.entry_id IN (SELECT entry_id FROM accepted_pairs))
+) AS candidates

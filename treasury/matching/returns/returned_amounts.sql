@@ -1,0 +1,8 @@
+-- How much of each line came back, and on which day first.
+SELECT
+    original_id AS entry_id,
+    CAST(sum(amount) AS DECIMAL(38, 18)) AS amount,
+    min(booking_date) AS booking_date,
+    min(return_reason) AS return_reason
+FROM linked_returns
+GROUP BY original_id

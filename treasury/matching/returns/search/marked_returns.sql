@@ -1,0 +1,22 @@
+-- Booked lines that the bank marks as a return or reversal, or that a person accepted as money coming back,
+-- with the reference of the line they bring back where they state one; its letters and digits, and those of the name.
+SELECT
+    entry_id, account, currency, direction, amount, booking_date, return_reason, counterparty_account,
+    counterparty_name, charges,
+    CASE WHEN is_reference THEN reference END AS reference,
+    CASE WHEN is_reference THEN letters ELSE '' END AS reference_letters,
+    regexp_replace(upper(counterparty_name), '[^\p{L}\p{N}]+', '', 'g') AS name_letters
+FROM (
+    SELECT *, letters NOT IN (SELECT placeholder FROM placeholders) AS is_reference
+    FROM (
+        SELECT *, regexp_replace(reference, '[^\p{L}\p{N}]+', '', 'g') AS letters
+        FROM (
+            SELECT *, upper(trim(coalesce(original_reference, end_to_end_id, ''))) AS reference
+            FROM lines
+            WHERE (is_reversal OR return_reason IS NOT NULL
+                OR entry_id IN (SELECT entry_id FROM accepted_pairs WHERE brings_back))
+                AND line_class IS NULL AND coalesce(entry_status, 'BOOK') = 'BOOK'
+                AND entry_id NOT IN (SELECT entry_id FROM ignored_lines)
+        ) AS stated
+    ) AS lettered
+) AS m

@@ -1,0 +1,27 @@
+-- read through
+-- Every candidate of every line. A line that one reference, or a person, settled alone has just that one. `group_id` is
+-- the first line of a group of equal payments, on the candidate assigned to each line.
+SELECT r.entry_id, r.expectation_id, r.tier_rank AS tier, r.score, r.reason, r.rank, r.lost, g.group_id
+FROM ranked_candidates AS r
+LEFT JOIN group_assignments AS g ON g.entry_id = r.entry_id AND g.expectation_id = r.expectation_id
+UNION ALL
+SELECT
+    r.entry_id, r.expectation_id, t.rank AS tier,
+    CASE WHEN r.amount = r.expected THEN CAST(0.9 AS DECIMAL(6, 4)) ELSE CAST(0.7 AS DECIMAL(6, 4)) END AS score,
+    CASE
+        WHEN r.accepted_reason IS NOT NULL THEN r.accepted_reason
+        ELSE t.words || CASE WHEN r.amount = r.expected THEN '; amount agrees' WHEN r.expected IS NULL THEN ''
+            ELSE '; amount differs' END
+    END AS reason,
+    1 AS rank,
+    CAST(NULL AS VARCHAR) AS lost,
+    CAST(NULL AS VARCHAR) AS group_id
+FROM received_shares AS r
+LEFT JOIN tiers AS t ON t.name = r.tier
+WHERE r.rivals = 0
+UNION ALL
+SELECT entry_id, expectation_id, CAST(NULL AS INTEGER) AS tier, CAST(0.7 AS DECIMAL(6, 4)) AS score, accepted_reason AS reason,
+    row_number() OVER (PARTITION BY entry_id ORDER BY expectation_id) AS rank, CAST(NULL AS VARCHAR) AS lost,
+    CAST(NULL AS VARCHAR) AS group_id
+FROM further_shares
+WHERE accepted_reason IS NOT NULL

@@ -1,0 +1,54 @@
+-- One row per line and request of a group of as many payments as requests of one amount, each of which fits all of the
+-- others' requests equally: `is_assigned` is the one that it has by date, the first payment for the first request.
+-- `group_id` is the group's first line. Lines that a person has decided or that came back are no payments of a group,
+-- and requests that are paid none of its requests; a code of several requests of which one is left is a group of one.
+WITH best AS (
+    SELECT entry_id, expectation_id, 'unnamed' AS tier
+    FROM (
+        SELECT n.entry_id, n.expectation_id, n.undated, max(n.undated) OVER (PARTITION BY n.entry_id) AS most
+        FROM unnamed_candidates AS n
+        JOIN unplaced_payments AS p ON p.entry_id = n.entry_id
+        JOIN open_expectations AS o ON o.expectation_id = n.expectation_id AND o.remaining = p.amount
+        LEFT JOIN rejected_pairs AS d ON d.entry_id = n.entry_id AND d.expectation_id = n.expectation_id
+        WHERE d.entry_id IS NULL
+    ) AS of_amount
+    WHERE undated = most
+    UNION ALL
+    SELECT p.entry_id, p.expectation_id, p.tier
+    FROM reference_pairs AS p
+    JOIN several_reference_lines AS c ON c.entry_id = p.entry_id
+    JOIN open_expectations AS o ON o.expectation_id = p.expectation_id AND o.remaining = p.amount
+    WHERE p.is_whole AND p.contradiction IS NULL AND p.expected = p.amount AND c.code = c.other_code AND c.viable > 1
+        AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
+        AND p.entry_id NOT IN (SELECT entry_id FROM returned_lines)
+),
+request_sets AS (
+    SELECT entry_id, tier, count(*) AS size, array_to_string(list_sort(array_agg(expectation_id)), ' ') AS requests
+    FROM best
+    GROUP BY entry_id, tier
+    HAVING (count(*) > 1 OR tier <> 'unnamed') AND count(*) <= (SELECT max_same_code FROM rules)
+),
+lines_in_turn AS (
+    SELECT s.entry_id, s.tier, s.size, s.requests,
+        row_number() OVER (PARTITION BY s.tier, s.requests ORDER BY l.booking_date, s.entry_id) AS turn,
+        count(*) OVER (PARTITION BY s.tier, s.requests) AS payments,
+        min(s.entry_id) OVER (PARTITION BY s.tier, s.requests) AS group_id
+    FROM request_sets AS s
+    JOIN lines AS l ON l.entry_id = s.entry_id
+),
+requests_in_turn AS (
+    SELECT m.tier, m.requests, m.expectation_id,
+        row_number() OVER (
+            PARTITION BY m.tier, m.requests ORDER BY CAST(e.opened_at AS DATE) NULLS FIRST, m.expectation_id
+        ) AS turn
+    FROM (
+        SELECT DISTINCT s.tier, s.requests, b.expectation_id
+        FROM lines_in_turn AS s
+        JOIN best AS b ON b.entry_id = s.entry_id AND b.tier = s.tier
+        WHERE s.payments = s.size AND s.turn = 1
+    ) AS m
+    JOIN expectations AS e ON e.expectation_id = m.expectation_id
+)
+SELECT l.entry_id, r.expectation_id, l.tier, l.group_id, l.size, r.turn = l.turn AS is_assigned
+FROM lines_in_turn AS l
+JOIN requests_in_turn AS r ON r.tier = l.tier AND r.requests = l.requests

@@ -1,0 +1,10 @@
+-- Shares of lines that count beside those of `received`: none takes more than what that left.
+SELECT entry_id, expectation_id, CAST(NULL AS VARCHAR) AS tier, accepted_reason, booking_date, amount
+FROM divided_shares
+WHERE amount > 0
+UNION ALL
+SELECT entry_id, expectation_id, tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
+FROM joint_shares
+UNION ALL
+SELECT entry_id, expectation_id, tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
+FROM rejoined_shares

@@ -1,0 +1,24 @@
+-- The lines of each expectation in the order they were booked: what was received before each, and how
+-- much of each was still expected.
+SELECT
+    *,
+    CASE
+        WHEN expected IS NULL THEN amount
+        ELSE greatest(least(amount, expected - before), CAST(0 AS DECIMAL(38, 18)))
+    END AS matched_amount,
+    coalesce(accepted_reason IS NULL AND before >= expected AND amount = expected, FALSE) AS is_duplicate
+FROM (
+    SELECT v.entry_id, v.expectation_id, v.tier, v.accepted_reason, v.booking_date, v.expected, v.rivals, v.amount, v.before
+    FROM provisional_pairs AS v
+    WHERE v.expectation_id NOT IN (SELECT expectation_id FROM doubted_expectations)
+    UNION ALL
+    SELECT
+        a.entry_id, a.expectation_id, a.tier, a.accepted_reason, a.booking_date, a.expected, a.rivals, a.amount,
+        coalesce(CAST(sum(a.amount) OVER (
+            PARTITION BY a.expectation_id
+            ORDER BY a.booking_date, a.entry_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS DECIMAL(38, 18)), CAST(0 AS DECIMAL(38, 18))) AS before
+    FROM assigned_pairs AS a
+    JOIN doubted_expectations AS d ON d.expectation_id = a.expectation_id
+) AS ordered

@@ -1,0 +1,17 @@
+-- What each expectation received from the lines that belong to it alone, and the last of them: its day and its id. Most
+-- have one line, which is added to nothing.
+SELECT r.expectation_id, r.expected, r.amount AS received, r.booking_date AS last_date, r.entry_id AS last_entry_id
+FROM received_shares AS r
+ANTI JOIN repeatedly_paid_expectations AS m ON m.expectation_id = r.expectation_id
+WHERE NOT r.is_duplicate
+UNION ALL
+SELECT
+    r.expectation_id,
+    min(r.expected) AS expected,
+    CAST(sum(r.amount) AS DECIMAL(38, 18)) AS received,
+    max(r.booking_date) AS last_date,
+    substr(max(CAST(r.booking_date AS VARCHAR) || r.entry_id), 11) AS last_entry_id
+FROM received_shares AS r
+SEMI JOIN repeatedly_paid_expectations AS m ON m.expectation_id = r.expectation_id
+WHERE NOT r.is_duplicate
+GROUP BY r.expectation_id

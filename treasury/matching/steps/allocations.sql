@@ -1,8 +1,0 @@
--- read through
--- Every share of a line that counts towards an expectation.
-SELECT entry_id, expectation_id, matched_amount AS amount
-FROM received
-WHERE NOT is_duplicate AND matched_amount > 0
-UNION ALL
-SELECT entry_id, expectation_id, amount
-FROM further

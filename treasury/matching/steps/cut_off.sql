@@ -1,8 +1,0 @@
--- Codes of which a text is the beginning, up to four characters short.
-SELECT f.form, c.expectation_id, c.code
-FROM (
-    SELECT c.expectation_id, c.code, substr(c.code, 1, k.length) AS start
-    FROM codes AS c
-    JOIN (SELECT DISTINCT size, length FROM forms WHERE size > length) AS k ON k.size = length(c.code)
-) AS c
-JOIN (SELECT DISTINCT form, compared FROM forms WHERE size > length) AS f ON f.compared = c.start

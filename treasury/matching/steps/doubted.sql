@@ -1,4 +1,0 @@
--- Expectations that a line belongs to provisionally which is not settled by itself.
-SELECT DISTINCT v.expectation_id
-FROM provisional AS v
-JOIN doubts AS d ON d.entry_id = v.entry_id

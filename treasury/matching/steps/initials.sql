@@ -1,3 +1,0 @@
--- The characters that codes begin with.
-SELECT DISTINCT substr(head, 1, 1) AS initial
-FROM heads

@@ -1,4 +1,0 @@
--- Lengths of the codes without zeros.
-SELECT length(serial) AS size
-FROM serials
-GROUP BY length(serial)

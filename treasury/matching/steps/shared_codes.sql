@@ -1,5 +1,0 @@
--- Codes of more expectations than are looked at for one line.
-SELECT code
-FROM every_code
-GROUP BY code
-HAVING count(*) > (SELECT max_same_code FROM rules)

@@ -1,4 +1,0 @@
--- How long the codes are.
-SELECT length(code) AS size
-FROM codes
-GROUP BY length(code)

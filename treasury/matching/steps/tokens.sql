@@ -1,8 +1,0 @@
--- The tokens that slashes or dots divide.
-SELECT DISTINCT entry_id, field, token
-FROM (
-    SELECT entry_id, field, unnest(string_split(words, ' ')) AS token
-    FROM words
-    WHERE contains(text, '/') OR contains(text, '.')
-) AS split
-WHERE contains(token, '/') OR contains(token, '.')

@@ -1,7 +1,0 @@
--- Unplaced lines that are no return, with what they show of their payer.
-SELECT
-    u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account, u.counterparty_name,
-    u.remittance,
-    day(u.booking_date) AS month_day
-FROM unplaced AS u
-WHERE u.return_reason IS NULL AND NOT coalesce(u.is_reversal, FALSE)

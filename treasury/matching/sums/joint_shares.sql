@@ -1,0 +1,60 @@
+-- Several whole references, proved: a line that is exactly the sum of what all named expectations still expect, where
+-- one of the other direction counts with its sign if all have one owner; or, next to a standing code of the same owner or
+-- the only one on its account, the one request that expects exactly the line. The first line that claims an expectation
+-- takes it.
+WITH named_here AS (
+    SELECT
+        p.entry_id, p.expectation_id, p.booking_date, p.expected, p.amount AS booked, e.account, e.owner, n.named, n.viable,
+        CASE
+            WHEN p.contradiction IS NULL THEN s.remaining
+            WHEN e.direction <> l.direction AND e.currency = l.currency AND coalesce(e.account = l.account, TRUE)
+                AND coalesce(e.counterparty_account = l.counterparty_account, TRUE)
+                AND coalesce(s.opened_on <= l.booking_date, TRUE) AND coalesce(s.closed_on >= l.booking_date, TRUE)
+                THEN CAST(-s.remaining AS DECIMAL(38, 18))
+        END AS share
+    FROM reference_pairs AS p
+    JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
+    JOIN lines AS l ON l.entry_id = p.entry_id
+    JOIN expectations AS e ON e.expectation_id = p.expectation_id
+    LEFT JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
+    WHERE p.is_whole AND p.proves AND NOT n.is_single
+        AND p.entry_id NOT IN (SELECT entry_id FROM line_doubts)
+        AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
+        AND p.entry_id NOT IN (SELECT return_id FROM linked_returns)
+        AND p.entry_id NOT IN (SELECT entry_id FROM returned_amounts)
+),
+exact AS (
+    SELECT
+        h.entry_id, h.expectation_id, h.booking_date, h.expected, h.share AS amount, 'sum' AS tier,
+        row_number() OVER (PARTITION BY h.expectation_id ORDER BY h.booking_date, h.entry_id) AS turn
+    FROM named_here AS h
+    JOIN (
+        SELECT entry_id
+        FROM named_here
+        GROUP BY entry_id, booked
+        HAVING count(*) > 1 AND count(*) = count(share) AND sum(share) = booked
+            AND (min(share) > 0 OR count(DISTINCT coalesce(owner, '')) = 1)
+    ) AS w ON w.entry_id = h.entry_id
+    UNION ALL
+    SELECT
+        r.entry_id, r.expectation_id, r.booking_date, r.expected, r.share AS amount, 'whole' AS tier,
+        row_number() OVER (PARTITION BY r.expectation_id ORDER BY r.booking_date, r.entry_id) AS turn
+    FROM named_here AS r
+    JOIN named_here AS v ON v.entry_id = r.entry_id
+    LEFT JOIN (
+        SELECT account FROM expectations WHERE amount IS NULL GROUP BY account HAVING count(*) = 1
+    ) AS only_one ON only_one.account = r.account
+    WHERE r.named = 2 AND r.viable = 2 AND v.expected IS NULL AND r.share = r.booked
+        AND coalesce(v.owner = r.owner, only_one.account = v.account)
+),
+taken AS (
+    SELECT entry_id, expectation_id, booking_date, expected, amount, tier, max(turn) OVER (PARTITION BY entry_id) AS last_turn
+    FROM exact
+)
+SELECT t.entry_id, t.expectation_id, t.booking_date, t.expected, t.amount, t.tier
+FROM taken AS t
+WHERE t.last_turn = 1 AND t.expectation_id NOT IN (SELECT expectation_id FROM divided_shares)
+    AND t.entry_id NOT IN (
+        SELECT b.entry_id FROM taken AS b
+        WHERE b.expectation_id IN (SELECT expectation_id FROM divided_shares)
+    )

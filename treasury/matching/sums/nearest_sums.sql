@@ -1,0 +1,52 @@
+-- Which of the codes that a line names come nearest to its amount, where all of them together do not: the best one,
+-- two, three or all, and by how much it is off. Lines with more than nine codes are told without.
+WITH named_here AS (
+    SELECT p.entry_id, p.expectation_id, p.amount AS booked, s.remaining, e.code, e.currency
+    FROM reference_pairs AS p
+    JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
+    JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
+    JOIN expectations AS e ON e.expectation_id = p.expectation_id
+    WHERE p.is_whole AND p.contradiction IS NULL AND s.remaining IS NOT NULL
+        AND n.code <> n.other_code AND n.named <= 9
+),
+subsets AS (
+    SELECT entry_id, booked, currency, remaining AS together, 1 AS size, code AS codes FROM named_here
+    UNION ALL
+    SELECT a.entry_id, a.booked, a.currency, CAST(a.remaining + b.remaining AS DECIMAL(38, 18)) AS together, 2 AS size,
+        a.code || ' and ' || b.code AS codes
+    FROM named_here AS a
+    JOIN named_here AS b ON b.entry_id = a.entry_id
+    WHERE a.expectation_id < b.expectation_id
+    UNION ALL
+    SELECT a.entry_id, a.booked, a.currency,
+        CAST(a.remaining + b.remaining + c.remaining AS DECIMAL(38, 18)) AS together, 3 AS size,
+        a.code || ', ' || b.code || ' and ' || c.code AS codes
+    FROM named_here AS a
+    JOIN named_here AS b ON b.entry_id = a.entry_id
+    JOIN named_here AS c ON c.entry_id = a.entry_id
+    WHERE a.expectation_id < b.expectation_id AND b.expectation_id < c.expectation_id
+    UNION ALL
+    SELECT entry_id, min(booked) AS booked, min(currency) AS currency,
+        CAST(sum(remaining) AS DECIMAL(38, 18)) AS together, 4 AS size, 'all of them' AS codes
+    FROM named_here
+    GROUP BY entry_id
+    HAVING count(*) > 3
+)
+SELECT
+    entry_id,
+    codes || CASE
+        WHEN off = 0 THEN ' would be exactly it'
+        WHEN off > 0 THEN ' would leave ' || currency || ' ' || digits || ' over'
+        ELSE ' would lack ' || currency || ' ' || digits
+    END AS nearest
+FROM (
+    SELECT *,
+        CASE WHEN abs(off) = CAST(abs(off) AS DECIMAL(38, 2)) THEN CAST(CAST(abs(off) AS DECIMAL(38, 2)) AS VARCHAR)
+            ELSE rtrim(CAST(abs(off) AS VARCHAR), '0') END AS digits
+    FROM (
+        SELECT entry_id, codes, currency, CAST(booked - together AS DECIMAL(38, 18)) AS off,
+            row_number() OVER (PARTITION BY entry_id ORDER BY abs(booked - together), size, codes) AS place
+        FROM subsets
+    ) AS ranked_here
+    WHERE place = 1
+) AS best

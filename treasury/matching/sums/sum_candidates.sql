@@ -1,0 +1,12 @@
+-- Sums without a reference, each as the lines and requests in it, and whether there is one way to the sum or more.
+SELECT entry_id, expectation_id, min(what) AS what, CAST(sum(ways) AS BIGINT) AS ways
+FROM (
+    SELECT entry_id, first_id AS expectation_id, 'one payment for several' AS what, 1 AS ways FROM lines_for_several_requests
+    UNION ALL
+    SELECT entry_id, second_id AS expectation_id, 'one payment for several' AS what, 1 AS ways FROM lines_for_several_requests
+    UNION ALL
+    SELECT entry_id, third_id AS expectation_id, 'one payment for several' AS what, 1 AS ways FROM lines_for_several_requests WHERE third_id IS NOT NULL
+    UNION ALL
+    SELECT entry_id, expectation_id, 'one of several payments' AS what, ways FROM lines_for_one_request
+) AS parts
+GROUP BY entry_id, expectation_id

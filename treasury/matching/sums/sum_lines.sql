@@ -1,0 +1,18 @@
+-- The payers' lines for which sums are looked for: only where few enough requests are open to choose from, the
+-- earliest lines first, until the steps that the rules allow are used up.
+SELECT entry_id, kind, tie
+FROM (
+    SELECT y.entry_id, y.kind, y.tie,
+        sum(CAST(g.open AS BIGINT) * CAST(g.open AS BIGINT)) OVER (
+            ORDER BY y.booking_date, y.entry_id, y.kind, y.tie ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS steps
+    FROM known_payer_lines AS y
+    JOIN (
+        SELECT kind, tie, currency, direction, count(*) AS open
+        FROM open_expectations
+        WHERE remaining IS NOT NULL
+        GROUP BY kind, tie, currency, direction
+    ) AS g ON g.kind = y.kind AND g.tie = y.tie AND g.currency = y.currency AND g.direction = y.direction
+    WHERE g.open BETWEEN 1 AND (SELECT max_pool FROM rules)
+) AS counted
+WHERE steps <= (SELECT max_sum_steps FROM rules)

@@ -1,0 +1,53 @@
+-- The reference fields of each line, one row a field, in upper case, with other forms of letters and digits, and
+-- digits of other scripts, as the plain ones and one kind of dash. A control character, or one spelled out, is invisible
+-- (U+2060) and never divides a token; a sign that stands for several (U+20DD) is a mark of a letter. Letters beyond A to Z
+-- stay as they are: no other letter may turn into one of a code. The tag of a subfield (`SVWZ+`) ends a line and keeps its
+-- length, by which a text that was cut is known. `is_plain`: there are only letters from A to Z, digits, spaces, dots,
+-- slashes and hyphens.
+-- Texts with other forms are translated many at a time, between separators (U+001F) that no text keeps: `translate`
+-- builds its map of forms for every value.
+WITH every_field AS (
+    SELECT entry_id, field, text,
+        bit_length(text) = 8 * CAST(length(text) AS BIGINT) AS is_ascii,
+        bit_length(text) > 8 * CAST(length(text) AS BIGINT) AND regexp_matches(text, '[\x{AA}-\x{BA}\x{132}-\x{133}\x{1C4}-\x{1CC}\x{1F1}-\x{1F3}\x{2B0}-\x{2FF}\x{34F}\x{115F}-\x{1160}\x{17B4}-\x{17B5}\x{180B}-\x{180F}\x{1D2C}-\x{1DBF}\x{2024}\x{2070}-\x{218F}\x{2460}-\x{24FF}\x{2C7C}-\x{2C7D}\x{3000}\x{3164}\x{3250}-\x{33FF}\x{A69C}-\x{AB6F}\x{FB00}-\x{FB06}\x{FB29}\x{FE00}-\x{FE6F}\x{FF00}-\x{FFEF}\x{10780}-\x{107BF}\x{1D400}-\x{1D7FF}\x{1F100}-\x{1F1FF}\x{1FBF0}-\x{1FBF9}\x{E0100}-\x{E01EF}]|[^\P{Nd}0-9]') AS has_forms
+    FROM (
+        SELECT entry_id, 'end_to_end_id' AS field, replace(end_to_end_id, chr(31), '⁠') AS text FROM line_texts
+        UNION ALL
+        SELECT entry_id, 'creditor_reference' AS field, replace(creditor_reference, chr(31), '⁠') AS text FROM line_texts
+        UNION ALL
+        SELECT entry_id, 'remittance' AS field, replace(remittance, chr(31), '⁠') AS text FROM line_texts
+    ) AS f
+    WHERE text IS NOT NULL
+),
+plain_texts AS (
+    SELECT unnest(texts) AS text,
+        unnest(string_split(translate(array_to_string(texts, chr(31)), k.written, k.meant), chr(31))) AS plain
+    FROM (
+        SELECT list_sort(array_agg(text)) AS texts
+        FROM (SELECT DISTINCT text FROM every_field WHERE has_forms) AS f
+        GROUP BY substr(md5(text), 1, 2)
+    ) AS batches
+    CROSS JOIN letter_forms AS k
+)
+SELECT entry_id, field,
+    CASE
+        WHEN is_plain THEN text
+        WHEN contains(text, '+')
+            THEN regexp_replace(regexp_replace(text, '[^\P{Cc}\t\n\r]|\\X[0-9A-F]{2}', '⁠', 'g'),
+                '(EREF|KREF|MREF|CREF|CRED|DEBT|COAM|OAMT|SVWZ|SVCL|ABWA|ABWE|PURP|IBAN|ISDT|RTRN)\+', '    ' || chr(10), 'g')
+        ELSE regexp_replace(text, '[^\P{Cc}\t\n\r]|\\X[0-9A-F]{2}', '⁠', 'g')
+    END AS text,
+    is_plain
+FROM (
+    SELECT entry_id, field, text, NOT regexp_matches(text, '[^A-Z0-9 ./-]') AS is_plain
+    FROM (
+        SELECT f.entry_id, f.field,
+            CASE
+                WHEN f.is_ascii THEN upper(f.text)
+                WHEN f.has_forms THEN p.plain
+                ELSE translate(f.text, 'abcdefghijklmnopqrstuvwxyz‐‑‒–—―−⁃', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ--------')
+            END AS text
+        FROM every_field AS f
+        LEFT JOIN plain_texts AS p ON p.text = f.text
+    ) AS in_upper_case
+) AS written_alike

@@ -1,0 +1,45 @@
+-- The subjects that each unplaced payment may be about: those of its payer whose lessons are most like it, the party
+-- that it names, those whose rare words it says, and codes that at least two payments of its amount were for, mostly
+-- around this day, where they are few.
+SELECT entry_id, subject
+FROM (
+    SELECT entry_id, subject,
+        row_number() OVER (
+            PARTITION BY entry_id ORDER BY of_amount DESC, near_amount DESC, around_day DESC, payments DESC, subject
+        ) AS place
+    FROM (
+        SELECT r.entry_id, r.subject,
+            count(*) AS payments,
+            max(CASE WHEN r.is_amount THEN 1 ELSE 0 END) AS of_amount,
+            max(CASE WHEN r.is_near THEN 1 ELSE 0 END) AS near_amount,
+            count(*) FILTER (WHERE r.apart <= u.usual_days OR r.apart >= 31 - u.usual_days) AS around_day
+        FROM recalled_lessons AS r
+        CROSS JOIN rules AS u
+        WHERE r.shown <> 'amount'
+        GROUP BY r.entry_id, r.subject
+    ) AS alike
+) AS likeliest
+WHERE place <= (SELECT max_candidates FROM rules)
+UNION
+SELECT entry_id, subject
+FROM shared_words
+WHERE turn <= (SELECT max_candidates FROM rules)
+UNION
+SELECT k.entry_id, k.payer AS subject
+FROM payer_keys AS k
+JOIN open_parties AS o ON o.subject = k.payer
+UNION
+SELECT entry_id, subject
+FROM (
+    SELECT entry_id, subject, count(*) OVER (PARTITION BY entry_id) AS subjects
+    FROM (
+        SELECT r.entry_id, r.subject, count(*) AS payments,
+            count(*) FILTER (WHERE r.apart <= u.usual_days OR r.apart >= 31 - u.usual_days) AS around_day
+        FROM recalled_lessons AS r
+        CROSS JOIN rules AS u
+        WHERE r.shown = 'amount' AND substr(r.subject, 1, 2) = 'E:'
+        GROUP BY r.entry_id, r.subject
+    ) AS of_amount
+    WHERE payments > 1 AND around_day > payments - around_day
+) AS counted
+WHERE subjects <= (SELECT max_candidates FROM rules)

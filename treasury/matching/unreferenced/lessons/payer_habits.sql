@@ -1,0 +1,44 @@
+-- What earlier payments tell about an unplaced one, by what they share with it (the payer's account, the name, or
+-- only the subject): how many there were, for each subject and in all, how many of them were of this amount or
+-- nearly, and how many of those alike in amount, where there are several, or of all, around this day of the month.
+SELECT
+    h.entry_id, h.shown, h.subject, h.payments, h.of_amount, h.near_amount, h.least, h.most, a.of_all,
+    CASE WHEN h.near_amount > 1 THEN h.near_amount ELSE h.payments END AS alike,
+    CASE WHEN h.near_amount > 1 THEN h.near_on_day ELSE h.on_day END AS on_day,
+    CASE WHEN h.near_amount > 1 THEN h.near_around_day ELSE h.around_day END AS around_day,
+    day(CASE WHEN h.near_amount > 1 THEN h.near_last ELSE h.last_date END) AS last_day
+FROM (
+    SELECT
+        e.entry_id, e.shown, e.subject,
+        count(*) AS payments,
+        count(*) FILTER (WHERE e.is_amount) AS of_amount,
+        count(*) FILTER (WHERE e.is_near) AS near_amount,
+        min(e.amount) AS least,
+        max(e.amount) AS most,
+        count(*) FILTER (WHERE e.apart <= 1 OR e.apart >= 30) AS on_day,
+        count(*) FILTER (WHERE e.apart <= u.usual_days OR e.apart >= 31 - u.usual_days) AS around_day,
+        max(e.lesson_date) AS last_date,
+        count(*) FILTER (WHERE e.is_near AND (e.apart <= 1 OR e.apart >= 30)) AS near_on_day,
+        count(*) FILTER (WHERE e.is_near AND (e.apart <= u.usual_days OR e.apart >= 31 - u.usual_days)) AS near_around_day,
+        max(e.lesson_date) FILTER (WHERE e.is_near) AS near_last
+    FROM (
+        SELECT r.entry_id, r.shown, r.subject, r.lesson_date, r.amount, r.is_amount, r.is_near, r.apart
+        FROM recalled_lessons AS r
+        JOIN considered_subjects AS c ON c.entry_id = r.entry_id AND c.subject = r.subject
+        WHERE r.shown <> 'amount'
+        UNION ALL
+        SELECT c.entry_id, 'subject' AS shown, c.subject, s.booking_date AS lesson_date, s.amount, s.amount = p.amount AS is_amount,
+            s.amount BETWEEN n.least AND n.most AS is_near, abs(s.month_day - p.month_day) AS apart
+        FROM considered_subjects AS c
+        JOIN unplaced_payments AS p ON p.entry_id = c.entry_id
+        JOIN near_amounts AS n ON n.amount = p.amount
+        JOIN lesson_subjects AS s
+            ON s.subject = c.subject AND s.currency = p.currency AND s.direction = p.direction AND s.booking_date < p.booking_date
+        WHERE s.turn <= 12 AND substr(c.subject, 1, 2) = 'E:'
+    ) AS e
+    CROSS JOIN rules AS u
+    GROUP BY e.entry_id, e.shown, e.subject
+) AS h
+LEFT JOIN (
+    SELECT entry_id, shown, count(*) AS of_all FROM recalled_lessons GROUP BY entry_id, shown
+) AS a ON a.entry_id = h.entry_id AND a.shown = h.shown

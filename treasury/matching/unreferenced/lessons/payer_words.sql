@@ -1,0 +1,18 @@
+-- The long words of each folded name of at least two, how many it has, and how many names have the word.
+SELECT folded, word, words, count(*) OVER (PARTITION BY word) AS names
+FROM (
+    SELECT folded, word, count(*) OVER (PARTITION BY folded) AS words
+    FROM (
+        SELECT DISTINCT folded, word
+        FROM (
+            SELECT folded, unnest(string_split(folded, ' ')) AS word
+            FROM (
+                SELECT payer_name AS folded FROM lesson_subjects WHERE payer_name IS NOT NULL
+                UNION
+                SELECT substr(subject, 3) AS folded FROM open_parties WHERE substr(subject, 1, 2) = 'N:'
+            ) AS names
+        ) AS every_word
+        WHERE length(word) >= 4
+    ) AS long_words
+) AS counted
+WHERE words > 1

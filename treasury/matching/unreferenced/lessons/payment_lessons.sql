@@ -1,0 +1,25 @@
+-- Matched payments that teach who pays what, and how: those of an expectation that is still open, and of one whose
+-- counterparty is given, which teach about its other requests; settled ones too, that take no part.
+SELECT
+    r.entry_id, r.expectation_id, r.booking_date, r.amount, l.account, l.currency, l.direction, l.counterparty_account,
+    l.counterparty_name, l.remittance, e.owner_account, e.owner_name
+FROM received_shares AS r
+JOIN (
+    SELECT e.expectation_id, e.counterparty_account AS owner_account, e.counterparty_name AS owner_name
+    FROM expectations AS e
+    LEFT JOIN open_expectations AS o ON o.expectation_id = e.expectation_id
+    WHERE o.expectation_id IS NOT NULL OR e.counterparty_account IS NOT NULL OR e.counterparty_name IS NOT NULL
+) AS e ON e.expectation_id = r.expectation_id
+JOIN lines AS l ON l.entry_id = r.entry_id
+JOIN (SELECT DISTINCT currency, direction FROM unplaced_payments) AS u
+    ON u.currency = l.currency AND u.direction = l.direction
+WHERE NOT r.is_duplicate
+UNION ALL
+SELECT
+    s.entry_id, s.expectation_id, s.booking_date, s.amount, s.account, s.currency, s.direction, s.counterparty_account,
+    s.counterparty_name, s.remittance, s.owner_account, s.owner_name
+FROM settled_lessons AS s
+JOIN (SELECT DISTINCT currency, direction FROM unplaced_payments) AS u
+    ON u.currency = s.currency AND u.direction = s.direction
+LEFT JOIN lines AS l ON l.entry_id = s.entry_id
+WHERE l.entry_id IS NULL

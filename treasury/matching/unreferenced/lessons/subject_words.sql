@@ -1,0 +1,18 @@
+-- The words of each subject's lessons, in how many of them, and of how many subjects; words are left out that more
+-- than few subjects and more than a fifth of them all have.
+SELECT w.currency, w.direction, w.word, w.subject, w.payments, w.since, c.subjects
+FROM (
+    SELECT s.currency, s.direction, w.word, s.subject, count(*) AS payments, min(s.booking_date) AS since
+    FROM lesson_subjects AS s
+    JOIN (SELECT DISTINCT entry_id, word FROM stated_words WHERE is_lesson) AS w ON w.entry_id = s.entry_id
+    GROUP BY s.currency, s.direction, w.word, s.subject
+) AS w
+JOIN (
+    SELECT s.currency, s.direction, w.word, count(DISTINCT s.subject) AS subjects
+    FROM lesson_subjects AS s
+    JOIN stated_words AS w ON w.entry_id = s.entry_id
+    WHERE w.is_lesson
+    GROUP BY s.currency, s.direction, w.word
+) AS c ON c.currency = w.currency AND c.direction = w.direction AND c.word = w.word
+CROSS JOIN rules AS u
+WHERE c.subjects <= u.max_candidates OR 5 * CAST(c.subjects AS BIGINT) <= (SELECT count(DISTINCT subject) FROM lesson_subjects)

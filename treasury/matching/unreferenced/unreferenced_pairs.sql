@@ -1,0 +1,78 @@
+-- Tier 5: no reference. A known counterparty and an amount that is still expected, within the days allowed; a credit
+-- that reached the account of a standing expectation; or what a fact about the payer, or the amount alone, leads to.
+-- The latest of very many requests, or standing expectations, are chosen once for a day, however many lines it has.
+WITH requested AS (
+    SELECT
+        d.kind, d.tie, d.currency, d.direction, d.amount, d.booking_date,
+        e.expectation_id, e.account, e.counterparty_account, date_diff('day', e.opened_on, d.booking_date) AS days,
+        row_number() OVER (
+            PARTITION BY d.kind, d.tie, d.currency, d.direction, d.amount, d.booking_date
+            ORDER BY e.opened_on DESC, e.expectation_id
+        ) AS place,
+        row_number() OVER (
+            PARTITION BY d.kind, d.tie, d.currency, d.direction, d.amount, d.booking_date, e.counterparty_account
+            ORDER BY e.opened_on DESC, e.expectation_id
+        ) AS place_of_payer
+    FROM (SELECT DISTINCT kind, tie, currency, direction, amount, booking_date FROM known_payer_lines) AS d
+    JOIN open_expectations AS e
+        ON e.kind = d.kind AND e.tie = d.tie AND e.currency = d.currency AND e.direction = d.direction
+        AND e.remaining = d.amount
+    CROSS JOIN rules AS u
+    WHERE e.turn <= u.max_candidates
+        AND e.opened_on <= d.booking_date AND date_diff('day', e.opened_on, d.booking_date) <= u.window_days
+        AND coalesce(e.closed_on >= d.booking_date, TRUE)
+),
+standing AS (
+    SELECT
+        d.kind, d.account, d.currency, d.direction, d.booking_date, e.expectation_id,
+        row_number() OVER (
+            PARTITION BY d.kind, d.account, d.currency, d.direction, d.booking_date
+            ORDER BY e.opened_on DESC NULLS LAST, e.expectation_id
+        ) AS place
+    FROM (SELECT DISTINCT kind, account, currency, direction, booking_date FROM known_payer_lines WHERE tie = account) AS d
+    JOIN open_expectations AS e
+        ON e.kind = d.kind AND e.account = d.account AND e.currency = d.currency AND e.direction = d.direction
+    CROSS JOIN rules AS u
+    WHERE e.expected IS NULL AND e.turn <= u.max_candidates
+        AND coalesce(e.opened_on <= d.booking_date, TRUE) AND coalesce(e.closed_on >= d.booking_date, TRUE)
+)
+SELECT y.entry_id, e.expectation_id, e.days
+FROM known_payer_lines AS y
+JOIN (
+    SELECT * FROM requested WHERE counterparty_account IS NULL AND place_of_payer <= (SELECT max_same_code FROM rules)
+) AS e
+    ON e.kind = y.kind AND e.tie = y.tie AND e.currency = y.currency AND e.direction = y.direction
+    AND e.amount = y.amount AND e.booking_date = y.booking_date
+WHERE coalesce(e.account = y.account, TRUE)
+UNION
+SELECT y.entry_id, e.expectation_id, e.days
+FROM known_payer_lines AS y
+JOIN (SELECT * FROM requested WHERE place_of_payer <= (SELECT max_same_code FROM rules)) AS e
+    ON e.kind = y.kind AND e.tie = y.tie AND e.currency = y.currency AND e.direction = y.direction
+    AND e.amount = y.amount AND e.booking_date = y.booking_date AND e.counterparty_account = y.counterparty_account
+WHERE coalesce(e.account = y.account, TRUE)
+UNION
+SELECT y.entry_id, e.expectation_id, e.days
+FROM known_payer_lines AS y
+JOIN (SELECT * FROM requested WHERE place <= (SELECT max_same_code FROM rules)) AS e
+    ON e.kind = y.kind AND e.tie = y.tie AND e.currency = y.currency AND e.direction = y.direction
+    AND e.amount = y.amount AND e.booking_date = y.booking_date
+WHERE y.counterparty_account IS NULL AND coalesce(e.account = y.account, TRUE)
+UNION
+SELECT y.entry_id, e.expectation_id, CAST(NULL AS BIGINT) AS days
+FROM known_payer_lines AS y
+JOIN (SELECT * FROM standing WHERE place <= (SELECT max_same_code FROM rules)) AS e
+    ON e.kind = y.kind AND e.account = y.account AND e.currency = y.currency AND e.direction = y.direction
+    AND e.booking_date = y.booking_date
+WHERE y.tie = y.account
+UNION
+SELECT p.entry_id, e.expectation_id,
+    CASE WHEN e.remaining IS NOT NULL THEN date_diff('day', e.opened_on, p.booking_date) END AS days
+FROM subject_leads AS f
+JOIN unplaced_payments AS p ON p.entry_id = f.entry_id
+JOIN open_expectations AS e ON e.expectation_id = f.expectation_id
+CROSS JOIN rules AS u
+WHERE coalesce(e.opened_on <= p.booking_date, TRUE) AND coalesce(e.closed_on >= p.booking_date, TRUE)
+    AND (e.remaining IS NULL OR coalesce(date_diff('day', e.opened_on, p.booking_date), 0) <= u.window_days)
+    AND coalesce(e.account = p.account, TRUE)
+    AND coalesce(e.counterparty_account = p.counterparty_account, TRUE)
