@@ -11,7 +11,8 @@ from treasury.core.errors import InputError
 from treasury.matching.engine.dialect import render
 from treasury.matching.engine.pipeline import Step
 
-FILES = sorted((Path(__file__).resolve().parents[2] / "treasury" / "reconcile").glob("*/*.sql"))
+TREASURY = Path(__file__).resolve().parents[2] / "treasury"
+FILES = sorted(path for room in ("matching", "month") for path in (TREASURY / room).rglob("*.sql"))
 
 
 def written(sql: str) -> str:
