@@ -43,17 +43,12 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def reads(self) -> frozenset[str]:
         """The steps and tables that its text selects from."""
-        return _read_by(self.sql)
+        return frozenset(_mentioned_in(self.sql))
 
     @property
     def mentions(self) -> Mapping[str, int]:
         """How many times its text selects from each of them."""
         return _mentioned_in(self.sql)
-
-
-@cache
-def _read_by(sql: str) -> frozenset[str]:
-    return frozenset(_mentioned_in(sql))
 
 
 @cache
