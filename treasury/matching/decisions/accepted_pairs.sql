@@ -1,5 +1,5 @@
--- What people accepted, and debits of whole payment files: the line and each expectation it was accepted for. A line in another currency or
--- direction is settled by that and counts for nothing.
+-- One row per line and expectation that a person accepted it for, or per debit of a payment file and its order. A line in
+-- another currency or direction is settled by that and counts for nothing.
 SELECT
     d.entry_id,
     d.expectation_id,

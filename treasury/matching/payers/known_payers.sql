@@ -1,10 +1,12 @@
 -- Who is known for an expectation, and since when: by an accepted decision, or by a whole reference that passed every
 -- question about its text and its amount. One who paid several times is there as often.
-SELECT v.expectation_id, k.party, k.counterparty_account IS NOT NULL AS is_account, v.booking_date AS since
-FROM provisional_pairs AS v
-JOIN line_parties AS k ON k.entry_id = v.entry_id AND k.party IS NOT NULL
-LEFT JOIN (SELECT DISTINCT entry_id FROM slip_candidates) AS s ON s.entry_id = v.entry_id
-LEFT JOIN (SELECT DISTINCT entry_id FROM unlikely_references) AS u ON u.entry_id = v.entry_id
-WHERE v.accepted_reason IS NOT NULL
-    OR (s.entry_id IS NULL AND u.entry_id IS NULL
-        AND (v.expected IS NULL OR v.amount <= v.expected - v.before + (SELECT over_tolerance FROM rules)))
+SELECT provisional.expectation_id, line.party, line.counterparty_account IS NOT NULL AS is_account,
+    provisional.booking_date AS since
+FROM provisional_pairs AS provisional
+JOIN line_parties AS line ON line.entry_id = provisional.entry_id AND line.party IS NOT NULL
+LEFT JOIN (SELECT DISTINCT entry_id FROM slip_candidates) AS slip ON slip.entry_id = provisional.entry_id
+LEFT JOIN (SELECT DISTINCT entry_id FROM unlikely_references) AS unlikely_line
+    ON unlikely_line.entry_id = provisional.entry_id
+WHERE provisional.accepted_reason IS NOT NULL
+    OR (slip.entry_id IS NULL AND unlikely_line.entry_id IS NULL
+        AND (provisional.expected IS NULL OR provisional.amount <= provisional.expected - provisional.before + (SELECT over_tolerance FROM rules)))

@@ -1,5 +1,5 @@
 -- read through
--- The same for every line that names an expectation in full; most name just one.
+-- One row per line that names an expectation in full, with the columns of `several_reference_lines`.
 SELECT entry_id, code, other_code, tier, named, viable, any_id, contradiction
 FROM several_reference_lines
 UNION ALL

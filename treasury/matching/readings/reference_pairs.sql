@@ -1,36 +1,35 @@
--- Every line beside every expectation that its text points to, by tier, and what contradicts them, in words;
--- null where nothing does. `is_whole`: the text names it in full, or by check digits that hold. `proves`: the
--- line is booked, no return, unlike every other and of no statement whose proof fails, so that its text may
--- settle it.
+-- One row per line and expectation that its text points to, by tier, with the contradiction in words or null. `is_whole`:
+-- the text names the expectation in full, or by check digits that hold. `proves`: the line is booked, is no return, has no
+-- twin and is in no statement whose proof fails, so that its text may settle it.
 SELECT
-    f.entry_id,
-    f.expectation_id,
-    f.code,
-    f.tier,
-    f.is_whole,
-    f.score,
-    f.damage,
-    l.amount,
-    l.booking_date,
-    e.amount AS expected,
-    l.line_class IS NULL AND coalesce(l.entry_status, 'BOOK') = 'BOOK' AND NOT coalesce(l.is_twin, FALSE)
-        AND NOT coalesce(l.is_reversal, FALSE) AND l.return_reason IS NULL
-        AND coalesce(l.proof, 'none') <> 'fails' AS proves,
+    reading.entry_id,
+    reading.expectation_id,
+    reading.code,
+    reading.tier,
+    reading.is_whole,
+    reading.score,
+    reading.damage,
+    line.amount,
+    line.booking_date,
+    expectation.amount AS expected,
+    line.line_class IS NULL AND coalesce(line.entry_status, 'BOOK') = 'BOOK' AND NOT coalesce(line.is_twin, FALSE)
+        AND NOT coalesce(line.is_reversal, FALSE) AND line.return_reason IS NULL
+        AND coalesce(line.proof, 'none') <> 'fails' AS proves,
     CASE
-        WHEN l.direction <> e.direction
-            THEN 'direction: ' || l.direction || ', expected ' || e.direction
-        WHEN l.currency <> e.currency
-            THEN 'currency: ' || l.currency || ', expected ' || e.currency
-        WHEN l.account <> e.account
-            THEN 'account: reached ' || l.account || ', the code belongs to ' || e.account
-        WHEN l.counterparty_account <> e.counterparty_account
-            THEN 'account: paid to ' || l.counterparty_account || ', expected ' || e.counterparty_account
-        WHEN x.status IS NOT NULL
-            THEN 'status: ' || e.status
-        WHEN CAST(e.closed_at AS DATE) < l.booking_date
-            THEN 'closed on ' || CAST(CAST(e.closed_at AS DATE) AS VARCHAR) || ', before this line'
-        WHEN CAST(e.opened_at AS DATE) > l.booking_date
-            THEN 'opened on ' || CAST(CAST(e.opened_at AS DATE) AS VARCHAR) || ', after this line'
+        WHEN line.direction <> expectation.direction
+            THEN 'direction: ' || line.direction || ', expected ' || expectation.direction
+        WHEN line.currency <> expectation.currency
+            THEN 'currency: ' || line.currency || ', expected ' || expectation.currency
+        WHEN line.account <> expectation.account
+            THEN 'account: reached ' || line.account || ', the code belongs to ' || expectation.account
+        WHEN line.counterparty_account <> expectation.counterparty_account
+            THEN 'account: paid to ' || line.counterparty_account || ', expected ' || expectation.counterparty_account
+        WHEN closed.status IS NOT NULL
+            THEN 'status: ' || expectation.status
+        WHEN CAST(expectation.closed_at AS DATE) < line.booking_date
+            THEN 'closed on ' || CAST(CAST(expectation.closed_at AS DATE) AS VARCHAR) || ', before this line'
+        WHEN CAST(expectation.opened_at AS DATE) > line.booking_date
+            THEN 'opened on ' || CAST(CAST(expectation.opened_at AS DATE) AS VARCHAR) || ', after this line'
     END AS contradiction
 FROM (
     SELECT entry_id, expectation_id, code, tier, TRUE AS is_whole, CAST(0.7 AS DECIMAL(6, 4)) AS score,
@@ -58,7 +57,7 @@ FROM (
     LEFT JOIN rejected_pairs AS d
         ON d.entry_id = p.entry_id AND d.expectation_id = p.expectation_id
     WHERE d.entry_id IS NULL
-) AS f
-JOIN lines AS l ON l.entry_id = f.entry_id
-JOIN expectations AS e ON e.expectation_id = f.expectation_id
-LEFT JOIN closed_statuses AS x ON x.status = e.status
+) AS reading
+JOIN lines AS line ON line.entry_id = reading.entry_id
+JOIN expectations AS expectation ON expectation.expectation_id = reading.expectation_id
+LEFT JOIN closed_statuses AS closed ON closed.status = expectation.status

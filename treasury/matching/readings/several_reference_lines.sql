@@ -1,6 +1,6 @@
--- What the whole references of a line amount to, where it has several: its first and last code, how many
--- expectations they name and how many of those nothing contradicts, whether they are one code that one of these may be
--- paid by, and the first contradiction.
+-- One row per line with several whole references: its first and last code, the number of expectations that it names and
+-- of those that nothing contradicts, whether they are one code that one of these may be paid by, and the first
+-- contradiction.
 SELECT
     p.entry_id,
     min(p.code) AS code,

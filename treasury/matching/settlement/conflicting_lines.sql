@@ -1,15 +1,15 @@
 -- Lines whose whole references cannot settle them: two different codes that do not add up, or nothing but
 -- contradicted ones. Codes are told as the services write them.
 SELECT
-    n.entry_id,
-    n.tier,
-    CASE WHEN n.code = n.other_code THEN n.any_id END AS expectation_id,
+    named.entry_id,
+    named.tier,
+    CASE WHEN named.code = named.other_code THEN named.any_id END AS expectation_id,
     CASE
-        WHEN n.code = n.other_code THEN n.contradiction
-        ELSE 'different codes in one text: ' || w.code || ', ' || w.other_code || coalesce('; ' || s.nearest, '')
-    END || CASE WHEN l.is_reversal OR l.return_reason IS NOT NULL THEN '; marked as a return' ELSE '' END AS reason
-FROM named_lines AS n
-JOIN lines AS l ON l.entry_id = n.entry_id
+        WHEN named.code = named.other_code THEN named.contradiction
+        ELSE 'different codes in one text: ' || written_codes.code || ', ' || written_codes.other_code || coalesce('; ' || nearest.nearest, '')
+    END || CASE WHEN line.is_reversal OR line.return_reason IS NOT NULL THEN '; marked as a return' ELSE '' END AS reason
+FROM named_lines AS named
+JOIN lines AS line ON line.entry_id = named.entry_id
 LEFT JOIN (
     SELECT
         p.entry_id,
@@ -24,7 +24,7 @@ LEFT JOIN (
     JOIN several_reference_lines AS c ON c.entry_id = p.entry_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
     GROUP BY p.entry_id
-) AS w ON w.entry_id = n.entry_id
-LEFT JOIN nearest_sums AS s ON s.entry_id = n.entry_id
-LEFT JOIN (SELECT DISTINCT entry_id FROM joint_shares) AS j ON j.entry_id = n.entry_id
-WHERE j.entry_id IS NULL AND (n.code <> n.other_code OR n.viable = 0)
+) AS written_codes ON written_codes.entry_id = named.entry_id
+LEFT JOIN nearest_sums AS nearest ON nearest.entry_id = named.entry_id
+LEFT JOIN (SELECT DISTINCT entry_id FROM joint_shares) AS joint_line ON joint_line.entry_id = named.entry_id
+WHERE joint_line.entry_id IS NULL AND (named.code <> named.other_code OR named.viable = 0)

@@ -25,24 +25,25 @@ FROM (
         ) AS DECIMAL(38, 18)) AS share
     FROM (
         SELECT
-            a.entry_id, a.expectation_id, a.booking_date, a.expected, a.reason,
-            CAST(a.amount - coalesce(b.amount, 0) AS DECIMAL(38, 18)) AS amount,
-            greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18))) AS still_expected,
+            accepted.entry_id, accepted.expectation_id, accepted.booking_date, accepted.expected, accepted.reason,
+            CAST(accepted.amount - coalesce(returned.amount, 0) AS DECIMAL(38, 18)) AS amount,
+            greatest(accepted.expected - coalesce(total.received, 0), CAST(0 AS DECIMAL(38, 18))) AS still_expected,
             greatest(
                 CASE
-                    WHEN a.share IS NOT NULL THEN a.share
-                    WHEN a.expected IS NULL THEN a.amount
-                    ELSE greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18)))
-                END - coalesce(r.amount, 0), CAST(0 AS DECIMAL(38, 18))
+                    WHEN accepted.share IS NOT NULL THEN accepted.share
+                    WHEN accepted.expected IS NULL THEN accepted.amount
+                    ELSE greatest(accepted.expected - coalesce(total.received, 0), CAST(0 AS DECIMAL(38, 18)))
+                END - coalesce(brought_back.amount, 0), CAST(0 AS DECIMAL(38, 18))
             ) AS room
-        FROM accepted_pairs AS a
-        LEFT JOIN returned_amounts AS b ON b.entry_id = a.entry_id
+        FROM accepted_pairs AS accepted
+        LEFT JOIN returned_amounts AS returned ON returned.entry_id = accepted.entry_id
         LEFT JOIN (
             SELECT original_id, expectation_id, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
             FROM linked_returns
             GROUP BY original_id, expectation_id
-        ) AS r ON r.original_id = a.entry_id AND r.expectation_id = a.expectation_id
-        LEFT JOIN received_totals AS t ON t.expectation_id = a.expectation_id
-        WHERE a.several > 1 AND a.counts AND a.entry_id NOT IN (SELECT return_id FROM linked_returns)
+        ) AS brought_back ON brought_back.original_id = accepted.entry_id
+            AND brought_back.expectation_id = accepted.expectation_id
+        LEFT JOIN received_totals AS total ON total.expectation_id = accepted.expectation_id
+        WHERE accepted.several > 1 AND accepted.counts AND accepted.entry_id NOT IN (SELECT return_id FROM linked_returns)
     ) AS rooms
 ) AS shares

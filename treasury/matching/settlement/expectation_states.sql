@@ -1,25 +1,26 @@
 -- read through
--- Where each expectation stands: what it received, what remains, its last line.
+-- One row per expectation: its state, the amount received, the amount that remains and its last line.
 SELECT
-    e.expectation_id,
+    expectation.expectation_id,
     CASE
-        WHEN e.amount IS NULL AND x.status IS NULL AND e.closed_at IS NULL THEN 'standing'
-        WHEN coalesce(t.received, 0) > e.amount THEN 'over_received'
-        WHEN t.received = e.amount THEN 'received'
-        WHEN (x.status IS NOT NULL OR e.closed_at IS NOT NULL) AND (t.received IS NULL OR e.amount IS NULL) THEN 'closed'
-        WHEN b.last_date >= coalesce(t.last_date, b.last_date) THEN 'reopened'
-        WHEN t.received > 0 THEN 'partly_received'
+        WHEN expectation.amount IS NULL AND closed.status IS NULL AND expectation.closed_at IS NULL THEN 'standing'
+        WHEN coalesce(grand_total.received, 0) > expectation.amount THEN 'over_received'
+        WHEN grand_total.received = expectation.amount THEN 'received'
+        WHEN (closed.status IS NOT NULL OR expectation.closed_at IS NOT NULL)
+            AND (grand_total.received IS NULL OR expectation.amount IS NULL) THEN 'closed'
+        WHEN last_return.last_date >= coalesce(grand_total.last_date, last_return.last_date) THEN 'reopened'
+        WHEN grand_total.received > 0 THEN 'partly_received'
         ELSE 'open'
     END AS state,
-    coalesce(t.received, CAST(0 AS DECIMAL(38, 18))) AS received,
-    CASE WHEN e.amount IS NOT NULL
-        THEN greatest(e.amount - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18)))
+    coalesce(grand_total.received, CAST(0 AS DECIMAL(38, 18))) AS received,
+    CASE WHEN expectation.amount IS NOT NULL
+        THEN greatest(expectation.amount - coalesce(grand_total.received, 0), CAST(0 AS DECIMAL(38, 18)))
     END AS remaining,
-    t.last_entry_id
-FROM expectations AS e
-LEFT JOIN grand_totals AS t ON t.expectation_id = e.expectation_id
+    grand_total.last_entry_id
+FROM expectations AS expectation
+LEFT JOIN grand_totals AS grand_total ON grand_total.expectation_id = expectation.expectation_id
 LEFT JOIN (
     SELECT expectation_id, max(booking_date) AS last_date
     FROM returned_expectations GROUP BY expectation_id
-) AS b ON b.expectation_id = e.expectation_id
-LEFT JOIN closed_statuses AS x ON x.status = e.status
+) AS last_return ON last_return.expectation_id = expectation.expectation_id
+LEFT JOIN closed_statuses AS closed ON closed.status = expectation.status

@@ -1,4 +1,4 @@
--- Shares of lines that count beside those of `received`: none takes more than what that left.
+-- One row per line and share that counts in addition to `received_shares`. No share exceeds what those leave.
 SELECT entry_id, expectation_id, CAST(NULL AS VARCHAR) AS tier, accepted_reason, booking_date, amount
 FROM divided_shares
 WHERE amount > 0

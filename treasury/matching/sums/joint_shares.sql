@@ -4,24 +4,27 @@
 -- takes it.
 WITH named_here AS (
     SELECT
-        p.entry_id, p.expectation_id, p.booking_date, p.expected, p.amount AS booked, e.account, e.owner, n.named, n.viable,
+        pair.entry_id, pair.expectation_id, pair.booking_date, pair.expected, pair.amount AS booked,
+            expectation.account, expectation.owner, several.named, several.viable,
         CASE
-            WHEN p.contradiction IS NULL THEN s.remaining
-            WHEN e.direction <> l.direction AND e.currency = l.currency AND coalesce(e.account = l.account, TRUE)
-                AND coalesce(e.counterparty_account = l.counterparty_account, TRUE)
-                AND coalesce(s.opened_on <= l.booking_date, TRUE) AND coalesce(s.closed_on >= l.booking_date, TRUE)
-                THEN CAST(-s.remaining AS DECIMAL(38, 18))
+            WHEN pair.contradiction IS NULL THEN still_open.remaining
+            WHEN expectation.direction <> line.direction AND expectation.currency = line.currency
+                AND coalesce(expectation.account = line.account, TRUE)
+                AND coalesce(expectation.counterparty_account = line.counterparty_account, TRUE)
+                AND coalesce(still_open.opened_on <= line.booking_date, TRUE)
+                    AND coalesce(still_open.closed_on >= line.booking_date, TRUE)
+                THEN CAST(-still_open.remaining AS DECIMAL(38, 18))
         END AS share
-    FROM reference_pairs AS p
-    JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
-    JOIN lines AS l ON l.entry_id = p.entry_id
-    JOIN expectations AS e ON e.expectation_id = p.expectation_id
-    LEFT JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
-    WHERE p.is_whole AND p.proves AND NOT n.is_single
-        AND p.entry_id NOT IN (SELECT entry_id FROM line_doubts)
-        AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
-        AND p.entry_id NOT IN (SELECT return_id FROM linked_returns)
-        AND p.entry_id NOT IN (SELECT entry_id FROM returned_amounts)
+    FROM reference_pairs AS pair
+    JOIN several_reference_lines AS several ON several.entry_id = pair.entry_id
+    JOIN lines AS line ON line.entry_id = pair.entry_id
+    JOIN expectations AS expectation ON expectation.expectation_id = pair.expectation_id
+    LEFT JOIN open_expectations AS still_open ON still_open.expectation_id = pair.expectation_id
+    WHERE pair.is_whole AND pair.proves AND NOT several.is_single
+        AND pair.entry_id NOT IN (SELECT entry_id FROM line_doubts)
+        AND pair.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
+        AND pair.entry_id NOT IN (SELECT return_id FROM linked_returns)
+        AND pair.entry_id NOT IN (SELECT entry_id FROM returned_amounts)
 ),
 exact AS (
     SELECT

@@ -1,13 +1,14 @@
 -- Which of the codes that a line names come nearest to its amount, where all of them together do not: the best one,
 -- two, three or all, and by how much it is off. Lines with more than nine codes are told without.
 WITH named_here AS (
-    SELECT p.entry_id, p.expectation_id, p.amount AS booked, s.remaining, e.code, e.currency
-    FROM reference_pairs AS p
-    JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
-    JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
-    JOIN expectations AS e ON e.expectation_id = p.expectation_id
-    WHERE p.is_whole AND p.contradiction IS NULL AND s.remaining IS NOT NULL
-        AND n.code <> n.other_code AND n.named <= 9
+    SELECT pair.entry_id, pair.expectation_id, pair.amount AS booked, still_open.remaining, expectation.code,
+        expectation.currency
+    FROM reference_pairs AS pair
+    JOIN several_reference_lines AS several ON several.entry_id = pair.entry_id
+    JOIN open_expectations AS still_open ON still_open.expectation_id = pair.expectation_id
+    JOIN expectations AS expectation ON expectation.expectation_id = pair.expectation_id
+    WHERE pair.is_whole AND pair.contradiction IS NULL AND still_open.remaining IS NOT NULL
+        AND several.code <> several.other_code AND several.named <= 9
 ),
 subsets AS (
     SELECT entry_id, booked, currency, remaining AS together, 1 AS size, code AS codes FROM named_here

@@ -1,4 +1,4 @@
--- Lines that may each be a part of one request; of a counterparty with too many of them, nothing is said.
+-- One row per line and request that the line may be a part of. Counterparties with more lines than `max_pool` are left out.
 SELECT entry_id, account, party, booking_date, amount, expectation_id, remaining
 FROM (
     SELECT *, count(*) OVER (PARTITION BY expectation_id, account, party) AS parts

@@ -1,12 +1,16 @@
--- Each of those lines beside each open request that it may pay a part of, or pay in part.
-SELECT y.entry_id, y.account, y.party, y.booking_date, y.amount, e.expectation_id, e.remaining
-FROM sum_lines AS s
-JOIN known_payer_lines AS y ON y.entry_id = s.entry_id AND y.kind = s.kind AND y.tie = s.tie
-JOIN open_expectations AS e
-    ON e.kind = y.kind AND e.tie = y.tie AND e.currency = y.currency AND e.direction = y.direction
-CROSS JOIN rules AS u
-WHERE e.remaining IS NOT NULL AND e.remaining <> y.amount
-    AND e.opened_on <= y.booking_date AND date_diff('day', e.opened_on, y.booking_date) <= u.window_days
-    AND coalesce(e.closed_on >= y.booking_date, TRUE)
-    AND coalesce(e.account = y.account, TRUE)
-    AND coalesce(e.counterparty_account = y.counterparty_account, TRUE)
+-- One row per payer's line and open request that the line may pay a part of, or that may be a part of the line.
+SELECT payer_line.entry_id, payer_line.account, payer_line.party, payer_line.booking_date, payer_line.amount,
+    still_open.expectation_id, still_open.remaining
+FROM sum_lines AS sum_line
+JOIN known_payer_lines AS payer_line
+    ON payer_line.entry_id = sum_line.entry_id AND payer_line.kind = sum_line.kind AND payer_line.tie = sum_line.tie
+JOIN open_expectations AS still_open
+    ON still_open.kind = payer_line.kind AND still_open.tie = payer_line.tie
+        AND still_open.currency = payer_line.currency AND still_open.direction = payer_line.direction
+CROSS JOIN rules AS rule
+WHERE still_open.remaining IS NOT NULL AND still_open.remaining <> payer_line.amount
+    AND still_open.opened_on <= payer_line.booking_date AND date_diff('day', still_open.opened_on,
+        payer_line.booking_date) <= rule.window_days
+    AND coalesce(still_open.closed_on >= payer_line.booking_date, TRUE)
+    AND coalesce(still_open.account = payer_line.account, TRUE)
+    AND coalesce(still_open.counterparty_account = payer_line.counterparty_account, TRUE)

@@ -32,14 +32,16 @@ WHERE substr(subject, 1, 2) = 'E:' AND around_day > alike - around_day
 UNION ALL
 SELECT entry_id, subject, CASE subjects WHEN 1 THEN 'text' ELSE 'text_some' END AS fact, min(word) AS detail
 FROM (
-    SELECT c.entry_id, c.subject, w.word, count(*) OVER (PARTITION BY c.entry_id, w.word) AS subjects
-    FROM considered_subjects AS c
-    JOIN unplaced_payments AS p ON p.entry_id = c.entry_id
-    JOIN stated_words AS w ON w.entry_id = c.entry_id
-    JOIN subject_words AS s
-        ON s.subject = c.subject AND s.word = w.word AND s.currency = p.currency AND s.direction = p.direction
-        AND s.since < p.booking_date
-    WHERE NOT w.is_lesson
+    SELECT considered.entry_id, considered.subject, stated_word.word, count(*) OVER (PARTITION BY considered.entry_id,
+        stated_word.word) AS subjects
+    FROM considered_subjects AS considered
+    JOIN unplaced_payments AS payment ON payment.entry_id = considered.entry_id
+    JOIN stated_words AS stated_word ON stated_word.entry_id = considered.entry_id
+    JOIN subject_words AS subject_word
+        ON subject_word.subject = considered.subject AND subject_word.word = stated_word.word
+            AND subject_word.currency = payment.currency AND subject_word.direction = payment.direction
+        AND subject_word.since < payment.booking_date
+    WHERE NOT stated_word.is_lesson
 ) AS heard
 GROUP BY entry_id, subject, subjects
 UNION ALL

@@ -14,14 +14,17 @@ SELECT
         || coalesce('; ' || max(words) FILTER (WHERE part = 'share'), '')
         || coalesce('; ' || max(words) FILTER (WHERE part = 'request'), '') AS reason
 FROM (
-    SELECT v.entry_id, v.expectation_id, f.part, f.weight - v.less AS worth,
-        CASE o.direction WHEN 'CRDT' THEN f.received ELSE f.sent END || coalesce(' ' || v.detail, '') AS words
-    FROM unnamed_facts AS v
-    JOIN unreferenced_pairs AS n ON n.entry_id = v.entry_id AND n.expectation_id = v.expectation_id
-    JOIN open_expectations AS o ON o.expectation_id = v.expectation_id
-    JOIN fact_weights AS f ON f.name = v.fact
+    SELECT fact.entry_id, fact.expectation_id, weight.part, weight.weight - fact.less AS worth,
+        CASE still_open.direction WHEN 'CRDT' THEN
+            weight.received ELSE weight.sent END || coalesce(' ' || fact.detail, '') AS words
+    FROM unnamed_facts AS fact
+    JOIN unreferenced_pairs AS unreferenced
+        ON unreferenced.entry_id = fact.entry_id AND unreferenced.expectation_id = fact.expectation_id
+    JOIN open_expectations AS still_open ON still_open.expectation_id = fact.expectation_id
+    JOIN fact_weights AS weight ON weight.name = fact.fact
     QUALIFY row_number() OVER (
-        PARTITION BY v.entry_id, v.expectation_id, f.part ORDER BY f.weight - v.less DESC, f.name, v.detail
+        PARTITION BY fact.entry_id, fact.expectation_id, weight.part ORDER BY weight.weight - fact.less DESC,
+            weight.name, fact.detail
     ) = 1
 ) AS weightiest
 GROUP BY entry_id, expectation_id

@@ -66,13 +66,15 @@ JOIN (SELECT * FROM standing WHERE place <= (SELECT max_same_code FROM rules)) A
     AND e.booking_date = y.booking_date
 WHERE y.tie = y.account
 UNION
-SELECT p.entry_id, e.expectation_id,
-    CASE WHEN e.remaining IS NOT NULL THEN date_diff('day', e.opened_on, p.booking_date) END AS days
-FROM subject_leads AS f
-JOIN unplaced_payments AS p ON p.entry_id = f.entry_id
-JOIN open_expectations AS e ON e.expectation_id = f.expectation_id
-CROSS JOIN rules AS u
-WHERE coalesce(e.opened_on <= p.booking_date, TRUE) AND coalesce(e.closed_on >= p.booking_date, TRUE)
-    AND (e.remaining IS NULL OR coalesce(date_diff('day', e.opened_on, p.booking_date), 0) <= u.window_days)
-    AND coalesce(e.account = p.account, TRUE)
-    AND coalesce(e.counterparty_account = p.counterparty_account, TRUE)
+SELECT payment.entry_id, still_open.expectation_id,
+    CASE WHEN still_open.remaining IS NOT NULL THEN date_diff('day', still_open.opened_on, payment.booking_date) END AS days
+FROM subject_leads AS lead
+JOIN unplaced_payments AS payment ON payment.entry_id = lead.entry_id
+JOIN open_expectations AS still_open ON still_open.expectation_id = lead.expectation_id
+CROSS JOIN rules AS rule
+WHERE coalesce(still_open.opened_on <= payment.booking_date, TRUE)
+    AND coalesce(still_open.closed_on >= payment.booking_date, TRUE)
+    AND (still_open.remaining IS NULL OR coalesce(date_diff('day', still_open.opened_on, payment.booking_date),
+        0) <= rule.window_days)
+    AND coalesce(still_open.account = payment.account, TRUE)
+    AND coalesce(still_open.counterparty_account = payment.counterparty_account, TRUE)

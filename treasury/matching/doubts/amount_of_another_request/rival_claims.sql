@@ -58,19 +58,22 @@ tied_takers AS (
         WHERE rivals <= (SELECT max_candidates FROM rules)
     ) AS every_tie
 )
-SELECT t.entry_id, o.expectation_id, t.amount, min(CASE t.tie WHEN 'owner' THEN 'of the same owner'
+SELECT known_tie.entry_id, taker.expectation_id, known_tie.amount, min(CASE known_tie.tie WHEN 'owner' THEN
+    'of the same owner'
     WHEN 'code' THEN 'with a near code' ELSE 'of the same payer' END) AS tie
-FROM ties AS t
-JOIN tied_takers AS o
-    ON o.tie = t.tie AND o.tied_to = t.tied_to AND o.amount = t.amount AND o.currency = t.currency AND o.direction = t.direction
-JOIN missed_amounts AS m ON m.entry_id = t.entry_id AND m.amount = t.amount
-CROSS JOIN rules AS u
-WHERE o.place <= u.max_same_code AND o.expectation_id <> t.expectation_id
-    AND coalesce(o.opened_on <= t.booking_date, TRUE) AND coalesce(o.closed_on >= t.booking_date, TRUE)
-    AND coalesce(o.since < t.booking_date, TRUE)
-    AND (t.tie <> 'code' OR (length(m.code) >= u.min_segment
-        AND levenshtein(translate(o.code, 'OIL', '011'), translate(m.code, 'OIL', '011')) <= 2
-        AND NOT (length(o.code) > length(m.code)
-            AND (substr(o.code, 1, length(m.code)) = m.code
-                OR substr(o.code, length(o.code) - length(m.code) + 1) = m.code))))
-GROUP BY t.entry_id, o.expectation_id, t.amount
+FROM ties AS known_tie
+JOIN tied_takers AS taker
+    ON taker.tie = known_tie.tie AND taker.tied_to = known_tie.tied_to AND taker.amount = known_tie.amount
+        AND taker.currency = known_tie.currency AND taker.direction = known_tie.direction
+JOIN missed_amounts AS missed ON missed.entry_id = known_tie.entry_id AND missed.amount = known_tie.amount
+CROSS JOIN rules AS rule
+WHERE taker.place <= rule.max_same_code AND taker.expectation_id <> known_tie.expectation_id
+    AND coalesce(taker.opened_on <= known_tie.booking_date, TRUE)
+        AND coalesce(taker.closed_on >= known_tie.booking_date, TRUE)
+    AND coalesce(taker.since < known_tie.booking_date, TRUE)
+    AND (known_tie.tie <> 'code' OR (length(missed.code) >= rule.min_segment
+        AND levenshtein(translate(taker.code, 'OIL', '011'), translate(missed.code, 'OIL', '011')) <= 2
+        AND NOT (length(taker.code) > length(missed.code)
+            AND (substr(taker.code, 1, length(missed.code)) = missed.code
+                OR substr(taker.code, length(taker.code) - length(missed.code) + 1) = missed.code))))
+GROUP BY known_tie.entry_id, taker.expectation_id, known_tie.amount

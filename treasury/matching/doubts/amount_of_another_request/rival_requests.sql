@@ -9,14 +9,15 @@ WITH own_payments AS (
     WHERE v.accepted_reason IS NOT NULL OR q.entry_id IS NULL
     GROUP BY v.expectation_id
 )
-SELECT c.entry_id, c.expectation_id, min(c.tie) AS tie
-FROM rival_claims AS c
-JOIN expectations AS e ON e.expectation_id = c.expectation_id
-LEFT JOIN own_payments AS o ON o.expectation_id = c.expectation_id
+SELECT claim.entry_id, claim.expectation_id, min(claim.tie) AS tie
+FROM rival_claims AS claim
+JOIN expectations AS expectation ON expectation.expectation_id = claim.expectation_id
+LEFT JOIN own_payments AS own_payment ON own_payment.expectation_id = claim.expectation_id
 ANTI JOIN (
     SELECT expectation_id FROM provisional_pairs WHERE expected - before = amount
     UNION ALL
     SELECT expectation_id FROM named_sums
-) AS s ON s.expectation_id = c.expectation_id
-WHERE e.amount - coalesce(o.paid, 0) = c.amount OR (e.amount = c.amount AND o.paid < e.amount - o.paid)
-GROUP BY c.entry_id, c.expectation_id
+) AS settled_request ON settled_request.expectation_id = claim.expectation_id
+WHERE expectation.amount - coalesce(own_payment.paid, 0) = claim.amount OR (expectation.amount = claim.amount
+    AND own_payment.paid < expectation.amount - own_payment.paid)
+GROUP BY claim.entry_id, claim.expectation_id

@@ -1,4 +1,4 @@
--- Is it part of an account? Lines where such a code stands behind the country and check digits of an IBAN.
+-- One row per line whose code follows the country and check digits of an IBAN, and so may be a part of an account.
 WITH like_accounts AS (
     SELECT DISTINCT a.entry_id, a.code
     FROM inexact_pairs AS a

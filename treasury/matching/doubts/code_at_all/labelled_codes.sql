@@ -6,14 +6,16 @@ WITH with_neighbours AS (
         regexp_extract(before, '([^ ]+) [|]$', 1) AS open_word
     FROM codes_behind_labels
 )
-SELECT DISTINCT w.entry_id, w.code
-FROM with_neighbours AS w
-LEFT JOIN label_neighbours AS a ON a.word = w.word
-LEFT JOIN label_neighbours AS o ON o.word = w.open_word AND o.is_other
-LEFT JOIN labels AS b ON b.label = w.open_word
-LEFT JOIN labels AS c ON c.label = w.word
-WHERE NOT coalesce(a.is_other, FALSE) AND o.word IS NULL AND b.label IS NULL
-    AND (NOT w.is_weak OR w.word IN ('', '|') OR a.word IS NOT NULL OR c.label IS NOT NULL
-        OR regexp_matches(w.word, '^[0-9]+$'))
-    AND NOT (regexp_matches(w.behind, '^([|] )?[0-9]{3,}( |$)')
-        AND NOT regexp_matches(w.behind, '^((19|20)[0-9]{2}((0?[1-9]|1[0-2])([0-3][0-9])?)?|(0?[1-9]|1[0-2])(19|20)[0-9]{2}) '))
+SELECT DISTINCT with_neighbour.entry_id, with_neighbour.code
+FROM with_neighbours AS with_neighbour
+LEFT JOIN label_neighbours AS neighbour ON neighbour.word = with_neighbour.word
+LEFT JOIN label_neighbours AS other_neighbour ON other_neighbour.word = with_neighbour.open_word AND other_neighbour.is_other
+LEFT JOIN labels AS label ON label.label = with_neighbour.open_word
+LEFT JOIN labels AS other_label ON other_label.label = with_neighbour.word
+WHERE NOT coalesce(neighbour.is_other, FALSE) AND other_neighbour.word IS NULL AND label.label IS NULL
+    AND (NOT with_neighbour.is_weak OR with_neighbour.word IN ('',
+        '|') OR neighbour.word IS NOT NULL OR other_label.label IS NOT NULL
+        OR regexp_matches(with_neighbour.word, '^[0-9]+$'))
+    AND NOT (regexp_matches(with_neighbour.behind, '^([|] )?[0-9]{3,}( |$)')
+        AND NOT regexp_matches(with_neighbour.behind,
+            '^((19|20)[0-9]{2}((0?[1-9]|1[0-2])([0-3][0-9])?)?|(0?[1-9]|1[0-2])(19|20)[0-9]{2}) '))

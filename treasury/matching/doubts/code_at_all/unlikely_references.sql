@@ -1,9 +1,10 @@
--- Lines that name such a code, not in a structured field, behind a label, by check digits of its own, or with the
--- amount that is expected; and those where it is part of an account.
-SELECT a.entry_id, a.expectation_id
-FROM inexact_pairs AS a
-JOIN unlikely_codes AS k ON k.code = a.code
-LEFT JOIN structured_references AS s ON s.entry_id = a.entry_id AND s.expectation_id = a.expectation_id AND s.is_own
+-- One row per line and code that is no proof: an unlikely code without a structured field, label, own check digits or the
+-- expected amount, or a code that is part of an account.
+SELECT inexact.entry_id, inexact.expectation_id
+FROM inexact_pairs AS inexact
+JOIN unlikely_codes AS unlikely ON unlikely.code = inexact.code
+LEFT JOIN structured_references AS structured
+    ON structured.entry_id = inexact.entry_id AND structured.expectation_id = inexact.expectation_id AND structured.is_own
 LEFT JOIN (
     SELECT DISTINCT n.entry_id, n.code
     FROM (SELECT DISTINCT entry_id, code FROM inexact_pairs) AS n
@@ -12,8 +13,8 @@ LEFT JOIN (
     WHERE contains(w.stream, ' ' || n.code || ' ')
     UNION
     SELECT entry_id, code FROM labelled_codes
-) AS told ON told.entry_id = a.entry_id AND told.code = a.code
-WHERE s.entry_id IS NULL AND told.entry_id IS NULL
+) AS told ON told.entry_id = inexact.entry_id AND told.code = inexact.code
+WHERE structured.entry_id IS NULL AND told.entry_id IS NULL
 UNION
 SELECT a.entry_id, a.expectation_id
 FROM inexact_pairs AS a

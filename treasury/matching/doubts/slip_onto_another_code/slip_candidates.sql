@@ -9,14 +9,14 @@ FROM (
         FROM neighbour_codes AS s
         JOIN inexact_pairs AS p ON p.entry_id = s.entry_id AND p.code = s.named
         UNION
-        SELECT p.entry_id, p.expectation_id, p.code
-        FROM reference_pairs AS p
-        SEMI JOIN respelled_codes AS r ON r.entry_id = p.entry_id
-        JOIN lines AS l ON l.entry_id = p.entry_id
-        JOIN payable_amounts AS t ON t.expectation_id = p.expectation_id
-        LEFT JOIN code_readings AS o ON o.entry_id = p.entry_id AND o.code = p.code
-        WHERE p.tier = 'damaged' AND p.contradiction IS NULL AND o.entry_id IS NULL
-            AND (t.amount = p.amount OR t.amount = p.amount + l.charges)
+        SELECT pair.entry_id, pair.expectation_id, pair.code
+        FROM reference_pairs AS pair
+        SEMI JOIN respelled_codes AS respelled ON respelled.entry_id = pair.entry_id
+        JOIN lines AS line ON line.entry_id = pair.entry_id
+        JOIN payable_amounts AS payable ON payable.expectation_id = pair.expectation_id
+        LEFT JOIN code_readings AS reading ON reading.entry_id = pair.entry_id AND reading.code = pair.code
+        WHERE pair.tier = 'damaged' AND pair.contradiction IS NULL AND reading.entry_id IS NULL
+            AND (payable.amount = pair.amount OR payable.amount = pair.amount + line.charges)
     ) AS either_way
 ) AS placed
 WHERE place <= (SELECT max_same_code FROM rules)

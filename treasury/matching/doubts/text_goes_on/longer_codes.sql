@@ -58,7 +58,7 @@ places AS (
     JOIN streams AS s ON s.entry_id = n.entry_id AND contains(s.letters, n.short)
 ),
 longer_of_amount AS (
-    SELECT DISTINCT a.entry_id, a.short, x.expectation_id, x.code
+    SELECT DISTINCT asked_amount.entry_id, asked_amount.short, nested_code.expectation_id, nested_code.code
     FROM (
         SELECT n.entry_id, n.short, l.amount, l.amount AS asked, l.currency, l.direction
         FROM nested AS n
@@ -68,12 +68,14 @@ longer_of_amount AS (
         FROM nested AS n
         JOIN lines AS l ON l.entry_id = n.entry_id
         WHERE l.charges > 0
-    ) AS a
-    JOIN nested_codes AS x ON x.short = a.short AND x.amount = a.asked
-    LEFT JOIN known_codes AS c ON c.code = a.short AND c.amount = a.amount
-    LEFT JOIN known_codes AS d ON d.code = a.short AND d.amount = a.asked
-    LEFT JOIN expectations AS e ON e.expectation_id = x.expectation_id
-    WHERE c.code IS NULL AND d.code IS NULL AND coalesce(e.currency = a.currency AND e.direction = a.direction, TRUE)
+    ) AS asked_amount
+    JOIN nested_codes AS nested_code ON nested_code.short = asked_amount.short AND nested_code.amount = asked_amount.asked
+    LEFT JOIN known_codes AS known_code ON known_code.code = asked_amount.short AND known_code.amount = asked_amount.amount
+    LEFT JOIN known_codes AS other_known_code
+        ON other_known_code.code = asked_amount.short AND other_known_code.amount = asked_amount.asked
+    LEFT JOIN expectations AS expectation ON expectation.expectation_id = nested_code.expectation_id
+    WHERE known_code.code IS NULL AND other_known_code.code IS NULL
+        AND coalesce(expectation.currency = asked_amount.currency AND expectation.direction = asked_amount.direction, TRUE)
 )
 SELECT DISTINCT w.entry_id, w.short, c.expectation_id, c.code, FALSE AS is_cut
 FROM (
@@ -89,8 +91,9 @@ FROM (
 ) AS w
 JOIN known_codes AS c ON c.code = w.form AND c.code <> w.short
 UNION
-SELECT DISTINCT c.entry_id, c.short, coalesce(x.expectation_id, n.expectation_id) AS expectation_id,
-    coalesce(x.code, n.code) AS code, TRUE AS is_cut
+SELECT DISTINCT cut_text.entry_id, cut_text.short, coalesce(other_nested_code.expectation_id,
+    nested_code.expectation_id) AS expectation_id,
+    coalesce(other_nested_code.code, nested_code.code) AS code, TRUE AS is_cut
 FROM (
     SELECT n.entry_id, n.short
     FROM nested AS n
@@ -99,20 +102,24 @@ FROM (
         ON k.length = length(t.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.text)
         OR (k.is_most AND k.field = t.field AND length(t.text) >= k.length)
     WHERE substr(t.letters, length(t.letters) - length(n.short) + 1) = n.short
-) AS c
-JOIN lines AS l ON l.entry_id = c.entry_id
-JOIN nested_codes AS n ON n.short = c.short AND n.amount IS NULL
-LEFT JOIN nested_codes AS x ON x.short = c.short AND x.amount = l.amount
+) AS cut_text
+JOIN lines AS line ON line.entry_id = cut_text.entry_id
+JOIN nested_codes AS nested_code ON nested_code.short = cut_text.short AND nested_code.amount IS NULL
+LEFT JOIN nested_codes AS other_nested_code
+    ON other_nested_code.short = cut_text.short AND other_nested_code.amount = line.amount
 UNION
 SELECT DISTINCT h.entry_id, h.short, h.expectation_id, h.code, TRUE AS is_cut
 FROM (
-    SELECT p.entry_id, p.short, substr(p.letters, p.p, length(coalesce(x.code, n.code))) AS form,
-        coalesce(x.expectation_id, n.expectation_id) AS expectation_id, coalesce(x.code, n.code) AS code
-    FROM places AS p
-    JOIN lines AS l ON l.entry_id = p.entry_id
-    JOIN nested_codes AS n ON n.short = p.short AND n.amount IS NULL
-    LEFT JOIN nested_codes AS x ON x.short = p.short AND x.amount = l.amount
-    WHERE substr(p.letters, p.p, length(p.short)) = p.short
+    SELECT place.entry_id, place.short, substr(place.letters, place.p, length(coalesce(other_nested_code.code,
+        nested_code.code))) AS form,
+        coalesce(other_nested_code.expectation_id, nested_code.expectation_id) AS expectation_id,
+            coalesce(other_nested_code.code, nested_code.code) AS code
+    FROM places AS place
+    JOIN lines AS line ON line.entry_id = place.entry_id
+    JOIN nested_codes AS nested_code ON nested_code.short = place.short AND nested_code.amount IS NULL
+    LEFT JOIN nested_codes AS other_nested_code
+        ON other_nested_code.short = place.short AND other_nested_code.amount = line.amount
+    WHERE substr(place.letters, place.p, length(place.short)) = place.short
 ) AS h
 WHERE length(h.form) = length(h.code) AND length(h.code) >= length(h.short) + (SELECT min_code FROM rules)
     AND substr(h.code, 1, length(h.short)) = h.short

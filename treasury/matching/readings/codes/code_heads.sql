@@ -1,4 +1,4 @@
--- How codes begin, or all of a short one: a place of a text where none of them stands begins no code.
+-- One row per beginning of a code, or per short code. No code begins where a text has none of them.
 SELECT DISTINCT head, length(head) AS length
 FROM (
     SELECT substr(c.code, 1, u.min_damaged) AS head

@@ -1,19 +1,20 @@
--- The expectations of such codes, numbered within the code and within the code's amounts: those that money may still come
--- for first.
+-- One row per expectation of a shared code, numbered within the code and within the code's amounts. Expectations that are
+-- still open come first.
 SELECT
-    c.expectation_id, c.code, e.amount,
+    compared_code.expectation_id, compared_code.code, any_expectation.amount,
     row_number() OVER (
-        PARTITION BY c.code ORDER BY CASE WHEN x.status IS NULL THEN 0 ELSE 1 END, e.opened_at, c.expectation_id
+        PARTITION BY compared_code.code ORDER BY CASE WHEN closed.status IS NULL THEN 0 ELSE 1 END,
+            any_expectation.opened_at, compared_code.expectation_id
     ) AS place,
     row_number() OVER (
-        PARTITION BY c.code, e.amount
-        ORDER BY CASE WHEN x.status IS NULL THEN 0 ELSE 1 END, e.opened_at, c.expectation_id
+        PARTITION BY compared_code.code, any_expectation.amount
+        ORDER BY CASE WHEN closed.status IS NULL THEN 0 ELSE 1 END, any_expectation.opened_at, compared_code.expectation_id
     ) AS place_of_amount
-FROM compared_codes AS c
-JOIN shared_codes AS s ON s.code = c.code
+FROM compared_codes AS compared_code
+JOIN shared_codes AS shared_code ON shared_code.code = compared_code.code
 JOIN (
     SELECT expectation_id, amount, opened_at, status FROM expectations
     UNION ALL
     SELECT expectation_id, amount, opened_at, status FROM settled_requests
-) AS e ON e.expectation_id = c.expectation_id
-LEFT JOIN closed_statuses AS x ON x.status = e.status
+) AS any_expectation ON any_expectation.expectation_id = compared_code.expectation_id
+LEFT JOIN closed_statuses AS closed ON closed.status = any_expectation.status

@@ -1,4 +1,5 @@
--- The same for one character before the last six: the tail is equal, and so is what both leave of the head.
+-- One row per text and code that differ by one character before the last six: the tails are equal, and so are the heads
+-- once each loses one character.
 SELECT DISTINCT f.form, c.expectation_id, c.code
 FROM (
     SELECT *, substr(head, 1, p - 1) || substr(head, p + 1) AS rest

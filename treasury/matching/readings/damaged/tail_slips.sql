@@ -1,5 +1,5 @@
--- Codes that a text differs from by one character among the last six, or lacks one of those: the head is equal,
--- and so is what both leave when one character of the tail is taken away.
+-- One row per text and code that differ by one of the last six characters, or of which the text lacks one: the heads are
+-- equal, and so are the tails once each loses one character.
 SELECT DISTINCT f.form, c.expectation_id, c.code
 FROM (
     SELECT *, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest

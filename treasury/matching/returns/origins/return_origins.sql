@@ -32,20 +32,20 @@ SELECT
     ) AS group_id
 FROM (
     SELECT
-        o.entry_id, o.account, o.currency, o.direction, o.amount, o.booking_date,
-        coalesce(o.counterparty_account, '') AS payer_account,
-        upper(replace(coalesce(o.counterparty_name, ''), ' ', '')) AS payer_name,
-        upper(trim(coalesce(o.end_to_end_id, ''))) AS reference,
-        coalesce(f.expectation_id, '') AS expectation_id,
-        x.entry_id IS NOT NULL AS is_ambiguous,
-        coalesce(o.counterparty_name, '') AS counterparty_name
-    FROM pointed_at AS p
-    JOIN lines AS o ON o.entry_id = p.entry_id
-    LEFT JOIN firsts AS f ON f.entry_id = p.entry_id
-    LEFT JOIN ambiguous_lines AS x ON x.entry_id = p.entry_id
-    WHERE o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'
-        AND NOT coalesce(o.is_reversal, FALSE) AND o.return_reason IS NULL
-        AND o.entry_id NOT IN (SELECT entry_id FROM ignored_lines)
-        AND o.entry_id NOT IN (SELECT entry_id FROM marked_returns)
-        AND (coalesce(o.proof, 'none') <> 'fails' OR o.entry_id IN (SELECT entry_id FROM accepted_pairs))
+        line.entry_id, line.account, line.currency, line.direction, line.amount, line.booking_date,
+        coalesce(line.counterparty_account, '') AS payer_account,
+        upper(replace(coalesce(line.counterparty_name, ''), ' ', '')) AS payer_name,
+        upper(trim(coalesce(line.end_to_end_id, ''))) AS reference,
+        coalesce(first.expectation_id, '') AS expectation_id,
+        ambiguous.entry_id IS NOT NULL AS is_ambiguous,
+        coalesce(line.counterparty_name, '') AS counterparty_name
+    FROM pointed_at AS pointed_at
+    JOIN lines AS line ON line.entry_id = pointed_at.entry_id
+    LEFT JOIN firsts AS first ON first.entry_id = pointed_at.entry_id
+    LEFT JOIN ambiguous_lines AS ambiguous ON ambiguous.entry_id = pointed_at.entry_id
+    WHERE line.line_class IS NULL AND coalesce(line.entry_status, 'BOOK') = 'BOOK'
+        AND NOT coalesce(line.is_reversal, FALSE) AND line.return_reason IS NULL
+        AND line.entry_id NOT IN (SELECT entry_id FROM ignored_lines)
+        AND line.entry_id NOT IN (SELECT entry_id FROM marked_returns)
+        AND (coalesce(line.proof, 'none') <> 'fails' OR line.entry_id IN (SELECT entry_id FROM accepted_pairs))
 ) AS candidates

@@ -2,17 +2,18 @@
 -- the code alone, where the return states no reference; the code of a payment without one, where what it states is the
 -- code itself or a person said whose money it is; else the reference too.
 SELECT DISTINCT
-    m.entry_id AS return_id, w.expectation_id, m.account, m.currency, m.amount, m.booking_date,
-    CASE m.direction WHEN 'CRDT' THEN 'DBIT' ELSE 'CRDT' END AS direction,
-    m.reference,
-    CASE WHEN m.reference = '' THEN 'code' WHEN n.entry_id IS NOT NULL OR a.entry_id IS NOT NULL THEN 'code without reference'
+    marked.entry_id AS return_id, about.expectation_id, marked.account, marked.currency, marked.amount, marked.booking_date,
+    CASE marked.direction WHEN 'CRDT' THEN 'DBIT' ELSE 'CRDT' END AS direction,
+    marked.reference,
+    CASE WHEN marked.reference = '' THEN 'code' WHEN named.entry_id IS NOT NULL OR accepted.entry_id IS NOT NULL THEN
+        'code without reference'
         ELSE 'reference' END AS goes_by
 FROM (
     SELECT entry_id, account, currency, direction, amount, booking_date, coalesce(reference, '') AS reference, reference_letters
     FROM marked_returns
-) AS m
-JOIN line_subjects AS w ON w.entry_id = m.entry_id
-LEFT JOIN ambiguous_lines AS x ON x.entry_id = m.entry_id
-LEFT JOIN named_lines AS n ON n.entry_id = m.entry_id AND n.code = m.reference_letters
-LEFT JOIN accepted_pairs AS a ON a.entry_id = m.entry_id AND a.brings_back
-WHERE x.entry_id IS NULL
+) AS marked
+JOIN line_subjects AS about ON about.entry_id = marked.entry_id
+LEFT JOIN ambiguous_lines AS ambiguous ON ambiguous.entry_id = marked.entry_id
+LEFT JOIN named_lines AS named ON named.entry_id = marked.entry_id AND named.code = marked.reference_letters
+LEFT JOIN accepted_pairs AS accepted ON accepted.entry_id = marked.entry_id AND accepted.brings_back
+WHERE ambiguous.entry_id IS NULL

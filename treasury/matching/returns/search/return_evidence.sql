@@ -1,4 +1,4 @@
--- The strongest of those clues that the facts allow: the other direction on the same account (the mark of a
+-- The strongest return clues that the facts allow: the other direction on the same account (the mark of a
 -- return never turns it around once more), not later, no less money, and no other counterparty, by account or else by
 -- name. A counterparty that is one of our own accounts, or missing, says nothing; then a reference without a digit or of
 -- a few characters, or one that several payers gave, does not either. A return on a statement whose proof fails brings
@@ -14,36 +14,39 @@ WITH payers_of_reference AS (
 ),
 facts AS (
     SELECT
-        c.return_id, c.group_id, c.strength, c.is_several, c.is_crowded,
-        c.is_crowded OR (c.strength = 3 AND g.is_ambiguous) AS is_doubtful, g.expectation_id,
-        r.account, r.currency, r.direction, r.booking_date,
-        CASE WHEN r.direction = 'DBIT' AND r.amount - g.amount = r.charges THEN g.amount ELSE r.amount END AS amount,
-        r.amount > g.amount AS is_on_top,
-        bool_or(r.amount = g.amount) OVER (PARTITION BY c.return_id, c.strength) AS has_equal, r.return_reason, r.charges,
-        coalesce(r.reference, '') AS reference,
-        g.amount AS original_amount, g.first_id,
-        g.second_on IS NULL OR g.second_on > r.booking_date AS is_only,
-        CASE WHEN g.payer_account <> '' THEN g.payer_account ELSE g.payer_name END AS party,
+        clue.return_id, clue.group_id, clue.strength, clue.is_several, clue.is_crowded,
+        clue.is_crowded OR (clue.strength = 3 AND origin.is_ambiguous) AS is_doubtful, origin.expectation_id,
+        marked.account, marked.currency, marked.direction, marked.booking_date,
+        CASE WHEN marked.direction = 'DBIT' AND marked.amount - origin.amount = marked.charges THEN
+            origin.amount ELSE marked.amount END AS amount,
+        marked.amount > origin.amount AS is_on_top,
+        bool_or(marked.amount = origin.amount) OVER (PARTITION BY clue.return_id, clue.strength) AS has_equal,
+            marked.return_reason, marked.charges,
+        coalesce(marked.reference, '') AS reference,
+        origin.amount AS original_amount, origin.first_id,
+        origin.second_on IS NULL OR origin.second_on > marked.booking_date AS is_only,
+        CASE WHEN origin.payer_account <> '' THEN origin.payer_account ELSE origin.payer_name END AS party,
         CASE
-            WHEN a.account IS NOT NULL OR b.account IS NOT NULL THEN 'unknown'
-            WHEN r.counterparty_account <> g.payer_account AND g.payer_account <> '' THEN 'other'
-            WHEN r.counterparty_account = g.payer_account THEN 'same'
-            WHEN g.payer_name = '' OR coalesce(r.counterparty_name, '') = '' THEN 'unknown'
-            WHEN r.name_letters = nullif(g.payer_letters, '') THEN 'same'
-            WHEN n.return_name IS NULL THEN 'other'
+            WHEN own.account IS NOT NULL OR other_own.account IS NOT NULL THEN 'unknown'
+            WHEN marked.counterparty_account <> origin.payer_account AND origin.payer_account <> '' THEN 'other'
+            WHEN marked.counterparty_account = origin.payer_account THEN 'same'
+            WHEN origin.payer_name = '' OR coalesce(marked.counterparty_name, '') = '' THEN 'unknown'
+            WHEN marked.name_letters = nullif(origin.payer_letters, '') THEN 'same'
+            WHEN same_name.return_name IS NULL THEN 'other'
             ELSE 'unknown'
         END AS payer,
-        regexp_matches(coalesce(r.reference, ''), '[0-9]') AND s.reference IS NULL
-            AND length(r.reference_letters) >= (SELECT min_code FROM rules) AS is_telling
-    FROM return_clues AS c
-    JOIN marked_returns AS r ON r.entry_id = c.return_id
-    JOIN origin_groups AS g ON g.group_id = c.group_id
-    LEFT JOIN own_accounts AS a ON a.account = r.counterparty_account
-    LEFT JOIN own_accounts AS b ON b.account = g.payer_account
-    LEFT JOIN payers_of_reference AS s
-        ON s.reference = r.reference AND s.account = g.account AND s.direction = g.direction
-    LEFT JOIN return_names AS n ON n.return_name = r.counterparty_name AND n.payer_name = g.counterparty_name
-    WHERE r.entry_id NOT IN (
+        regexp_matches(coalesce(marked.reference, ''), '[0-9]') AND payers.reference IS NULL
+            AND length(marked.reference_letters) >= (SELECT min_code FROM rules) AS is_telling
+    FROM return_clues AS clue
+    JOIN marked_returns AS marked ON marked.entry_id = clue.return_id
+    JOIN origin_groups AS origin ON origin.group_id = clue.group_id
+    LEFT JOIN own_accounts AS own ON own.account = marked.counterparty_account
+    LEFT JOIN own_accounts AS other_own ON other_own.account = origin.payer_account
+    LEFT JOIN payers_of_reference AS payers
+        ON payers.reference = marked.reference AND payers.account = origin.account AND payers.direction = origin.direction
+    LEFT JOIN return_names AS same_name
+        ON same_name.return_name = marked.counterparty_name AND same_name.payer_name = origin.counterparty_name
+    WHERE marked.entry_id NOT IN (
             SELECT entry_id FROM lines WHERE proof = 'fails' AND entry_id NOT IN (SELECT entry_id FROM accepted_pairs)
         )
 )

@@ -5,12 +5,15 @@
 WITH best AS (
     SELECT entry_id, expectation_id, 'unnamed' AS tier
     FROM (
-        SELECT n.entry_id, n.expectation_id, n.undated, max(n.undated) OVER (PARTITION BY n.entry_id) AS most
-        FROM unnamed_candidates AS n
-        JOIN unplaced_payments AS p ON p.entry_id = n.entry_id
-        JOIN open_expectations AS o ON o.expectation_id = n.expectation_id AND o.remaining = p.amount
-        LEFT JOIN rejected_pairs AS d ON d.entry_id = n.entry_id AND d.expectation_id = n.expectation_id
-        WHERE d.entry_id IS NULL
+        SELECT unnamed.entry_id, unnamed.expectation_id, unnamed.undated,
+            max(unnamed.undated) OVER (PARTITION BY unnamed.entry_id) AS most
+        FROM unnamed_candidates AS unnamed
+        JOIN unplaced_payments AS payment ON payment.entry_id = unnamed.entry_id
+        JOIN open_expectations AS still_open
+            ON still_open.expectation_id = unnamed.expectation_id AND still_open.remaining = payment.amount
+        LEFT JOIN rejected_pairs AS rejected
+            ON rejected.entry_id = unnamed.entry_id AND rejected.expectation_id = unnamed.expectation_id
+        WHERE rejected.entry_id IS NULL
     ) AS of_amount
     WHERE undated = most
     UNION ALL

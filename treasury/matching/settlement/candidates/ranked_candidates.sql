@@ -3,23 +3,27 @@
 -- contradicted; a rejected one never. In a group of payments and requests that fit each other equally, each payment has
 -- the request with its own position first. Reasons are worded only for the candidates that are kept.
 WITH scored AS (
-    SELECT c.entry_id, c.expectation_id, c.tier, c.tier_rank, c.contradiction, c.reason,
-        e.amount IS NOT NULL AS has_amount, e.amount = l.amount AS is_amount, k.since < l.booking_date AS is_known,
-        g.size AS group_size, coalesce(g.is_assigned, FALSE) AS is_assigned,
-        CAST(CASE WHEN c.contradiction IS NOT NULL THEN 0 ELSE c.score
-            + CASE WHEN e.amount = l.amount THEN 0.2 ELSE 0 END
-            + CASE WHEN k.since < l.booking_date THEN 0.1 ELSE 0 END
+    SELECT clue.entry_id, clue.expectation_id, clue.tier, clue.tier_rank, clue.contradiction, clue.reason,
+        expectation.amount IS NOT NULL AS has_amount, expectation.amount = line.amount AS is_amount,
+            known.since < line.booking_date AS is_known,
+        equal_group.size AS group_size, coalesce(equal_group.is_assigned, FALSE) AS is_assigned,
+        CAST(CASE WHEN clue.contradiction IS NOT NULL THEN 0 ELSE clue.score
+            + CASE WHEN expectation.amount = line.amount THEN 0.2 ELSE 0 END
+            + CASE WHEN known.since < line.booking_date THEN 0.1 ELSE 0 END
         END AS DECIMAL(6, 4)) AS score
-    FROM candidate_clues AS c
-    JOIN line_parties AS l ON l.entry_id = c.entry_id
-    JOIN expectations AS e ON e.expectation_id = c.expectation_id
-    LEFT JOIN known_counterparties AS k
-        ON k.kind = e.kind AND k.party = l.party
-        AND k.tie = coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, '')
-    LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
-        ON d.entry_id = c.entry_id AND d.expectation_id = c.expectation_id
-    LEFT JOIN equal_groups AS g ON g.entry_id = c.entry_id AND g.expectation_id = c.expectation_id AND g.tier = c.tier
-    WHERE d.entry_id IS NULL
+    FROM candidate_clues AS clue
+    JOIN line_parties AS line ON line.entry_id = clue.entry_id
+    JOIN expectations AS expectation ON expectation.expectation_id = clue.expectation_id
+    LEFT JOIN known_counterparties AS known
+        ON known.kind = expectation.kind AND known.party = line.party
+        AND known.tie = coalesce(expectation.account, CASE WHEN expectation.amount IS NULL THEN
+            expectation.expectation_id END, '')
+    LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS rejected
+        ON rejected.entry_id = clue.entry_id AND rejected.expectation_id = clue.expectation_id
+    LEFT JOIN equal_groups AS equal_group
+        ON equal_group.entry_id = clue.entry_id AND equal_group.expectation_id = clue.expectation_id
+        AND equal_group.tier = clue.tier
+    WHERE rejected.entry_id IS NULL
 ),
 levelled AS (
     SELECT s.*, CASE WHEN s.group_size IS NULL THEN s.score ELSE m.score END AS level

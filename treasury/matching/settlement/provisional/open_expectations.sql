@@ -1,20 +1,23 @@
 -- What is still expected of each expectation that money may still come for: the whole amount or the rest; of a
 -- standing one, anything. `turn` numbers those that are alike in everything that a payment shows.
 SELECT
-    e.expectation_id, e.kind, e.account, e.currency, e.direction, e.amount AS expected,
-    coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, '') AS tie,
-    e.counterparty_account, e.counterparty_name,
-    CAST(e.opened_at AS DATE) AS opened_on,
-    CAST(e.closed_at AS DATE) AS closed_on,
-    CAST(e.amount - coalesce(t.received, 0) AS DECIMAL(38, 18)) AS remaining,
+    expectation.expectation_id, expectation.kind, expectation.account, expectation.currency, expectation.direction,
+        expectation.amount AS expected,
+    coalesce(expectation.account, CASE WHEN expectation.amount IS NULL THEN expectation.expectation_id END, '') AS tie,
+    expectation.counterparty_account, expectation.counterparty_name,
+    CAST(expectation.opened_at AS DATE) AS opened_on,
+    CAST(expectation.closed_at AS DATE) AS closed_on,
+    CAST(expectation.amount - coalesce(partial_total.received, 0) AS DECIMAL(38, 18)) AS remaining,
     row_number() OVER (
-        PARTITION BY e.kind, e.account, e.currency, e.direction, e.amount - coalesce(t.received, 0), CAST(e.opened_at AS DATE)
-        ORDER BY e.expectation_id
+        PARTITION BY expectation.kind, expectation.account, expectation.currency, expectation.direction,
+            expectation.amount - coalesce(partial_total.received, 0), CAST(expectation.opened_at AS DATE)
+        ORDER BY expectation.expectation_id
     ) AS turn
-FROM expectations AS e
-ANTI JOIN (SELECT expectation_id FROM received_totals WHERE received >= expected) AS f ON f.expectation_id = e.expectation_id
+FROM expectations AS expectation
+ANTI JOIN (SELECT expectation_id FROM received_totals WHERE received >= expected) AS full_expectation
+    ON full_expectation.expectation_id = expectation.expectation_id
 LEFT JOIN (
     SELECT expectation_id, received FROM received_totals WHERE expected IS NULL OR received < expected
-) AS t ON t.expectation_id = e.expectation_id
-LEFT JOIN closed_statuses AS x ON x.status = e.status
-WHERE x.status IS NULL AND (e.amount IS NULL OR e.amount > coalesce(t.received, 0))
+) AS partial_total ON partial_total.expectation_id = expectation.expectation_id
+LEFT JOIN closed_statuses AS closed ON closed.status = expectation.status
+WHERE closed.status IS NULL AND (expectation.amount IS NULL OR expectation.amount > coalesce(partial_total.received, 0))

@@ -27,14 +27,16 @@ FROM (
         JOIN considered_subjects AS c ON c.entry_id = r.entry_id AND c.subject = r.subject
         WHERE r.shown <> 'amount'
         UNION ALL
-        SELECT c.entry_id, 'subject' AS shown, c.subject, s.booking_date AS lesson_date, s.amount, s.amount = p.amount AS is_amount,
-            s.amount BETWEEN n.least AND n.most AS is_near, abs(s.month_day - p.month_day) AS apart
-        FROM considered_subjects AS c
-        JOIN unplaced_payments AS p ON p.entry_id = c.entry_id
-        JOIN near_amounts AS n ON n.amount = p.amount
-        JOIN lesson_subjects AS s
-            ON s.subject = c.subject AND s.currency = p.currency AND s.direction = p.direction AND s.booking_date < p.booking_date
-        WHERE s.turn <= 12 AND substr(c.subject, 1, 2) = 'E:'
+        SELECT considered.entry_id, 'subject' AS shown, considered.subject, lesson.booking_date AS lesson_date,
+            lesson.amount, lesson.amount = payment.amount AS is_amount,
+            lesson.amount BETWEEN near.least AND near.most AS is_near, abs(lesson.month_day - payment.month_day) AS apart
+        FROM considered_subjects AS considered
+        JOIN unplaced_payments AS payment ON payment.entry_id = considered.entry_id
+        JOIN near_amounts AS near ON near.amount = payment.amount
+        JOIN lesson_subjects AS lesson
+            ON lesson.subject = considered.subject AND lesson.currency = payment.currency
+                AND lesson.direction = payment.direction AND lesson.booking_date < payment.booking_date
+        WHERE lesson.turn <= 12 AND substr(considered.subject, 1, 2) = 'E:'
     ) AS e
     CROSS JOIN rules AS u
     GROUP BY e.entry_id, e.shown, e.subject

@@ -1,19 +1,20 @@
 -- Matched payments that teach who pays what, and how: those of an expectation that is still open, and of one whose
 -- counterparty is given, which teach about its other requests; settled ones too, that take no part.
 SELECT
-    r.entry_id, r.expectation_id, r.booking_date, r.amount, l.account, l.currency, l.direction, l.counterparty_account,
-    l.counterparty_name, l.remittance, e.owner_account, e.owner_name
-FROM received_shares AS r
+    share.entry_id, share.expectation_id, share.booking_date, share.amount, line.account, line.currency,
+        line.direction, line.counterparty_account,
+    line.counterparty_name, line.remittance, still_open.owner_account, still_open.owner_name
+FROM received_shares AS share
 JOIN (
     SELECT e.expectation_id, e.counterparty_account AS owner_account, e.counterparty_name AS owner_name
     FROM expectations AS e
     LEFT JOIN open_expectations AS o ON o.expectation_id = e.expectation_id
     WHERE o.expectation_id IS NOT NULL OR e.counterparty_account IS NOT NULL OR e.counterparty_name IS NOT NULL
-) AS e ON e.expectation_id = r.expectation_id
-JOIN lines AS l ON l.entry_id = r.entry_id
-JOIN (SELECT DISTINCT currency, direction FROM unplaced_payments) AS u
-    ON u.currency = l.currency AND u.direction = l.direction
-WHERE NOT r.is_duplicate
+) AS still_open ON still_open.expectation_id = share.expectation_id
+JOIN lines AS line ON line.entry_id = share.entry_id
+JOIN (SELECT DISTINCT currency, direction FROM unplaced_payments) AS wanted_currency
+    ON wanted_currency.currency = line.currency AND wanted_currency.direction = line.direction
+WHERE NOT share.is_duplicate
 UNION ALL
 SELECT
     s.entry_id, s.expectation_id, s.booking_date, s.amount, s.account, s.currency, s.direction, s.counterparty_account,

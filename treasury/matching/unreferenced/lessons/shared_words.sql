@@ -4,17 +4,19 @@ SELECT
     row_number() OVER (PARTITION BY entry_id ORDER BY words DESC, subject) AS turn
 FROM (
     SELECT
-        p.entry_id, s.subject,
+        payment.entry_id, subject_word.subject,
         count(*) AS words,
-        min(s.word) AS first_word,
-        max(s.word) AS last_word,
-        min(CASE WHEN s.subjects = 1 AND s.payments > 1 AND length(s.word) >= u.min_code THEN s.word END) AS sole_word
-    FROM (SELECT DISTINCT entry_id, word FROM stated_words WHERE NOT is_lesson) AS w
-    JOIN unplaced_payments AS p ON p.entry_id = w.entry_id
-    JOIN subject_words AS s
-        ON s.word = w.word AND s.currency = p.currency AND s.direction = p.direction AND s.since < p.booking_date
-    CROSS JOIN rules AS u
-    WHERE s.subjects <= u.max_pool
-    GROUP BY p.entry_id, s.subject
+        min(subject_word.word) AS first_word,
+        max(subject_word.word) AS last_word,
+        min(CASE WHEN subject_word.subjects = 1 AND subject_word.payments > 1
+            AND length(subject_word.word) >= rule.min_code THEN subject_word.word END) AS sole_word
+    FROM (SELECT DISTINCT entry_id, word FROM stated_words WHERE NOT is_lesson) AS stated_word
+    JOIN unplaced_payments AS payment ON payment.entry_id = stated_word.entry_id
+    JOIN subject_words AS subject_word
+        ON subject_word.word = stated_word.word AND subject_word.currency = payment.currency
+            AND subject_word.direction = payment.direction AND subject_word.since < payment.booking_date
+    CROSS JOIN rules AS rule
+    WHERE subject_word.subjects <= rule.max_pool
+    GROUP BY payment.entry_id, subject_word.subject
 ) AS shared
 WHERE words > 1 OR sole_word IS NOT NULL
