@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from treasury.close import closing as closing_module
-from treasury.lake import engine
+from treasury.core.tables import query_checks
 from treasury.matching.engine import pipeline
 from treasury.matching.engine.memo import Memo
 from treasury.month import kept_run, treasury_view
@@ -74,7 +74,7 @@ def test_steps_that_can_have_no_row_are_not_planned(
 def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checked = counted(monkeypatch, engine, "check_reads", 1)
+    checked = counted(monkeypatch, query_checks, "check_reads", 1)
     desk.status("2026-10")
     desk.snapshot().table("transfers")
     assert not checked

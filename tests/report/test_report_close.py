@@ -23,8 +23,8 @@ from treasury.close.closing import Closing, closing_of
 from treasury.close.evidence import table_hash
 from treasury.core.errors import InputError, StorageError
 from treasury.core.tables import workbook
+from treasury.core.tables.column_texts import rows_hash
 from treasury.core.tables.column_types import AMOUNT
-from treasury.core.tables.tabular import rows_hash
 from treasury.core.tables.workbook import DIGITS
 from treasury.report import write_close
 from treasury.report.excel import FILES, SHEETS, workbook_beside

@@ -22,9 +22,9 @@ from treasury.close.result_words import moment
 from treasury.close.wallet_balances import company_rows
 from treasury.core.identifiers import plain_account
 from treasury.core.money import difference, total
+from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import wide
 from treasury.matching.engine.pipeline import needed
 from treasury.month.items.item_facts import needing_a_person
 from treasury.month.kept_run import kept_run

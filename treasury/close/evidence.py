@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.settings import BankAccount
-from treasury.core.tables.tabular import in_one, plain_amounts
+from treasury.core.tables.column_texts import in_one, plain_amounts
 from treasury.journal.chain import Head
 from treasury.journal.period_history import Period, Preparation
 from treasury.month.reconciliation import Reconciliation

@@ -26,8 +26,8 @@ from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, InputError, JournalError
 from treasury.core.settings import BankAccount
+from treasury.core.tables.column_texts import rows_hash
 from treasury.core.tables.counted_tables import CountedTables
-from treasury.core.tables.tabular import rows_hash
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import Decided, decide, read_decided

@@ -24,10 +24,11 @@ import pyarrow.compute as pc
 from treasury.core.calendar import Month
 from treasury.core.errors import TreasuryError
 from treasury.core.money import format_amount
+from treasury.core.tables.column_texts import rows_hash
 from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, rows_hash
+from treasury.core.tables.tabular import Tabular
 from treasury.matching.engine.memo import Memo, fingerprint
 from treasury.matching.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.matching.reference_matching import FEW, match_references, read_decisions, rule_tables

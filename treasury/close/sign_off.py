@@ -22,7 +22,7 @@ from treasury.close.pinned_inputs import read_tables
 from treasury.close.stored_answers import write_answers
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, NothingStored
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.journal import Actor, Entry, Journal, period_history
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft

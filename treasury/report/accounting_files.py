@@ -17,8 +17,8 @@ from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
 from treasury.core.files.package_files import package_toml
 from treasury.core.money import plain_digits
+from treasury.core.tables.column_texts import amount_texts, clean_column, in_one
 from treasury.core.tables.csv_output import write_csv_table
-from treasury.core.tables.tabular import amount_texts, clean_column, in_one
 from treasury.core.text import clean
 
 _DAY: Final = timedelta(days=1)

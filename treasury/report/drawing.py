@@ -26,7 +26,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from treasury.close.result_words import amount_words, day
 from treasury.core.calendar import Month, is_target_day
 from treasury.core.errors import InputError
-from treasury.core.tables.tabular import wide
+from treasury.core.tables.column_texts import wide
 
 if TYPE_CHECKING:
     import pandas as pd

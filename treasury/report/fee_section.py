@@ -17,7 +17,7 @@ from treasury.close.fees.fee_table import Fees, FeeTotal
 from treasury.close.fees.gas_costs import GasCosts
 from treasury.close.result_words import amount_words, count, day
 from treasury.close.valuation.coins.coin_value import REPORTING
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS
 from treasury.month.funding import short_account

@@ -25,7 +25,7 @@ from treasury.close.result_words import (
 )
 from treasury.core.coins import NATIVE_COINS
 from treasury.core.money import total
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
 from treasury.core.wording import LINE_CLASSES, OUTCOMES
 from treasury.month.funding import short_account

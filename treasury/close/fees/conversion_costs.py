@@ -28,12 +28,12 @@ from treasury.close.result_words import amount_words, count
 from treasury.close.valuation.coins.coin_events import conversion_problem
 from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.money import SCALE, exponent, half_up, rounded
+from treasury.core.tables.column_texts import distinct_rows
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.csv_output import rows_of
 from treasury.core.tables.decimal_columns import decimal_column, whole_numbers
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.core.tables.tabular import distinct_rows
 from treasury.core.wording import DIRECTIONS
 from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRate, ReferenceRates

@@ -31,9 +31,10 @@ from treasury.close.valuation.coins.coin_value import rates_of
 from treasury.core.calendar import Month, Months
 from treasury.core.errors import InputError
 from treasury.core.money import difference
+from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, wide
+from treasury.core.tables.tabular import Tabular
 from treasury.core.text import safe_html
 from treasury.core.wording import DIRECTIONS
 from treasury.lake import Snapshot

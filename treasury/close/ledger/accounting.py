@@ -26,9 +26,10 @@ from treasury.close.result_words import count, noted_html
 from treasury.close.valuation.coins.coin_events import placed_transfers
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import totals
+from treasury.core.tables.column_texts import clean_column
 from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT, TEXTS
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.core.tables.tabular import Tabular, clean_column
+from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean
 from treasury.matching.engine.pipeline import in_order, run, steps_of
 from treasury.month.reconciliation import Reconciliation, matched_in_full

@@ -22,9 +22,10 @@ from treasury.close.month_proof import in_transit
 from treasury.core.calendar import Month
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import difference, total
+from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, wide
+from treasury.core.tables.tabular import Tabular
 from treasury.month.reconciliation import Reconciliation, requests_at_cut_off
 
 BRIDGE: Final = grouped_schema(

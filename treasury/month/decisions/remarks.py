@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.money import format_amount
+from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.row_view import Rows
-from treasury.core.tables.tabular import value_text
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal import decision_history as history

@@ -21,10 +21,11 @@ import pyarrow.compute as pc
 from treasury.core.errors import InputError, StorageError
 from treasury.core.files import durable
 from treasury.core.files.regular_files import read_regular
+from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, html_table, value_text
+from treasury.core.tables.tabular import Tabular, html_table
 from treasury.core.text import clean, safe_html
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present

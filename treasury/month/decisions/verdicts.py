@@ -18,8 +18,8 @@ import msgspec
 
 from treasury.core.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.core.money import typed_amount
+from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.row_view import Rows
-from treasury.core.tables.tabular import value_text
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import Decision, decision_table, read_decision, standing

@@ -15,7 +15,8 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
-from treasury.core.tables.tabular import Tabular, value_text
+from treasury.core.tables.column_texts import value_text
+from treasury.core.tables.tabular import Tabular
 from treasury.core.text import clean
 from treasury.month.items import evidence_items
 from treasury.month.items.carry_proposals import Acceptance, carried

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.money import format_amount
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
 from treasury.journal.decision_history import NOT_UPLOADED, files_made
 from treasury.journal.decision_log import Decided
