@@ -75,7 +75,7 @@ def test_changes_since_the_first_sync_are_told(month_end: Workspace) -> None:
 
 
 def test_changes_are_told_as_they_were_known(month_end: Workspace) -> None:
-    first, *_ = month_end.sql('SELECT "at" FROM commits ORDER BY number').to_pylist()
+    first, *_ = month_end.sql('SELECT "at" FROM commits ORDER BY number').arrow.to_pylist()
     since = ("changes", "transfers", "--since", "2020-01-01", "--as-of")
     known = rows(month_end, *since, first["at"].isoformat())
     assert len(known) == len(month_end.table("transfers"))
@@ -126,7 +126,7 @@ def test_durations_come_from_events_and_end_in_the_present_status(month_end: Wor
     found = month_end.status_durations().to_arrow()
     assert set(found["known_from"].to_pylist()) == {"events"}
     present = {r["id"]: r["status"] for r in found.to_pylist() if r["left_at"] is None}
-    stored = month_end.sql("SELECT id, status FROM ramp_requests").to_pylist()
+    stored = month_end.sql("SELECT id, status FROM ramp_requests").arrow.to_pylist()
     assert present == {row["id"]: row["status"] for row in stored}
     waits = rows(month_end, "durations", "--status", "AWAITING_FUNDS")
     assert waits

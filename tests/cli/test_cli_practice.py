@@ -128,7 +128,7 @@ def test_the_panels_the_screen_and_the_report_show_them(practice_month: Workspac
     funding = practice_month.panels.funding().rows.to_arrow().to_pylist()
     states = Counter(row["state"] for row in funding)
     assert (states["WITH THE BANK"], states["IN FILE"], states["REJECTED"]) == (8, 1, 1)
-    waiting = practice_month.awaiting_funds().to_pylist()
+    waiting = practice_month.awaiting_funds().arrow.to_pylist()
     (rejected,) = (row for row in waiting if row["state"] == "REJECTED")
     assert "AC04 account closed" in str(rejected)
     panel = practice_month.panels.exceptions("2026-10", size=100)

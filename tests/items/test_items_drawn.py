@@ -59,7 +59,7 @@ def require_complete(drawn: DrawnCompany, closing: Closing) -> None:
 
 def require_lines(drawn: DrawnCompany, closing: Closing, listed: set[str]) -> None:
     """A line is matched to what it truly is, classed, decided or listed."""
-    outcomes = {row["entry_id"]: row for row in closing.r.matches.lines.to_pylist()}
+    outcomes = {row["entry_id"]: row for row in closing.r.matches.lines.arrow.to_pylist()}
     last = closing.r.month.last.isoformat()
     lines = drawn.truth_by_entry()
     came_back = {_paid(truth) for truth in lines.values() if truth["returned"]}

@@ -120,7 +120,7 @@ def test_the_morning_runs_and_shows_what_waits(
     assert VIEW in funding.data
     awaiting = workspace.sql("SELECT * FROM ramp_requests WHERE status = 'AWAITING_APPROVAL'")
     held = json.dumps(done.metadata) + json.dumps([panel, funding])
-    for row in awaiting.to_pylist():
+    for row in awaiting.arrow.to_pylist():
         for told in ("payment_reference", "company_bank_account_iban", "company_wallet_address"):
             assert row[told] is None or row[told] not in held
     assert all(secret not in json.dumps(done) for _, secret in Sandbox().credentials.values())

@@ -392,7 +392,7 @@ def _do_elsewhere(month: Practice, way: Way) -> None:
             (ready,) = actions.list(state="ready")
             actions.execute(ready.id)
         case "Submit hash":
-            waits = month.workspace.panels.funding().rows.to_pylist()
+            waits = month.workspace.panels.funding().rows.arrow.to_pylist()
             row = next(one for one in waits if one["state"] == "SEND CRYPTO")
             found = month.request(row["request"])
             with month.portal("maker") as portal:

@@ -35,7 +35,7 @@ def test_what_is_to_be_paid_shows_each_detail_as_delivered_with_its_copy(
 
 
 def test_what_must_not_be_paid_shows_no_details(panel: FundingPanel) -> None:
-    others = [row for row in panel.rows.to_pylist() if not row["payable"]]
+    others = [row for row in panel.rows.arrow.to_pylist() if not row["payable"]]
     assert others
     assert {"PAY", "SEND CRYPTO"}.isdisjoint(row["state"] for row in others)
     for row in others:
@@ -140,7 +140,7 @@ def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
         "SELECT payment_reference AS name, blockchain_transaction_hash AS hash FROM ramp_requests"
         " WHERE ramp_type = 'OFF_RAMP' AND status = 'SUCCEEDED' AND deposit_wallet_chain = 'BASE'"
         " ORDER BY name LIMIT 1"
-    ).to_pylist()
+    ).arrow.to_pylist()
     frame = ask(panel, "submit", row["request"], transaction_hash=used["hash"])
     assert frame.step is not None, said(frame)
     look = f"LOOK: the hash stands on {used['name']} already"
@@ -152,7 +152,7 @@ def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
     assert waiting["request"] == row["request"]
     assert "do not send the coins again" in waiting["next_step"]
     assert not copies(shown(panel, row["request"]))
-    everything = paying.workspace.awaiting_funds().to_pylist()
+    everything = paying.workspace.awaiting_funds().arrow.to_pylist()
     (listed,) = [one for one in everything if one["state"] == "HASH PROPOSED"]
     assert listed["marked"] == "hash given by ana.lyst, 2 Nov"
     (item,) = paying.workspace.open_items("2026-10").select(kind="hash_proposed")

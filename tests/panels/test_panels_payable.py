@@ -166,7 +166,7 @@ def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(
 ) -> None:
     folder = shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(folder)
-    before = desk.awaiting_funds().to_pylist()
+    before = desk.awaiting_funds().arrow.to_pylist()
     assert {row["differs"] for row in before} == {""}
     due = next(row for row in before if row["state"] == "PAY" and row["currency"] == "EUR")
     query = "SELECT * FROM ramp_requests WHERE id = $id"
@@ -176,7 +176,7 @@ def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(
     changed |= {"deposit_iban": other, "raw": stored["raw"].replace(iban, other)}
     with desk.lake.writer("sync", desk.settings.now()) as writer:
         assert writer.upsert(RAMP, pa.Table.from_pylist([changed], schema=RAMP.row_schema)).changed
-    (row,) = [row for row in Workspace(folder).awaiting_funds().to_pylist() if row["differs"]]
+    (row,) = [row for row in Workspace(folder).awaiting_funds().arrow.to_pylist() if row["differs"]]
     assert row["request"] == due["request"]
     assert f"IBAN was {iban}, is {other}, since " in row["differs"]
     shown = CliRunner().invoke(treasury, ["-w", str(folder), "awaiting-funds"])

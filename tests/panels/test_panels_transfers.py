@@ -53,7 +53,7 @@ def test_both_legs_between_our_accounts_are_listed(month_end: Workspace) -> None
     assert "Between our accounts" in [view.label for view in panel.frame().views]
     panel.press("legs")
     assert panel.wait()
-    told = month_end.reconcile("2026-10").internal_transfers.to_pylist()
+    told = month_end.reconcile("2026-10").internal_transfers.arrow.to_pylist()
     assert len(rows_of(panel)) == len(told)
     shown = "\n".join(words(row) for row in rows_of(panel))
     for leg in told:

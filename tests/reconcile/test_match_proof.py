@@ -77,7 +77,7 @@ def test_every_line_is_in_one_outcome_and_the_sums_tie_per_currency(world: World
     assume(world.lines)
     matches = run(world)
     amounts = {row["entry_id"]: (row["currency"], row["amount"]) for row in world.lines}
-    rows = matches.lines.to_pylist()
+    rows = matches.lines.arrow.to_pylist()
     assert [row["entry_id"] for row in rows] == sorted(amounts)
     by_outcome: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -96,15 +96,15 @@ def test_no_amount_is_allocated_twice(world: World) -> None:
     matches = run(world)
     of_line: Counter[str] = Counter()
     of_expectation: Counter[str] = Counter()
-    for share in matches.allocations.to_pylist():
+    for share in matches.allocations.arrow.to_pylist():
         assert share["amount"] > 0
         of_line[share["entry_id"]] += share["amount"]
         of_expectation[share["expectation_id"]] += share["amount"]
     lines = {row["entry_id"]: row for row in world.lines}
     assert all(total <= lines[name]["amount"] for name, total in of_line.items())
-    outcomes = {row["entry_id"]: row["outcome"] for row in matches.lines.to_pylist()}
+    outcomes = {row["entry_id"]: row["outcome"] for row in matches.lines.arrow.to_pylist()}
     assert {outcomes[name] for name in of_line} <= {"matched"}
-    states = {row["expectation_id"]: row for row in matches.expectations.to_pylist()}
+    states = {row["expectation_id"]: row for row in matches.expectations.arrow.to_pylist()}
     for request in world.expectations:
         if request["amount"] is not None:
             shared = of_expectation[request["expectation_id"]]
@@ -152,9 +152,11 @@ def test_nothing_matches_whose_code_is_not_there_letter_by_letter(
     ]
     matches = match(lines, expectations)
     shares: defaultdict[str, set[str]] = defaultdict(set)
-    for share in matches.allocations.to_pylist():
+    for share in matches.allocations.arrow.to_pylist():
         shares[share["entry_id"]].add(share["expectation_id"])
-    for row, (text, stated_code, amount) in zip(matches.lines.to_pylist(), drawn, strict=True):
+    for row, (text, stated_code, amount) in zip(
+        matches.lines.arrow.to_pylist(), drawn, strict=True
+    ):
         if row["outcome"] in {"matched", "duplicate"}:
             fields = [re.sub(r"[\W_]", "", field.upper()) for field in (text, stated_code)]
             allocated = shares[row["entry_id"]] or {row["expectation_id"]}

@@ -102,11 +102,11 @@ def prepare_month(
                     name: value_text(value) if isinstance(value, Decimal) else value
                     for name, value in row.items()
                 }
-                for row in examined.roll_forward.totals.to_pylist()
+                for row in examined.roll_forward.totals.arrow.to_pylist()
             ],
             items_hash=examined.roll_forward.items_hash,
             open_items=_groups(closing.items),
-            outcomes_hash=period_pins.outcomes_hash(examined.answer.lines),
+            outcomes_hash=period_pins.outcomes_hash(examined.answer.lines.arrow),
             list_hash=closing.items.hash,
         )
         beside = [] if ledger is None else [ledger.draft(close.month, actor)]

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from treasury.core.errors import WorkspaceDamaged
 from treasury.core.tables.column_types import INSTANT, SQL_TYPES
-from treasury.core.tables.duckdb_engine import literal, moment, quoted
+from treasury.core.tables.duckdb_engine import literal, lock, moment, quoted
 from treasury.lake.store.delta import StoredFile
 from treasury.lake.store.disk import REPAIR, problem_of, refuse_pipes
 from treasury.lake.table_declaration import OPEN, VALID_FROM, VALID_TO
@@ -33,8 +33,7 @@ def lock_down(connection: duckdb.DuckDBPyConnection, readable: Iterable[str]) ->
     files = tuple(readable)
     allowed = dict.fromkeys((*files, *map(_as_itself, files)))
     connection.execute(f"SET allowed_paths = [{', '.join(map(literal, allowed))}]")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
+    lock(connection)
 
 
 def paths_of(files: Iterable[StoredFile]) -> str:

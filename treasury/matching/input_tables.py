@@ -20,14 +20,13 @@ import pyarrow.parquet as pq
 
 from treasury.core.errors import TableError
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
+from treasury.core.tables.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from treasury.core.tables.row_view import Rows
-
     TableLike: TypeAlias = (
-        pa.Table | pa.RecordBatch | Rows | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
+        pa.Table | pa.RecordBatch | Table | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
     )
 
 
@@ -131,6 +130,8 @@ def require_columns(given: Sequence[str], fields: tuple[Field, ...], name: str) 
 def _arrow(source: TableLike, name: str) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
+    if isinstance(source, Table):
+        return source.arrow
     if isinstance(source, str | Path):
         try:
             return pq.read_table(source)

@@ -27,11 +27,12 @@ from treasury.close.result_words import amount_words, day
 from treasury.core.calendar import Month, is_target_day
 from treasury.core.errors import InputError
 from treasury.core.tables.column_texts import wide
+from treasury.core.tables.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    Frame: TypeAlias = pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
+    Frame: TypeAlias = pd.DataFrame | Table | pa.Table | Sequence[Mapping[str, Any]]
 
 P = ParamSpec("P")
 
@@ -95,6 +96,8 @@ def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str
 
 
 def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    if isinstance(frame, Table):
+        frame = frame.arrow
     if isinstance(frame, pa.Table):
         present = [name for name in columns if name in frame.column_names]
         return frame.select(present).to_pylist(), frame.column_names

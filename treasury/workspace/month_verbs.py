@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.close.valuation.coins.coin_accounts import CoinAccounts
     from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
-    from treasury.core.tables.row_view import Rows
+    from treasury.core.tables.table import Table
     from treasury.core.text import Screen
     from treasury.month.reconciliation import Reconciliation
     from treasury.report import ClosePack, Fees, Tied
@@ -123,7 +123,7 @@ class WorkspaceMonths(WorkspacePayments):
             screen = f"{screen}\nNOT SET UP  {SERVICES_ADD}"
         return Screen(screen)
 
-    def facts(self, month: str | Month | None = None) -> Rows:
+    def facts(self, month: str | Month | None = None) -> Table:
         """The facts of the first screen as rows, for a program; amounts in their currency."""
         from treasury.report.screen import screen_facts
 
@@ -199,7 +199,9 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.report.accounting_files import export_books
 
         closing = self.periods.month(month)
-        books = accounting(closing.r, closing.zone, closing.rolled.corrections, closing.coin_books)
+        books = accounting(
+            closing.r, closing.zone, closing.rolled.corrections.arrow, closing.coin_books
+        )
         return export_books(books)
 
     def coins(self, month: str | Month | None = None) -> CoinAccounts:

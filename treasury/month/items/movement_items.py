@@ -32,7 +32,7 @@ _PAYMENTS: Final = step_sql("treasury.month.items.steps", "open_payments")
 def conversion_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each credit whose conversion is not proved."""
     open_ones = ("not_yet_credited", *_CONVERSIONS)
-    for row in _in_states(facts.r.conversions, open_ones):
+    for row in _in_states(facts.r.conversions.arrow, open_ones):
         due = facts.day(row["due"])
         began = facts.day(row["opened_at"])
         if row["fiat"] is None:
@@ -64,7 +64,7 @@ def conversion_items(facts: Facts) -> Iterator[OpenItem]:
 
 def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each transfer between our own accounts that lacks a leg."""
-    for row in _in_states(facts.r.internal_transfers, tuple(_TRANSFERS)):
+    for row in _in_states(facts.r.internal_transfers.arrow, tuple(_TRANSFERS)):
         kind, state = _TRANSFERS[row["state"]]
         if row["state"] == "under_way" and row["stage"] == "expected":
             kind, state = "under_way", "UNDER WAY"

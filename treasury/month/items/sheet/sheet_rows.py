@@ -137,7 +137,7 @@ def decision_rows(
 def _lines(items: OpenItems, knowledge: Knowledge) -> Mapping[str, _Matching]:
     """What matching says of the items' lines that need a person."""
     ids = [item.entry_id for item in items if item.entry_id and item.subject == "line"]
-    candidates = knowledge.matches.candidates
+    candidates = knowledge.matches.candidates.arrow
     chosen = candidates.filter(pc.is_in(candidates["entry_id"], pa.array(ids, pa.string())))
     by_line: dict[str, list[dict[str, Any]]] = {}
     for row in chosen.sort_by([("rank", "ascending"), ("expectation_id", "ascending")]).to_pylist():
