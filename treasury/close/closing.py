@@ -130,6 +130,10 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
     measured_coins: CoinAccounts | None = None
     limited_exposure: ProviderExposure | None = None
 
+    def time_zone(self) -> ZoneInfo:
+        """The reporting time zone."""
+        return self.zone
+
     @property
     def sql(self) -> str:
         """The query behind the outcomes; `r.sql(STEP)` is that of a step."""

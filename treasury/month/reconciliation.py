@@ -220,6 +220,10 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
         proofs = self.virtual_accounts.arrow["proof"].to_pylist()
         return not any(proof.startswith("NOT PROVABLE") for proof in proofs)
 
+    def time_zone(self) -> ZoneInfo | None:
+        """The reporting time zone; None for an answer without its basis."""
+        return None if self.basis is None else self.basis.question.zone
+
     def sheets(self) -> Mapping[str, Table]:
         """The month's lines, then every other table."""
         return {title: getattr(self, name) for title, name in SHEETS.items()}

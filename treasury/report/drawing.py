@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Frame: TypeAlias = pd.DataFrame | Table | pa.Table | Sequence[Mapping[str, Any]]
 
 P = ParamSpec("P")
+RAMP_TYPE_WORDS: Final = {"on_ramp": "on-ramp", "off_ramp": "off-ramp"}
 
 INK: Final = {
     "text": "#1c2733",
@@ -85,6 +86,8 @@ def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str
 
     `rows` is how many a row stands for; those without the amount are apart from the others.
     """
+    if isinstance(frame, Table):
+        frame = frame.arrow
     if not isinstance(frame, pa.Table) or set(columns) - set(frame.column_names):
         return [{**row, "rows": 1} for row in records(frame, columns)]
     keys = [name for name in columns if name != amount]
@@ -104,6 +107,11 @@ def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], l
     if isinstance(frame, Sequence):
         rows = [dict(row) for row in frame]
         return rows, list(rows[0]) if rows else []
+    # A DataFrame of a Table says `in` where a bank says CRDT, and `ramp_type` of a request.
+    shown = {"credit_debit": "direction"} if "credit_debit" in frame else {"ramp_type": "direction"}
+    if set(shown) & set(frame):
+        frame = frame.drop(columns="direction", errors="ignore").rename(columns=shown)
+        frame["direction"] = frame["direction"].replace(RAMP_TYPE_WORDS)
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(k): v for k, v in row.items()} for row in plain.to_dict("records")], list(plain)
 

@@ -222,11 +222,17 @@ class WorkspaceMonths(WorkspacePayments):
 
         return write_letter(self.exposure(month), Path(path))
 
-    def checklist(self, month: str | Month | None = None) -> Checklist:
-        """What has to be true before a month is locked, what is, and what blocks."""
-        from treasury.close.checklist import checklist
+    def checklist(self, month: str | Month | Closing | None = None) -> Checklist:
+        """What has to be true before a month is locked, what is, and what blocks.
 
-        return checklist(self.periods.month(month))
+        A month that `periods.month` gave keeps the ledger that it was compared with.
+
+        >>> t.checklist("2026-10")
+        """
+        from treasury.close.checklist import checklist
+        from treasury.close.closing import Closing
+
+        return checklist(month if isinstance(month, Closing) else self.periods.month(month))
 
     def close(
         self,
