@@ -106,7 +106,7 @@ def test_the_page_the_workbook_and_the_pack_have_what_the_answer_has(
     for sheet, field in zip(
         ("Coins", "Coin movements", "Coins not proved"), TABLES.values(), strict=True
     ):
-        assert len(rows[sheet]) >= getattr(october_tied.coins, field).num_rows + 1, sheet
+        assert len(rows[sheet]) >= len(getattr(october_tied.coins, field)) + 1, sheet
     assert any("49083.86" in map(str, row) for row in rows["Coins"])
     assert "Assets:Coins:USDC" in (pack / "month.beancount").read_text("utf-8")
     assert verify_pack(pack).findings == ()

@@ -33,5 +33,5 @@ def unsettled_rows(
     answer: Reconciliation, name: str, settled: dict[str, str | None]
 ) -> list[dict[str, Any]]:
     """What matching says of the lines that are not settled, in one order."""
-    rows = getattr(answer.matches, name).to_pylist()
+    rows = getattr(answer.matches, name).arrow.to_pylist()
     return sorted((row for row in rows if row["entry_id"] not in settled), key=str)

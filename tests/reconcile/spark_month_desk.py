@@ -69,7 +69,7 @@ def practice(folder):
         said["written"] = [
             name
             for name, rows in everything(theirs.matches_on_spark).items()
-            if rows != sorted(map(str, getattr(ours.matches, name).to_pylist()))
+            if rows != sorted(map(str, getattr(ours.matches, name).arrow.to_pylist()))
         ]
         said["folder"] = sorted(path.name for path in (folder / "october").iterdir())
         before = desk.at("2026-11-01T07:59Z")

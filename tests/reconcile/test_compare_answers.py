@@ -47,7 +47,7 @@ def bytes_of(answer: Reconciliation) -> dict[str, bytes]:
             contents[name] = repr(value).encode()
     contents["matches"] = (
         b"".join(
-            str(getattr(answer.matches, name).to_pylist()).encode()
+            str(getattr(answer.matches, name).arrow.to_pylist()).encode()
             for name in ("lines", "expectations", "allocations", "candidates")
         )
         + answer.matches.rules_hash.encode()

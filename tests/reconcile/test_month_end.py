@@ -176,7 +176,7 @@ def test_fees_are_those_of_the_requests_completed_in_the_month(month_end: Worksp
 def test_the_same_question_has_the_same_answer(month_end: Workspace) -> None:
     first, second = month_end.reconcile("2026-10"), month_end.reconcile("2026-10")
     for name in ("lines", "awaiting_funds", "in_transit", "fee_requests", "virtual_accounts"):
-        assert getattr(first, name).equals(getattr(second, name))
+        assert getattr(first, name).arrow.equals(getattr(second, name).arrow)
 
 
 def test_a_month_of_which_nothing_is_stored_is_an_error_that_says_what_is(

@@ -230,7 +230,7 @@ def test_an_end_that_has_all_that_is_stored_is_not_matched_again(
         seen.lines, seen.expectations, decisions=decisions.filter(of_lines), rules=seen.rules
     )
     for name in ("lines", "expectations", "allocations"):
-        assert getattr(again, name).equals(getattr(seen.matches, name)), name
+        assert getattr(again, name).arrow.equals(getattr(seen.matches, name).arrow), name
     assert any(seen.lines["line_class"].is_valid().to_pylist())
 
 

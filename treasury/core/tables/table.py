@@ -249,13 +249,19 @@ class Table:
 
     def _of(self, arrow: pa.Table) -> Table:
         """A table of columns that are presented already."""
-        return Table(arrow, "", self.zone, title=self.title, as_stored=True)
+        table = Table(arrow, "", self.zone, title=self.title, as_stored=self.as_stored)
+        table._shown = arrow
+        return table
 
     def _taken(self, rows: slice | pa.Array) -> Table:
         """The same columns of some of the rows."""
-        table = self.arrow
-        kept = table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
-        return Table(kept, "", self.zone, title=self.title, as_stored=self.as_stored)
+
+        def kept(table: pa.Table) -> pa.Table:
+            return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
+
+        table = Table(kept(self.arrow), "", self.zone, title=self.title, as_stored=self.as_stored)
+        table._shown = kept(self.to_arrow())
+        return table
 
     def _require(self, names: Collection[str]) -> None:
         known = self.columns

@@ -137,17 +137,25 @@ def text_table(
         max(cell_len(text) if whole else min(cell_len(text), _LONGEST) for text in column)
         for column, whole in zip(columns, shown.unbroken, strict=True)
     ]
-    room, kept = _terminal_width(), 0
-    while kept < len(widths) and (not kept or sum(widths[: kept + 1]) + _GAP * kept <= room):
-        kept += 1
+    kept = _fitting(widths, shown.to_right)
     lines = [title] if title else []
-    for row in zip(*columns[:kept], strict=True):
-        cells = map(_filled, row, widths, shown.to_right)
+    for row in zip(*columns, strict=True):
+        cells = (_filled(row[at], widths[at], shown.to_right[at]) for at in kept)
         lines.append((" " * _GAP).join(cells).rstrip())
     notes = size_words(table, TEXT_ROWS)
-    if left_out := shown.names[kept:]:
+    if left_out := [name for at, name in enumerate(shown.names) if at not in kept]:
         notes += f"; not shown: {', '.join(left_out)}"
     return "\n".join([*lines, clean(notes)])
+
+
+def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
+    """Return the places of the columns that fit: the first one, then amounts, then the others."""
+    room, kept = _terminal_width() + _GAP, []
+    for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):
+        if not kept or widths[at] + _GAP <= room:
+            kept.append(at)
+            room -= widths[at] + _GAP
+    return sorted(kept)
 
 
 def _filled(text: str, width: int, to_right: bool) -> str:
