@@ -28,6 +28,7 @@ from treasury.core.calendar import Month, is_target_day
 from treasury.core.errors import InputError
 from treasury.core.tables.column_texts import wide
 from treasury.core.tables.table import Table
+from treasury.core.text import safe_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +62,20 @@ _NO_METADATA: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 class Drawing(Figure):
-    """A figure that a notebook shows by itself, as SVG."""
+    """A figure that a notebook shows by itself, as SVG; `words` say what it shows."""
+
+    words: str = ""
+
+    def __repr__(self) -> str:
+        return self.words or super().__repr__()
+
+    def _repr_html_(self) -> str | None:
+        if not self.words:
+            return None
+        caption = f"<figcaption>{safe_html(self.words)}</figcaption>"
+        # HTML has no XML declaration.
+        svg = self._repr_svg_()
+        return f"<figure style='margin:0'>{svg[svg.index('<svg') :]}{caption}</figure>"
 
     def _repr_svg_(self) -> str:
         return figure_svg(self).decode()

@@ -1,6 +1,6 @@
 """Charts of the product's own answers: each takes an answer, or any frame with its columns.
 
-Every chart has a sentence below it that says what it shows.
+Every chart has a sentence that says what it shows: `words`, below it in a notebook.
 
     from treasury import plots
 
@@ -22,6 +22,7 @@ from treasury.core.calendar import Month
 from treasury.month.items.open_items import OpenItems
 from treasury.month.reconciliation import Reconciliation
 from treasury.report import figures
+from treasury.report.drawing import Drawing
 
 if TYPE_CHECKING:
     from treasury.report.drawing import Frame
@@ -101,8 +102,10 @@ def exposure(stood: ProviderExposure) -> Figure:
 
 
 def _told(draw: Callable[..., Figure], words: Callable[..., str], *rows: Any) -> Figure:
+    """Draw a figure with the sentence that a notebook shows below it."""
     figure = draw(*rows)
-    figure.supxlabel(words(*rows), fontsize=7, wrap=True, x=0.01, ha="left")
+    assert isinstance(figure, Drawing)
+    figure.words = words(*rows)
     return figure
 
 
