@@ -129,6 +129,13 @@ def test_two_months_are_concatenated_and_stay_exact() -> None:
     assert both["amount"].sum() == Decimal("100.100000000000000001")
 
 
+def test_what_arrow_decimals_cannot_do_raises() -> None:
+    amounts = lines("100.10", "-40").df["amount"]
+    for ask in (amounts.cumsum, amounts.describe, lambda: amounts.nlargest(1), lambda: amounts * 2):
+        with pytest.raises((TypeError, ValueError)):
+            ask()
+
+
 def test_floats_are_given_when_they_are_asked_for() -> None:
     frame = lines("100.10", "-40").to_pandas(floats=True)
     assert frame["signed_amount"].cumsum().round(2).tolist() == [100.10, 60.10]

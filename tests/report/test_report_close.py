@@ -298,7 +298,7 @@ def test_the_hash_of_a_table_is_that_of_its_rows() -> None:
 def test_samples_have_the_columns_of_a_real_reconciliation(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
     for name, schema in SCHEMAS.items():
-        assert dict(_types(getattr(r, name).schema)) == dict(_types(schema)), name
+        assert dict(_types(getattr(r, name).arrow.schema)) == dict(_types(schema)), name
 
 
 def _types(schema: Any) -> list[tuple[str, str]]:
