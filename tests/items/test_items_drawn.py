@@ -127,7 +127,7 @@ def require_one_count(drawn: DrawnCompany, closing: Closing, folder: Path) -> No
     (section,) = [one for one in sections(closing) if one.anchor == "blocking"]
     assert sum(len(grid.rows) for grid in section.grids) == len(ids)
     panel = drawn.desk.panels.exceptions(month)
-    assert panel.rows.to_arrow()["item_id"].to_pylist() == ids
+    assert panel.rows.arrow["item_id"].to_pylist() == ids
     done = CliRunner().invoke(
         treasury, ["-w", str(drawn.folder), "exceptions", "--month", month, "--format", "json"]
     )

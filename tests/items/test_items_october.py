@@ -187,7 +187,7 @@ def test_every_surface_has_the_same_items(
     listed = ids(october.items)
     assert ids(month_end.open_items(MONTH)) == listed
     panel = month_end.panels.exceptions(MONTH)
-    assert panel.rows.to_arrow()["item_id"].to_pylist() == listed
+    assert panel.rows.arrow["item_id"].to_pylist() == listed
     done = CliRunner().invoke(
         treasury, ["-w", str(month_end.folder), "exceptions", "--month", MONTH, "--format", "json"]
     )

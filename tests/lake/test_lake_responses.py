@@ -200,7 +200,7 @@ def test_a_journal_that_does_not_read_stops_only_who_asks_for_it(desk: Desk) -> 
     "query", ["SHOW TABLES", "SELECT table_name AS name FROM information_schema.tables"]
 )
 def test_they_are_listed_among_the_tables(desk: Desk, query: str) -> None:
-    assert set(RESPONSES) <= set(desk.workspace.sql(query).to_arrow()["name"].to_pylist())
+    assert set(RESPONSES) <= set(desk.workspace.sql(query).arrow["name"].to_pylist())
 
 
 def test_what_has_no_versions_says_so(desk: Desk) -> None:

@@ -400,5 +400,5 @@ def _do_elsewhere(month: Practice, way: Way) -> None:
                     found.id, transaction_hash=HASH, version=found.version
                 )
         case "Accept":
-            line = month.workspace.panels.matches().rows.to_arrow().to_pylist()[0]
+            line = month.workspace.panels.matches().rows.arrow.to_pylist()[0]
             month.workspace.matches.accept(line["entry_id"], line["expectation_id"])

@@ -210,9 +210,7 @@ def test_nothing_is_payable_before_the_approval_though_the_service_says_where(
     waiting = paying.workspace.sql(query).arrow.to_pylist()
     assert waiting
     assert all(row["deposit_iban"] == IBAN for row in waiting)
-    listed = {
-        row["request"]: row for row in paying.workspace.awaiting_funds().to_arrow().to_pylist()
-    }
+    listed = {row["request"]: row for row in paying.workspace.awaiting_funds().arrow.to_pylist()}
     for row in waiting:
         assert not listed.get(row["id"], {"to_account": ""})["to_account"]
         assert row["id"] not in {one["request"] for one in rows(panel, "PAY")}
@@ -237,7 +235,7 @@ def test_details_that_are_not_active_are_never_payable(
     frame = ask(again, "export", row["request"], pay_from="6689")
     assert frame.step is None
     assert "only PAY is payable" in said(frame)
-    kinds = {item["kind"] for item in paying.workspace.open_items().to_arrow().to_pylist()}
+    kinds = {item["kind"] for item in paying.workspace.open_items().arrow.to_pylist()}
     assert "deposit_inactive" in kinds
 
 

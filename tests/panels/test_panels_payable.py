@@ -154,11 +154,11 @@ def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
     steps = needed(monthly.STEPS, "funding")
     assert len(steps) < len(monthly.STEPS)
     assert steps[-1].name == "funding"
-    found = month_end.awaiting_funds().to_arrow()
+    found = month_end.awaiting_funds().arrow
     assert found.num_rows > 0
     monkeypatch.setattr(monthly, "needed", lambda every, *_: every)
     monkeypatch.setattr(monthly, "_FUNDS", Memo())
-    assert month_end.awaiting_funds().to_arrow().equals(found)
+    assert month_end.awaiting_funds().arrow.equals(found)
 
 
 def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(

@@ -61,7 +61,7 @@ def test_it_names_both_months_and_the_closed_one_stays(
     assert after.items.hash == before.items.hash
     assert desk.periods.verify("2026-10").answer.lines.arrow.equals(before.r.lines.arrow)
     panel = desk.panels.exceptions("2026-10")
-    assert len(panel.rows.to_arrow()) == len(before.items)
+    assert len(panel.rows.arrow) == len(before.items)
     notes = [line.text for line in panel.frame().notes]
     assert any("October 2026 is closed, and this was open then" in text for text in notes), notes
     assert "LATE                1 item since the close: treasury periods late" in desk.status(

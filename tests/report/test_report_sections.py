@@ -117,7 +117,7 @@ def test_the_money_that_may_be_back_is_named_wherever_a_second_payment_is(
     back = "A credit of 19 Oct may be the money back; decide it first"
     assert item.next_step == back
     assert month_end.trace(item.subject_id).next_step == back
-    panel = month_end.panels.exceptions(MONTH).rows.to_arrow().to_pylist()
+    panel = month_end.panels.exceptions(MONTH).rows.arrow.to_pylist()
     assert [row["next_step"] for row in panel if row["item_id"] == item.item_id] == [back]
     told = [row for row in october.r.differences.arrow.to_pylist() if row["state"] == "PAID TWICE"]
     assert [row["next_step"] for row in told] == [back]

@@ -64,7 +64,7 @@ class CommandView:
         if self.is_table:
             click.echo(str(report))
         else:
-            self.rows(report.to_arrow())
+            self.rows(report.arrow)
 
     def notes(self, notes: Iterable[object]) -> None:
         """Say on standard error what stands beside the rows."""

@@ -307,4 +307,4 @@ def trace(view: CommandView, what: str, provider: bool) -> None:
     elif view.is_table:
         echo_folded(str(payment))
     else:
-        view.rows(payment.to_arrow())
+        view.rows(payment.arrow)

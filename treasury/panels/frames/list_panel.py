@@ -160,7 +160,7 @@ class ListPanel(Panel):
 
     def csv(self) -> str:
         """The whole list as CSV: amounts as decimal text, texts that no spreadsheet runs."""
-        table = self.rows.to_arrow()
+        table = self.rows.arrow
         table = table.drop_columns([name for name in table.column_names if name == "raw"])
         return csv_text(table.column_names, rows_of(table))
 
