@@ -322,3 +322,12 @@ def test_next_to_nothing_is_matched_in_a_database_that_is_kept(
     monkeypatch.setattr(matching, "_NEXT_TO_NOTHING", 0)
     match([line("more", "100.00", "PAY-2026-004417")], [])
     assert connected == [True, True]
+
+
+def test_all_missing_and_mistyped_columns_are_named_at_once() -> None:
+    wrong = pd.DataFrame([{"entry_id": "a", "account": "BE1", "amount": 9126.4, "remittance": "x"}])
+    with pytest.raises(TableError) as caught:
+        match_references(wrong, arrow(REQUESTS))
+    for words in ("'currency'", "'direction'", "'booking_date'", "'amount' is double"):
+        assert words in str(caught.value)
+    assert 'amount=Decimal("9126.40")' in str(caught.value)

@@ -115,8 +115,8 @@ def _require_shape(table: pa.Table, fields: tuple[Field, ...], name: str) -> Non
             if column.null_count < len(column) and not pa.types.is_dictionary(kind):
                 try:
                     require_convertible(kind, field, name)
-                except TableError as error:
-                    errors.append(error)
+                except TableError as mistyped:
+                    errors.append(mistyped)
     if len(errors) > 1:
         problems = "; ".join(error.what.removeprefix(f"{name}: ") for error in errors)
         needed = ", ".join(f"{f.name}={_EXAMPLES[f.type]}" for f in fields if f.required)

@@ -150,7 +150,8 @@ def text_table(
 
 def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
     """Return the places of the columns that fit: the first one, then amounts, then the others."""
-    room, kept = _terminal_width() + _GAP, []
+    room = _terminal_width() + _GAP
+    kept: list[int] = []
     for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):
         if not kept or widths[at] + _GAP <= room:
             kept.append(at)
