@@ -91,3 +91,13 @@ def test_everything_public_is_there() -> None:
     for name in treasury.__all__:
         assert getattr(treasury, name) is not None, name
     assert treasury.codes()["outcome"]["suggested"]
+
+
+def test_a_query_reads_the_answers_of_a_month_beside_stored_tables(t: Workspace) -> None:
+    items = t.sql("SELECT item_id, signed_amount FROM open_items", month="2026-10")
+    assert len(items) == len(t.open_items("2026-10"))
+    lines = t.sql("SELECT count(*) AS n FROM bank_lines WHERE direction = 'in'", month="2026-10")
+    assert lines.df["n"][0] == len(t.reconcile("2026-10").lines.where(direction="in"))
+    both = t.sql("SELECT a.reference FROM awaiting_funds a JOIN ramp_requests q ON a.request = q.id")
+    assert len(both) == len(t.awaiting_funds())
+    assert len(t.sql("SELECT * FROM wallet_balances")) > 0

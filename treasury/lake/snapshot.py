@@ -100,7 +100,7 @@ class Snapshot:
         Each is asked for when a query first names it, so that whoever does not need it neither
         waits for it nor meets its errors.
         """
-        self._beside = tables
+        self._beside = {**self._beside, **tables}
         return self
 
     @property

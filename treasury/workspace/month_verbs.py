@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError, NothingStored
@@ -13,6 +14,8 @@ from treasury.workspace.payment_verbs import WorkspacePayments
 from treasury.workspace.stores import Span
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from treasury.close.checklist import Checklist
     from treasury.close.closing import Closing
     from treasury.close.ledger.transit_bridge import TransitBridge
@@ -26,8 +29,55 @@ if TYPE_CHECKING:
     from treasury.report.pack.pack_verification import Verified
 
 
+_ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
+    "bank_lines": lambda closing: closing.r.lines,
+    "earlier_lines": lambda closing: closing.r.earlier_lines,
+    "virtual_account_credits": lambda closing: closing.r.virtual_accounts,
+    "in_transit": lambda closing: closing.r.in_transit,
+    "differences": lambda closing: closing.r.differences,
+    "internal_transfers": lambda closing: closing.r.internal_transfers,
+    "conversions": lambda closing: closing.r.conversions,
+    "open_items": lambda closing: closing.items.table,
+    "balances": lambda closing: closing.balances,
+    "roll_forward": lambda closing: closing.rolled.roll_forward,
+    "fee_requests": lambda closing: closing.fees.requests,
+}
+"""The tables of a month that a query may read, by name."""
+_READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
+"""The tables that a query names."""
+_AWAITING: Final = "awaiting_funds"
+
+
 class WorkspaceMonths(WorkspacePayments):
     """The workspace as it answers for a month."""
+
+    def sql(
+        self,
+        query: str,
+        params: Mapping[str, Any] | Sequence[Any] | None = None,
+        *,
+        month: str | Month | None = None,
+    ) -> Table:
+        """Run one SELECT over the stored tables and the answers for a month.
+
+        The answers are bank_lines, earlier_lines, virtual_account_credits, in_transit,
+        differences, internal_transfers, conversions, open_items, balances, roll_forward,
+        fee_requests, and awaiting_funds, which is of now. They have the columns that they have as
+        a Table. Without a month it is the last one that has ended. Raises QueryError.
+
+        >>> t.sql("SELECT state, sum(signed_amount) FROM open_items GROUP BY state")
+        >>> t.sql("SELECT * FROM bank_lines JOIN ramp_requests ON expectation_id = id")
+        """
+
+        def answer_of(name: str) -> Callable[[], pa.Table]:
+            if name == _AWAITING:
+                return lambda: self.awaiting_funds().to_arrow()
+            return lambda: _ANSWERS[name](self.periods.month(month)).to_arrow()
+
+        read = _READ.findall(query.casefold())
+        named = [name for name in (*_ANSWERS, _AWAITING) if name in read]
+        snapshot = self.snapshot().beside({name: answer_of(name) for name in named})
+        return self._rows(snapshot.sql(query, params), query, as_stored=True)
 
     def reconcile(
         self,
