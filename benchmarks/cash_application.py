@@ -140,13 +140,13 @@ def score(seed: int) -> Score:
     # The expectation of invoice N is "r" and N - 1, as `requests_table` numbers its rows.
     truth = {f"e{n}": {f"r{i - 1}" for i in line.invoices} for n, line in enumerate(lines)}
     shares: dict[str, set[str]] = {}
-    for row in matches.allocations.to_pylist():
+    for row in matches.allocations.arrow.to_pylist():
         shares.setdefault(row["entry_id"], set()).add(row["expectation_id"])
-    matched = [r["entry_id"] for r in matches.lines.to_pylist() if r["outcome"] == "matched"]
+    matched = [r["entry_id"] for r in matches.lines.arrow.to_pylist() if r["outcome"] == "matched"]
     wrong = sum(shares.get(entry, set()) != truth[entry] for entry in matched)
     first = {
         row["entry_id"]: row["expectation_id"]
-        for row in matches.candidates.to_pylist()
+        for row in matches.candidates.arrow.to_pylist()
         if row["rank"] == 1
     }
     right_first = sum(

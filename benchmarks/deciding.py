@@ -62,7 +62,7 @@ def main(decisions: int) -> None:
         desk = Workspace(Path(folder) / "data" / "workspace")
         status = ("--workspace", str(desk.folder), "status")
         starts = {"--version": started("--version"), "status": started(*status)}
-        waiting = [row for row in desk.matches.open().to_pylist() if row["suggestion"]]
+        waiting = [row for row in desk.matches.open().arrow.to_pylist() if row["suggestion"]]
         runs: dict[str, list[tuple[float, float]]] = {"kept": [], "anew": []}
         for at, row in enumerate(waiting[: decisions + 2]):
             side = ("kept", "anew")[at % 2]
@@ -71,7 +71,7 @@ def main(decisions: int) -> None:
             seconds = decided(desk, row)
             if at >= 2:  # what is imported and planned once is no decision's
                 runs[side].append(seconds)
-        lines = desk.reconcile("2026-10").lines.num_rows
+        lines = desk.reconcile("2026-10").lines.arrow.num_rows
         starts["status, with decisions"] = started(*status)
     for name, seconds in starts.items():
         print(f"treasury {name}: {seconds:.2f} s processor")

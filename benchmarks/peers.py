@@ -91,7 +91,7 @@ def ours(world: World) -> Answers:
         row["entry_id"]: Answer(
             row["expectation_id"] if row["outcome"] == "matched" else None, row["expectation_id"]
         )
-        for row in matches.lines.to_pylist()
+        for row in matches.lines.arrow.to_pylist()
     }
 
 

@@ -61,7 +61,7 @@ def answered(habits: Habits) -> dict[str, Answer]:
         row["entry_id"]: Answer(
             row["expectation_id"] if row["outcome"] == "matched" else None, row["expectation_id"]
         )
-        for row in matches.lines.to_pylist()
+        for row in matches.lines.arrow.to_pylist()
     }
 
 

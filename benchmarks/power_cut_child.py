@@ -70,7 +70,7 @@ def do(desk: Workspace, verb: str) -> None:
         case "pin":
             desk.lake.pin("to look at again", desk.now())
         case "ignore":
-            lines = desk.matches.open().to_arrow()["entry_id"]
+            lines = desk.matches.open().arrow["entry_id"]
             desk.matches.ignore(lines[0].as_py(), reason="not ours", actor=ANNA)
         case "close":
             blocking = [item.item_id for item in desk.open_items(MONTH).blocking]

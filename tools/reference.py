@@ -73,7 +73,7 @@ $ treasury exceptions --month 2026-10 --format json   # every column
 ```
 
 ```python
-items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="overdue"), .to_pandas()
+items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="overdue"), .table, .df
 ```
 
 - **Open in a month** means begun by its end and not settled: what stays open is in the list of

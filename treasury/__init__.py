@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from treasury.core.errors import TreasuryError
@@ -12,21 +13,33 @@ from treasury.workspace import Workspace
 from treasury.workspace import open_workspace as open  # noqa: A004 - treasury.open() reads well
 
 if TYPE_CHECKING:
+    from treasury.cli.commands.practice import practice_company
+    from treasury.core.tables.table import Table
+    from treasury.core.wording import codes
     from treasury.matching import Matches, Rules, match_references
+    from treasury.report import plots
 
-__all__ = ["Matches", "Rules", "TreasuryError", "Workspace", "match_references", "open"]
+__all__ = [
+    "Matches", "Rules", "Table", "TreasuryError", "Workspace", "codes", "match_references",
+    "open", "plots", "practice_company",
+]  # fmt: skip
 
 __version__ = "0.2.0.dev0"
 
-_LAZY = {"Matches", "Rules", "match_references"}
+_PLACES = {
+    **dict.fromkeys(("Matches", "Rules", "match_references"), "treasury.matching"),
+    "Table": "treasury.core.tables.table",
+    "codes": "treasury.core.wording",
+    "practice_company": "treasury.cli.commands.practice",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load the matching room only when it is asked for: `import treasury` stays quick."""
-    if name in _LAZY:
-        from treasury import matching
-
-        return getattr(matching, name)
+    """Load a room only when it is asked for: `import treasury` stays quick."""
+    if name == "plots":
+        return import_module("treasury.report.plots")
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'treasury' has no attribute {name!r}")
 
 

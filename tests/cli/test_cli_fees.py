@@ -56,7 +56,7 @@ def test_several_months_are_summed_by_what_is_named(month_end: Workspace) -> Non
     each = rows(month_end, "--month", MONTHS, "--per-request")
     stored = {
         row["id"]: row["fiat_fee_amount"]
-        for row in month_end.sql("SELECT id, fiat_fee_amount FROM ramp_requests").to_pylist()
+        for row in month_end.sql("SELECT id, fiat_fee_amount FROM ramp_requests").arrow.to_pylist()
     }
     assert all(Decimal(row["fee"]) == stored[row["request_id"]] for row in each)
     whole = sum(Decimal(row["fee"]) for row in each)
@@ -75,7 +75,7 @@ def test_a_request_is_of_the_month_in_which_it_completed_where_the_company_is(
     desk = Workspace(tmp_path / "desk")
     completed = desk.sql(
         "SELECT payment_reference, completed_at FROM ramp_requests WHERE status = 'SUCCEEDED'"
-    ).to_pylist()
+    ).arrow.to_pylist()
     local = {
         row["payment_reference"]: row["completed_at"].astimezone(ZoneInfo(zone))
         for row in completed
@@ -146,8 +146,8 @@ def test_the_calculator_confirms_the_recorded_fees(served: Workspace) -> None:
 @pytest.mark.acceptance
 def test_the_calculator_is_asked_for_a_range_of_months(served: Workspace) -> None:
     fees = served.fees("2026-09..2026-10", calculate=True)
-    assert set(fees.requests["expected_by"].to_pylist()) == {"calculated"}
-    assert [row["variance"] for row in fees.by("month").to_pylist()] == [0, 0]
+    assert set(fees.requests.arrow["expected_by"].to_pylist()) == {"calculated"}
+    assert [row["variance"] for row in fees.by("month").arrow.to_pylist()] == [0, 0]
     with pytest.raises(InputError, match="cannot ask the calculator"):
         served.at("2026-11-02T09:00Z").fees("2026-10", calculate=True)
     served.close_clients()
@@ -179,9 +179,10 @@ def test_the_cost_of_conversions_is_the_same_as_in_python(month_end: Workspace) 
     costs = month_end.fees("2026-10").costs
     shown = rows(month_end, "--month", "2026-10", "--cost")
     assert [(row["pair"], row["conversions"], row["not_valued"]) for row in shown] == [
-        (row["pair"], row["conversions"], row["not_valued"]) for row in costs.by_pair.to_pylist()
+        (row["pair"], row["conversions"], row["not_valued"])
+        for row in costs.by_pair.arrow.to_pylist()
     ]
-    for row, exact in zip(shown, costs.by_pair.to_pylist(), strict=True):
+    for row, exact in zip(shown, costs.by_pair.arrow.to_pylist(), strict=True):
         for name in ("stated_fee", "reference_difference", "reference_difference_bp"):
             assert (row[name] is None) == (exact[name] is None)
             assert row[name] is None or Decimal(row[name]) == exact[name]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from treasury.close import closing as closing_module
-from treasury.lake import engine
+from treasury.core.tables import query_checks
 from treasury.matching.engine import pipeline
 from treasury.matching.engine.memo import Memo
 from treasury.month import kept_run, treasury_view
@@ -58,7 +58,7 @@ def test_each_step_runs_once_and_its_rows_are_read_once(
 def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checked = counted(monkeypatch, engine, "check_reads", 1)
+    checked = counted(monkeypatch, query_checks, "check_reads", 1)
     desk.status("2026-10")
     desk.snapshot().table("transfers")
     assert not checked
@@ -74,5 +74,5 @@ def test_how_long_payments_waited_is_asked_when_it_is_shown(
     desk.status("2026-10")
     assert not asked
     closing = desk.periods.month("2026-10")
-    assert closing.waits.num_rows > 0
+    assert len(closing.waits) > 0
     assert closing.waits is closing.waits

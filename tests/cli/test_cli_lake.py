@@ -44,12 +44,12 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 def test_a_table_leaves_whole_and_exact_to_arrow_pandas_and_others(month_end: Workspace) -> None:
     requests = month_end.table("ramp_requests")
-    assert requests.to_arrow().schema.field("fiat_amount").type == AMOUNT
+    assert requests.arrow.schema.field("fiat_amount").type == AMOUNT
     assert all(isinstance(x, Decimal) for x in requests.to_pandas()["fiat_amount"].dropna())
     assert pa.table(requests).equals(requests.to_arrow())  # what Polars takes it by
     count = duckdb.sql("SELECT count(*) FROM requests").fetchall()
     assert count == [(len(requests),)]
-    assert month_end.table("ramp_requests_history").to_arrow().column_names[-1] == "valid_to"
+    assert month_end.table("ramp_requests_history").arrow.column_names[-1] == "valid_to"
     assert len(month_end.at("2020-01-01T00:00Z").table("ramp_requests")) == 0
     with pytest.raises(InputError, match="is it ramp_requests"):
         month_end.table("ramp_request")
@@ -58,11 +58,11 @@ def test_a_table_leaves_whole_and_exact_to_arrow_pandas_and_others(month_end: Wo
 def test_the_tables_and_their_columns_are_listed(month_end: Workspace) -> None:
     listed = {row["table"] for row in rows(month_end, "tables")}
     assert {"ramp_requests", "wallet_balances", "statement_entries"} <= listed
-    stored = set(month_end.sql("SHOW TABLES").to_arrow()["name"].to_pylist())
+    stored = set(month_end.sql("SHOW TABLES").arrow["name"].to_pylist())
     assert listed <= stored
     columns = [row["column"] for row in rows(month_end, "tables", "fees")]
     assert columns[:2] == ["id", "company_id"]
-    assert month_end.tables("fees").to_arrow()["column"].to_pylist() == columns
+    assert month_end.tables("fees").arrow["column"].to_pylist() == columns
 
 
 def test_changes_since_the_first_sync_are_told(month_end: Workspace) -> None:
@@ -75,7 +75,7 @@ def test_changes_since_the_first_sync_are_told(month_end: Workspace) -> None:
 
 
 def test_changes_are_told_as_they_were_known(month_end: Workspace) -> None:
-    first, *_ = month_end.sql('SELECT "at" FROM commits ORDER BY number').to_pylist()
+    first, *_ = month_end.sql('SELECT "at" FROM commits ORDER BY number').arrow.to_pylist()
     since = ("changes", "transfers", "--since", "2020-01-01", "--as-of")
     known = rows(month_end, *since, first["at"].isoformat())
     assert len(known) == len(month_end.table("transfers"))
@@ -123,15 +123,15 @@ def test_durations_are_told_to_people_in_hours_and_to_programs_in_seconds(
 
 
 def test_durations_come_from_events_and_end_in_the_present_status(month_end: Workspace) -> None:
-    found = month_end.status_durations().to_arrow()
+    found = month_end.status_durations().arrow
     assert set(found["known_from"].to_pylist()) == {"events"}
     present = {r["id"]: r["status"] for r in found.to_pylist() if r["left_at"] is None}
-    stored = month_end.sql("SELECT id, status FROM ramp_requests").to_pylist()
+    stored = month_end.sql("SELECT id, status FROM ramp_requests").arrow.to_pylist()
     assert present == {row["id"]: row["status"] for row in stored}
     waits = rows(month_end, "durations", "--status", "AWAITING_FUNDS")
     assert waits
     assert {row["status"] for row in waits} == {"AWAITING_FUNDS"}
-    observed = month_end.status_durations("transfers").to_arrow()
+    observed = month_end.status_durations("transfers").arrow
     assert set(observed["known_from"].to_pylist()) == {"observation"}
 
 
@@ -244,7 +244,7 @@ def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) ->
 @pytest.mark.acceptance
 def test_damage_is_named_repaired_and_what_is_lost_is_marked(desk: Workspace) -> None:
     entries = [f for f in desk.snapshot().files("statement_entries") if "_history" not in f]
-    before = desk.table("statement_entries").to_arrow().num_rows
+    before = desk.table("statement_entries").arrow.num_rows
     for file in entries:
         Path(file).unlink()
     broken = run(desk, "doctor")
@@ -257,5 +257,5 @@ def test_damage_is_named_repaired_and_what_is_lost_is_marked(desk: Workspace) ->
     assert "treasury statements add" in mended.output
     desk = Workspace(desk.folder)
     desk.statements.add(sorted((desk.folder / "bank").glob("*.xml")))
-    assert desk.table("statement_entries").to_arrow().num_rows == before
+    assert desk.table("statement_entries").arrow.num_rows == before
     assert desk.lake.commits()["kind"].to_pylist()[-2:] == ["repair", "statements"]

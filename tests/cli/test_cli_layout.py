@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from treasury.cli import treasury
 from treasury.cli.layout import print_table
-from treasury.core.tables.tabular import cell, html_table, in_zone
+from treasury.core.tables.table import Table, in_zone, units_of
+from treasury.core.tables.table_view import cell_text
 from treasury.core.wording import in_words
 from treasury.workspace import Workspace
 
@@ -73,7 +74,7 @@ def test_what_a_narrow_terminal_goes_without_is_said(month_end: Workspace) -> No
 
 def test_a_line_is_named_by_as_much_of_its_id_as_the_verbs_take(month_end: Workspace) -> None:
     out = run(month_end.folder, "match", "open", width=240).output
-    (first, *_) = month_end.matches.open().to_pylist()
+    (first, *_) = month_end.matches.open().arrow.to_pylist()
     name = first["entry_id"][:8]
     assert f"{name}  " in out
     assert first["entry_id"] not in out
@@ -110,7 +111,7 @@ def test_every_value_stands_whole_on_a_line_in_any_width(
         print_table(table, columns, "", "none", spare)
     text = out.getvalue()
     for row in table.to_pylist():
-        assert cell(row, "amount") in text
+        assert cell_text(row, "amount", units_of(row)) in text
         assert str(row["day"]) in text
     if "not shown" not in text:
         words = re.sub(r"\s+", "", text)
@@ -123,8 +124,8 @@ def test_values_read_as_people_say_them_and_data_stays_data() -> None:
     assert in_words("kind", "off_ramp") == "off-ramp"
     assert in_words("state", "proved_as_group") == "proved as a group"
     assert in_words("reference", "suggested") == "suggested"
-    assert cell({"proved": True}, "proved") == "yes"
-    assert cell({"outcome": "suggested"}, "outcome", as_stored=True) == "suggested"
+    assert cell_text({"proved": True}, "proved", {}) == "yes"
+    assert cell_text({"outcome": "suggested"}, "outcome", {}, as_stored=True) == "suggested"
 
 
 def test_an_instant_names_the_zone_of_the_desk() -> None:
@@ -132,9 +133,9 @@ def test_an_instant_names_the_zone_of_the_desk() -> None:
     table = pa.table({"at": pa.array([at], pa.timestamp("us", tz="UTC"))})
     local = in_zone(table, ZoneInfo("Europe/Brussels"))
     assert local["at"][0].as_py() == at
-    assert cell(local.to_pylist()[0], "at") == "2026-07-01 10:00 CEST"
-    assert cell(table.to_pylist()[0], "at") == "2026-07-01 08:00 UTC"
-    assert "2026-07-01 10:00 CEST" in html_table(table, ZoneInfo("Europe/Brussels"))
+    assert cell_text(local.to_pylist()[0], "at", {}) == "2026-07-01 10:00 CEST"
+    assert cell_text(table.to_pylist()[0], "at", {}) == "2026-07-01 08:00 UTC"
+    assert "2026-07-01 10:00 CEST" in Table(table, zone=ZoneInfo("Europe/Brussels"))._repr_html_()
 
 
 @pytest.mark.acceptance

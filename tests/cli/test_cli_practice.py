@@ -109,7 +109,7 @@ def practice_month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspa
 def test_of_ten_payments_the_bank_rejects_one_knows_one_otherwise_and_is_silent_about_one(
     practice_month: Workspace,
 ) -> None:
-    items = practice_month.open_items("2026-10").to_arrow().to_pylist()
+    items = practice_month.open_items("2026-10").arrow.to_pylist()
     filed = [row for row in items if row["state"] in {"IN FILE", "WITH THE BANK", "REJECTED"}]
     assert Counter(row["kind"] for row in filed) == {
         "with_bank": 7, "in_file": 1, "payee_in_doubt": 1, "rejected": 1,
@@ -127,10 +127,10 @@ def test_of_ten_payments_the_bank_rejects_one_knows_one_otherwise_and_is_silent_
 
 
 def test_the_panels_the_screen_and_the_report_show_them(practice_month: Workspace) -> None:
-    funding = practice_month.panels.funding().rows.to_arrow().to_pylist()
+    funding = practice_month.panels.funding().rows.arrow.to_pylist()
     states = Counter(row["state"] for row in funding)
     assert (states["WITH THE BANK"], states["IN FILE"], states["REJECTED"]) == (8, 1, 1)
-    waiting = practice_month.awaiting_funds().to_pylist()
+    waiting = practice_month.awaiting_funds().arrow.to_pylist()
     (rejected,) = (row for row in waiting if row["state"] == "REJECTED")
     assert "AC04 account closed" in str(rejected)
     panel = practice_month.panels.exceptions("2026-10", size=100)

@@ -87,7 +87,7 @@ def test_once_something_is_decided_its_database_is_loaded_too(
     folder = tmp_path / "decided"
     shutil.copytree(month_end.folder, folder)
     desk = Workspace(folder)
-    line = next(row for row in desk.matches.open().to_pylist() if row["suggestion"])
+    line = next(row for row in desk.matches.open().arrow.to_pylist() if row["suggestion"])
     desk.matches.accept(line["entry_id"], line["suggestion"], reason="as the payer said")
     lines = loaded(folder, "status", "2026-10")
     assert lines[0].startswith("October 2026")

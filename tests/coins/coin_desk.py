@@ -179,6 +179,6 @@ def under(october: Closing, history: CoinHistory) -> Closing:
 
 def pool_of(coins: CoinAccounts, coin: str, pool: str = "") -> dict[str, Any]:
     """A measured pool's row."""
-    rows = coins.measured.to_pylist()
+    rows = coins.measured.arrow.to_pylist()
     (found,) = [row for row in rows if (row["coin"], row["pool"]) == (coin, pool)]
     return found

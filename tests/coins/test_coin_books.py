@@ -35,7 +35,7 @@ def books_of(closing: Closing) -> Accounting:
 def posted(books: Accounting, month: date = date(2026, 10, 1)) -> dict[tuple[str, str], Decimal]:
     """What each role and coin comes to in the month, its opening apart."""
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
-    for row in books.postings.to_pylist():
+    for row in books.postings.arrow.to_pylist():
         if row["date"] >= month and row["currency"] == "EUR":
             sums[row["role"], row["of"]] += row["amount"]
     return sums
@@ -58,7 +58,7 @@ def test_beancount_accepts_the_carrying_amounts_at_both_ends_and_has_the_prices(
         for entry in entries
         if isinstance(entry, Balance) and ":Coins:" in entry.account
     }
-    rows = october_tied.coins.measured.to_pylist()
+    rows = october_tied.coins.measured.arrow.to_pylist()
     for coin in ("EURC", "USDC"):
         for end, name in ((date(2026, 10, 1), "opening"), (date(2026, 11, 1), "closing")):
             stated = sum(row[name] for row in rows if row["coin"] == coin)
@@ -91,11 +91,11 @@ def test_what_coins_were_exchanged_for_stands_against_the_requests_own_entry(
     books: Accounting, october_tied: Closing
 ) -> None:
     """A measured coin's conversion account comes to nothing in euros, request by request."""
-    movements = october_tied.coins.movements.to_pylist()
+    movements = october_tied.coins.movements.arrow.to_pylist()
     requests = {row["source_id"] for row in movements if row["contra"] == "conversion"}
     assert len(requests) >= 20
     sums: defaultdict[str, Decimal] = defaultdict(Decimal)
-    for row in books.postings.to_pylist():
+    for row in books.postings.arrow.to_pylist():
         if (row["role"], row["currency"]) == ("conversion", "EUR"):
             for source in set(row["source_ids"]) & requests:
                 sums[source] += row["amount"]
@@ -105,7 +105,7 @@ def test_what_coins_were_exchanged_for_stands_against_the_requests_own_entry(
 def test_gains_losses_and_differences_are_those_of_the_pools(
     books: Accounting, october_tied: Closing
 ) -> None:
-    sums, rows = posted(books), october_tied.coins.measured.to_pylist()
+    sums, rows = posted(books), october_tied.coins.measured.arrow.to_pylist()
     gains = sums["coin gains", ""] + sums["coin losses", ""]
     assert -gains == sum(row["gain"] for row in rows)
     assert sums["coin gains", ""] < 0 < -gains
@@ -174,7 +174,7 @@ def test_a_mapping_that_names_no_account_of_measured_coins_is_refused(
 
 
 def test_the_coins_of_a_month_stand_at_their_holder(tied: Workspace, october_tied: Closing) -> None:
-    pools = {row["pool"] for row in october_tied.coins.measured.to_pylist()}
+    pools = {row["pool"] for row in october_tied.coins.measured.arrow.to_pylist()}
     assert pools == {holders(tied)[name] for name in (
         "ETHEREUM", "BASE", "Retail EURC", "Marketplace USDT", "Operations USD", "Treasury EUR",
     )}  # fmt: skip
@@ -194,11 +194,14 @@ def test_a_ledger_that_took_the_export_over_agrees_and_one_that_is_off_does_not(
         path = tmp_path / "ledger.csv"
         path.write_text("\n".join(["account,currency,balance", *lines, ""]), "utf-8")
         compared = compare_ledger(
-            october_tied.r, path, balances=october_tied.balances, coins=october_tied.coin_books
+            october_tied.r,
+            path,
+            balances=october_tied.balances.arrow,
+            coins=october_tied.coin_books,
         )
         found = {
             row["account"]: row["finding"]
-            for row in compared.lines.to_pylist()
+            for row in compared.lines.arrow.to_pylist()
             if row["account"].upper().startswith("COIN")
         }
         assert len(found) == 4

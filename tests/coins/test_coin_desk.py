@@ -63,17 +63,17 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
     october: Closing,
 ) -> None:
     coins = october.coins
-    assert set(coins.coins["measurement"].to_pylist()) == {DISCLOSED}
-    (base,) = [row for row in coins.coins.to_pylist() if row["coin"] == "USDC"]
+    assert set(coins.coins.arrow["measurement"].to_pylist()) == {DISCLOSED}
+    (base,) = [row for row in coins.coins.arrow.to_pylist() if row["coin"] == "USDC"]
     # 500,000 on 30 September, October's deliveries, and all that was sent, also what is open.
     assert base["closing_quantity"] == Decimal("586861.368254")
     assert base["value"] == Decimal("525296.61")
     assert base["valued_by"].endswith("2026-10-30; 1 USDC = 1 USD: an assumption, not a fair value")
     assert base["closing"] is base["gain"] is None
-    assert coins.movements.num_rows == coins.lots.num_rows == 0
+    assert len(coins.movements) == len(coins.lots) == 0
     books = accounting(october.r, october.zone, coins=october.coin_books)
     assert not books.prices
-    assert not any(role.startswith("coin") for role in books.postings["role"].to_pylist())
+    assert not any(role.startswith("coin") for role in books.postings.arrow["role"].to_pylist())
 
 
 @pytest.mark.acceptance
@@ -95,7 +95,7 @@ def test_the_average_at_cost_by_hand(
     assert row["closing"] == row["opening"] + row["acquired"] + row["transferred"] - row["disposed"]
     assert row["transferred_quantity"] == Decimal("71699.67"), "from custody, at what it was there"
     quantity, amount, taken = Decimal(500000), Decimal(430000), Decimal(0)
-    for moved in october_tied.coins.movements.to_pylist():
+    for moved in october_tied.coins.movements.arrow.to_pylist():
         if (moved["coin"], moved["pool"]) != ("USDC", row["pool"]):
             continue
         if moved["kind"] == "disposed":
@@ -145,7 +145,7 @@ def test_coins_sent_for_a_request_that_is_open_still_stand_in_the_pool(
     for amount, reference in (("6,100", "PAY-2026-005379"), ("10,000", "PAY-2026-005398")):
         words = f"USDC {amount}.000000 moved over the month's end and counts when {reference}"
         assert f"{words} completes" in coins.notes
-        assert reference not in coins.movements["reference"].to_pylist()
+        assert reference not in coins.movements.arrow["reference"].to_pylist()
 
 
 @pytest.mark.acceptance
@@ -169,7 +169,7 @@ def test_what_the_chain_shows_after_the_end_of_a_request_before_it_is_no_differe
 
 
 def test_unproved_coins_have_rows_of_their_own(october_tied: Closing) -> None:
-    rows = october_tied.coins.unproved.to_pylist()
+    rows = october_tied.coins.unproved.arrow.to_pylist()
     assert [(row["coin"], row["subject"], row["quantity"]) for row in rows] == [
         ("EURC", "conversion, Retail EURC", Decimal("441186.17")),
         ("USDC", "conversion, Operations USD", Decimal("334044.0112")),
@@ -178,7 +178,7 @@ def test_unproved_coins_have_rows_of_their_own(october_tied: Closing) -> None:
     ]
     assert all(row["problem"] and row["next_step"] for row in rows)
     assert rows[0]["value"] == Decimal("440524.39")
-    acquired = {row["quantity"] for row in october_tied.coins.movements.to_pylist()}
+    acquired = {row["quantity"] for row in october_tied.coins.movements.arrow.to_pylist()}
     assert not acquired & {row["quantity"] for row in rows}
 
 
@@ -199,7 +199,9 @@ def test_a_pool_that_has_other_coins_than_its_proved_balance_blocks_the_close(
             actor=ANNA,
         )  # fmt: skip
     books = desk.accounting("2026-10")
-    assert not [role for role in books.postings["role"].to_pylist() if role.startswith("coin")]
+    assert not [
+        role for role in books.postings.arrow["role"].to_pylist() if role.startswith("coin")
+    ]
     assert books.notes[0].startswith("EURC is not posted: the pool has EURC 49,158.600000")
 
 
@@ -210,7 +212,7 @@ def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
     *, is_first: bool,
 ) -> None:  # fmt: skip
     """The same address holds USDC on Arbitrum too, and nobody has added evidence of that."""
-    balances = october_tied.balances.to_pylist()
+    balances = october_tied.balances.arrow.to_pylist()
     (base,) = [row for row in balances if (row["of"], row["currency"]) == (where["BASE"], "USDC")]
     unknown = base | {
         "name": "company wallet on ARBITRUM", "opening": None, "closing": None, "proved": False,
@@ -221,7 +223,7 @@ def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
 
     def held(other: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
         rows = [*balances[:place], other, *balances[place:]]
-        table = pa.Table.from_pylist(rows, schema=october_tied.balances.schema)
+        table = pa.Table.from_pylist(rows, schema=october_tied.balances.arrow.schema)
         coins = coin_accounts(october_tied.r, october_tied.zone, table, history)
         row = pool_of(coins, "USDC", where["BASE"])
         return row["problem"], row["name"], coins.notes
@@ -264,11 +266,11 @@ def test_an_event_of_which_the_wallet_is_not_known_blocks_until_it_is(
 ) -> None:  # fmt: skip
     history = history_of(policy_text(unmeasured, FIFO), tmp_path / "terms")
     before = under(without_evidence, history)
-    assert {row["problem"] for row in before.coins.measured.to_pylist()} == {
+    assert {row["problem"] for row in before.coins.measured.arrow.to_pylist()} == {
         "1 event of EURC in no pool"
     }
     assert len(untied(before)) == 3
-    (row,) = [row for row in before.coins.unproved.to_pylist() if "PAY" in row["subject"]]
+    (row,) = [row for row in before.coins.unproved.arrow.to_pylist() if "PAY" in row["subject"]]
     assert (row["subject"], row["quantity"]) == ("disposed, PAY-2026-005308", 6100)
     assert row["problem"] == "which wallet it was is not known"
     after = under(october, history)
@@ -295,9 +297,11 @@ def test_a_month_that_was_closed_as_one_pool_is_not_divided_by_itself(
     )
     by_wallet = history_of(policy_text(unmeasured, FIFO, openings={}), tmp_path / "wallet")
     lots = whole.coins.lots
-    ended = lots.set_column(
-        lots.schema.get_field_index("month_end"), "month_end", [[SEPTEMBER] * lots.num_rows]
-    ).cast(lots.schema)
+    ended = lots.arrow.set_column(
+        lots.arrow.schema.get_field_index("month_end"), "month_end", [[SEPTEMBER] * len(lots)]
+    ).cast(lots.arrow.schema)
     history = CoinHistory(measured=by_wallet.measured, lots=ended)
-    (row,) = [row for row in under(october, history).coins.measured.to_pylist() if not row["pool"]]
+    (row,) = [
+        row for row in under(october, history).coins.measured.arrow.to_pylist() if not row["pool"]
+    ]
     assert row["problem"] == "the month before was closed as one pool, and pools are wallets"

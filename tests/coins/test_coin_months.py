@@ -80,7 +80,7 @@ def test_october_opens_with_what_september_was_closed_at(
     before = row_of(walked, "2026-10")
     assert [october[name] for name in SUMS] == [before[name] for name in SUMS]
     assert september["problem"] == october["problem"] == ""
-    assert closed.periods.verify("2026-09").closing.coins.coins.num_rows
+    assert closed.periods.verify("2026-09").closing.coins.coins.arrow.num_rows
 
 
 @pytest.mark.acceptance
@@ -95,7 +95,9 @@ def test_what_becomes_known_of_a_closed_month_counts_on_the_first_after_it(
     assert october["opening_quantity"] == before["opening_quantity"]
     assert october["disposed_quantity"] == before["disposed_quantity"] + 25
     (late,) = [
-        row for row in desk.coins("2026-10").movements.to_pylist() if row["reference"] == "0xff"
+        row
+        for row in desk.coins("2026-10").movements.arrow.to_pylist()
+        if row["reference"] == "0xff"
     ]
     assert (str(late["day"]), late["quantity"]) == ("2026-10-01", Decimal(-25))
     assert october["problem"] == ""
@@ -136,7 +138,7 @@ def test_an_event_that_is_recorded_in_another_way_than_a_closed_month_counted_bl
     spent[column] = CHANGES[column]
     counted = pa.Table.from_pylist(events, schema=history.events.schema)
     other = msgspec.structs.replace(history, events=counted)
-    coins = coin_accounts(october.r, october.zone, october.balances, other)
+    coins = coin_accounts(october.r, october.zone, october.balances.arrow, other)
     row = pool_of(coins, "USDC")
     assert row["problem"] == (
         "1 event that a closed month counted is recorded in another way: " + spent["event_id"]
@@ -157,8 +159,8 @@ def test_whose_wallet_it_was_matters_where_each_wallet_is_a_pool(october: Closin
             [row | {"pool": pool} for row in measured], schema=history.measured.schema
         )
         other = msgspec.structs.replace(history, events=counted, measured=terms)
-        coins = coin_accounts(october.r, october.zone, october.balances, other)
-        problems = coins.measured["problem"].to_pylist()
+        coins = coin_accounts(october.r, october.zone, october.balances.arrow, other)
+        problems = coins.measured.arrow["problem"].to_pylist()
         assert any("in another way" in problem for problem in problems) is is_problem
 
 

@@ -59,7 +59,9 @@ def test_the_section_has_a_table_for_each_standing(october_tied: Closing) -> Non
 
 def test_without_coins_the_section_says_so(october: Closing) -> None:
     coins = msgspec.structs.replace(
-        october.coins, coins=october.coins.coins[:0], unproved=october.coins.unproved[:0]
+        october.coins,
+        coins=october.coins.coins.arrow[:0],
+        unproved=october.coins.unproved.arrow[:0],
     )
     section = coins_section(coins)
     assert (section.lead, section.grids, section.notes) == (
@@ -70,9 +72,9 @@ def test_without_coins_the_section_says_so(october: Closing) -> None:
 def test_a_balance_without_a_rate_has_no_value_and_says_why(october: Closing) -> None:
     nothing = ReferenceRates(at_par={}, stored=lambda _: ())
     coins = coin_accounts(
-        october.r, october.zone, october.balances, october.rolled.coins, rates=nothing
+        october.r, october.zone, october.balances.arrow, october.rolled.coins, rates=nothing
     )
-    assert coins.coins["value"].null_count == coins.coins.num_rows == 4
+    assert coins.coins.arrow["value"].null_count == len(coins.coins) == 4
     rows = [row for grid in coins_section(coins).grids[:1] for row in grid.rows]
     assert {(row[2].text, row[3].text) for row in rows} == {("–", "none")}
     assert all(row[3].note.startswith("not provable: no file has") for row in rows)
@@ -99,13 +101,13 @@ def test_the_page_the_workbook_and_the_pack_have_what_the_answer_has(
     assert "EUR 49,083.86" in page
     for name, field in TABLES.items():
         table = getattr(october_tied.coins, field)
-        assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table), name
+        assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table.arrow), name
     book = openpyxl.load_workbook(pack / "close.xlsx", read_only=True)
     rows = {name: list(book[name].iter_rows(values_only=True)) for name in book.sheetnames}
     for sheet, field in zip(
         ("Coins", "Coin movements", "Coins not proved"), TABLES.values(), strict=True
     ):
-        assert len(rows[sheet]) >= getattr(october_tied.coins, field).num_rows + 1, sheet
+        assert len(rows[sheet]) >= len(getattr(october_tied.coins, field)) + 1, sheet
     assert any("49083.86" in map(str, row) for row in rows["Coins"])
     assert "Assets:Coins:USDC" in (pack / "month.beancount").read_text("utf-8")
     assert verify_pack(pack).findings == ()
@@ -192,7 +194,7 @@ def test_the_shell_prints_coins_in_every_form(
         assert rows[0]["closing"] == "49083.86"
         assert len(json.loads(run("--unproved"))) == 4
         movements = json.loads(run("--movements"))
-        assert len(movements) == october_tied.coins.movements.num_rows
+        assert len(movements) == len(october_tied.coins.movements)
     else:
         text = shown.decode()
         assert "company wallet on ETHEREUM" in text
@@ -214,5 +216,5 @@ def test_an_answer_shows_itself_and_goes_to_pandas_and_excel(
     assert "moved over the month" in coins._repr_html_()
     assert set(coins.sheets()) == {"Coins", "Movements", "Unproved"}
     assert "coin_events" in coins.sql
-    kinds = pc.unique(coins.movements["kind"]).to_pylist()
+    kinds = pc.unique(coins.movements.arrow["kind"]).to_pylist()
     assert set(kinds) == {"acquired", "disposed", "transferred", "remeasured"}

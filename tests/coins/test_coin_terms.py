@@ -54,13 +54,13 @@ def write(folder: Path, text: str) -> None:
 
 
 def test_terms_hold_once_a_second_person_accepts_them(terms: Measurement, journal: Journal) -> None:
-    assert terms.list().to_pylist() == [], "the file alone says nothing"
-    (waiting,) = terms.propose("as agreed with the auditor", actor=ANNA).to_pylist()
+    assert terms.list().arrow.to_pylist() == [], "the file alone says nothing"
+    (waiting,) = terms.propose("as agreed with the auditor", actor=ANNA).arrow.to_pylist()
     assert (waiting["standing"], waiting["coin"]) == ("waits for a second person", "USDC")
     assert Measurement.in_force(journal.entries()).num_rows == 0
     with pytest.raises(ActionRefused, match="anna proposed these terms of measurement"):
         terms.accept(actor=ANNA)
-    (row,) = terms.accept(actor=BERT).to_pylist()
+    (row,) = terms.accept(actor=BERT).arrow.to_pylist()
     assert (row["standing"], row["proposed_by"], row["accepted_by"], row["alone"]) == (
         "in force", "anna", "bert", False,
     )  # fmt: skip
@@ -75,7 +75,7 @@ def test_terms_hold_once_a_second_person_accepts_them(terms: Measurement, journa
         "quantity": Decimal("100.000001"),
         "carrying_amount": Decimal("90.01"),
     }
-    assert terms.openings().to_pylist()[0]["standing"] == "in force"
+    assert terms.openings().arrow.to_pylist()[0]["standing"] == "in force"
 
 
 def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
@@ -89,7 +89,7 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
     terms.accept(actor=BERT)
     write(tmp_path, "")
     assert Measurement.in_force(journal.entries()).num_rows == 1
-    (_, waiting) = terms.propose("no longer", actor=BERT).to_pylist()
+    (_, waiting) = terms.propose("no longer", actor=BERT).arrow.to_pylist()
     assert waiting["standing"] == "waits for a second person: no coin is measured"
     terms.accept(actor=ANNA)
     assert Measurement.in_force(journal.entries()).num_rows == 0
@@ -115,7 +115,7 @@ def test_one_person_who_is_the_policy_puts_them_in_force_alone_and_it_says_so(
 ) -> None:
     write(tmp_path, f"one_person = true\n{POOL}{COIN}")
     terms.propose("as agreed", actor=ANNA)
-    (row,) = terms.accept(actor=ANNA).to_pylist()
+    (row,) = terms.accept(actor=ANNA).arrow.to_pylist()
     assert (row["accepted_by"], row["alone"]) == ("anna", True)
     assert Policy().coins is None, "nothing is measured by default"
 
@@ -207,7 +207,9 @@ def test_a_coin_that_the_rules_or_the_records_name_is_known(
     text = rules.read_text("utf-8") if rules.exists() else ""
     rules.write_text('coins_at_par = ["USDC/USD", "EURQ/EUR"]\n' + text, "utf-8")
     write(desk.folder, POOL + COIN.replace("USDC", "EURQ"))
-    (waiting,) = Workspace(desk.folder).measurement.propose("as agreed", actor=ANNA).to_pylist()
+    (waiting,) = (
+        Workspace(desk.folder).measurement.propose("as agreed", actor=ANNA).arrow.to_pylist()
+    )
     assert waiting["coin"] == "EURQ"
 
 

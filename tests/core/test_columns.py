@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treasury.core.money import plain_digits
-from treasury.core.tables.tabular import (
+from treasury.core.tables.column_texts import (
     clean_column,
     column_texts,
     distinct_rows,

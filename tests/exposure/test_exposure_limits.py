@@ -86,7 +86,7 @@ def test_a_limit_holds_once_a_second_person_accepts_it(
     limits: ExposureLimits, tmp_path: Path
 ) -> None:
     assert in_force(tmp_path) == {}, "the file alone says nothing"
-    waiting = limits.propose("the board said so", actor=ANNA).to_pylist()
+    waiting = limits.propose("the board said so", actor=ANNA).arrow.to_pylist()
     assert [(row["standing"], row["scope"], row["proposed_by"]) for row in waiting] == [
         ("waits for a second person", "all", "anna"),
         ("waits for a second person", "EUR", "anna"),
@@ -95,7 +95,7 @@ def test_a_limit_holds_once_a_second_person_accepts_it(
     assert in_force(tmp_path) == {}
     with pytest.raises(ActionRefused, match="anna proposed these limits and cannot accept them"):
         limits.accept(actor=ANNA)
-    accepted = limits.accept(actor=BERT).to_pylist()
+    accepted = limits.accept(actor=BERT).arrow.to_pylist()
     assert {(row["standing"], row["accepted_by"], row["alone"]) for row in accepted} == {
         ("in force", "bert", False)
     }
@@ -113,11 +113,11 @@ def test_a_change_of_the_file_waits_and_has_to_be_what_was_proposed(
     limits.accept(actor=BERT)
     (tmp_path / "policy.toml").write_text("", "utf-8")
     assert in_force(tmp_path)["EUR"] == 250000, "a line taken out of the file lifts nothing"
-    rows = limits.propose("no limits any more", actor=BERT).to_pylist()
+    rows = limits.propose("no limits any more", actor=BERT).arrow.to_pylist()
     assert rows[-1]["standing"] == "waits for a second person: no limit"
     limits.accept(actor=ANNA)
     assert in_force(tmp_path) == {}
-    assert limits.list().to_pylist() == []
+    assert limits.list().arrow.to_pylist() == []
 
 
 def test_a_reason_is_needed_and_nothing_is_accepted_that_nobody_proposed(
@@ -134,14 +134,14 @@ def test_a_desk_of_one_accepts_its_own_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(f"one_person = true\n{POLICY}", "utf-8")
     limits = ExposureLimits(Journal(tmp_path), lambda: load_policy(tmp_path), zone=ZONE)
     limits.propose("alone", actor=ANNA)
-    assert {row["alone"] for row in limits.accept(actor=ANNA).to_pylist()} == {True}
+    assert {row["alone"] for row in limits.accept(actor=ANNA).arrow.to_pylist()} == {True}
 
 
 def test_an_earlier_instant_has_the_limits_of_then(limits: ExposureLimits, tmp_path: Path) -> None:
     limits.propose("first", actor=ANNA)
     before = datetime(2020, 1, 1, tzinfo=ZONE)
     then = ExposureLimits(Journal(tmp_path), lambda: load_policy(tmp_path), until=before, zone=ZONE)
-    assert then.list().to_pylist() == []
+    assert then.list().arrow.to_pylist() == []
     with pytest.raises(InputError, match="nothing is decided any more"):
         then.accept(actor=BERT)
 

@@ -102,7 +102,7 @@ def shown(folder: Path, *arguments: str) -> str:
 def test_the_month_ends_with_exactly_this_at_the_provider(exposure: ProviderExposure) -> None:
     assert [
         (row["kind"], row["reference"], row["amount"], row["currency"], row["age"])
-        for row in exposure.proved.to_pylist()
+        for row in exposure.proved.arrow.to_pylist()
     ] == [
         ("crypto sent", "PAY-2026-005379", 6100, "USDC", 3),
         ("crypto sent", "PAY-2026-005398", 10000, "USDC", 1),
@@ -116,15 +116,15 @@ def test_the_month_ends_with_exactly_this_at_the_provider(exposure: ProviderExpo
     ]
     doubts = [
         (row["kind"], row["reference"], row["in_doubt"])
-        for row in exposure.not_provable.to_pylist()
+        for row in exposure.not_provable.arrow.to_pylist()
         if row["kind"] == "stuck"
     ]
     assert doubts == [("stuck", "PAY-2026-005191", 9200), ("stuck", "PAY-2026-005236", 14000)]
-    assert exposure.not_provable.num_rows == 21
+    assert len(exposure.not_provable) == 21
 
 
 def test_the_limits_are_above_within_and_not_provable(exposure: ProviderExposure) -> None:
-    rows = {row["scope"]: row for row in exposure.totals.to_pylist()}
+    rows = {row["scope"]: row for row in exposure.totals.arrow.to_pylist()}
     assert {scope: row["standing"] for scope, row in rows.items()} == {
         "ETH": "within", "EUR": "not provable", "EURC": "above", "USDC": "within",
         "USDT": "no limit", "all": "above",
@@ -144,10 +144,10 @@ def test_the_limits_are_above_within_and_not_provable(exposure: ProviderExposure
 
 
 def test_each_table_of_the_month_has_the_same_sums(exposure: ProviderExposure) -> None:
-    totals = {row["scope"]: row["amount"] for row in exposure.totals.to_pylist()}
+    totals = {row["scope"]: row["amount"] for row in exposure.totals.arrow.to_pylist()}
     for table, kinds in ((exposure.ages, ()), (exposure.days, ("all",))):
         sums = dict.fromkeys(totals, Decimal(0))
-        for row in table.to_pylist():
+        for row in table.arrow.to_pylist():
             if row.get("kind") not in kinds and row.get("day", None) in (None, exposure.month.last):
                 sums[row["currency"]] += row["amount"]
         del sums["all"]
@@ -197,9 +197,9 @@ def test_the_command_shows_every_table_in_every_format(
     for option, table in tables.items():
         arguments = ("2026-10", *filter(None, (option,)), "--format")
         rows = json.loads(shown(desk.folder, *arguments, "json"))
-        assert len(rows) == table.num_rows
+        assert len(rows) == len(table)
         amounts = [None if row["amount"] is None else Decimal(row["amount"]) for row in rows]
-        assert amounts == table["amount"].to_pylist()
+        assert amounts == table.arrow["amount"].to_pylist()
         lines = list(csv.DictReader(io.StringIO(shown(desk.folder, *arguments, "csv"))))
         assert [line["amount"] for line in lines] == [row["amount"] or "" for row in rows]
     done = CliRunner().invoke(treasury, ["--workspace", str(desk.folder), "exposure", "2026-10"])
@@ -222,16 +222,16 @@ def test_page_workbook_letter_and_pack_show_the_same_figures(
     page = text_of((pack / "report.html").read_text("utf-8"))
     section = page[page.index("By currency, and against the limits") :]
     letter = text_of(closed.confirmation_letter(tmp_path / "a.html", "2026-10").read_text("utf-8"))
-    for row in exposure.currencies.to_pylist():
+    for row in exposure.currencies.arrow.to_pylist():
         if row["amount"]:
             words = format_amount(row["amount"], row["currency"])
             assert words in section
             assert words in letter
     assert "EUR 383,507.65" in section
-    for row in exposure.proved.to_pylist():
+    for row in exposure.proved.arrow.to_pylist():
         assert format_amount(row["amount"], row["currency"]) in letter
         assert row["reference"] in letter
-    for row in exposure.not_provable.to_pylist():
+    for row in exposure.not_provable.arrow.to_pylist():
         assert format_amount(row["in_doubt"], row["currency"]) in letter
     for words in ("383,507.64", "above", "limit"):
         assert words not in letter, "our limits are none of the provider's business"
@@ -239,13 +239,13 @@ def test_page_workbook_letter_and_pack_show_the_same_figures(
         ("exposure", exposure.positions), ("exposure_totals", exposure.totals),
         ("exposure_days", exposure.days), ("exposure_ages", exposure.ages),
     ):  # fmt: skip
-        assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table), name
+        assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table.arrow), name
     (book,) = pack.glob("*.xlsx")
     sheets = openpyxl.load_workbook(book, read_only=True)
     for title, table in exposure.sheets().items():
         heads, *rows = [list(row) for row in sheets[title].iter_rows(values_only=True)]
         place = [str(head).lower() for head in heads].index("amount")
-        assert [_exact(row[place]) for row in rows if any(row)] == table["amount"].to_pylist()
+        assert [_exact(row[place]) for row in rows if any(row)] == table.arrow["amount"].to_pylist()
 
 
 def _exact(cell: Any) -> Decimal | None:
@@ -274,7 +274,7 @@ def test_a_closed_month_is_the_same_after_later_facts_and_another_limit(
     later.exposure_limits.accept(actor=BERT)
     after = later.exposure("2026-10")
     for name in ("positions", "totals", "days", "ages"):
-        assert getattr(after, name).equals(getattr(before, name)), name
+        assert getattr(after, name).arrow.equals(getattr(before, name).arrow), name
     assert confirmation_letter(after) == letter
     assert later.verify_pack(later.folder / "close" / "2026-10").holds
 
@@ -287,14 +287,14 @@ def test_a_month_that_other_models_closed_is_shown_as_its_close_stored_it(
 
     def otherwise(*question: Any) -> ProviderExposure:
         made = provider_exposure(*question)
-        return msgspec.structs.replace(made, days=made.days.slice(0, 1))
+        return msgspec.structs.replace(made, days=made.days.arrow.slice(0, 1))
 
     monkeypatch.setattr(closing_room, "provider_exposure", otherwise)
     monkeypatch.setattr(closing_room, "_models", lambda: "another version")
     month = Workspace(closed.folder).periods.month("2026-10")
     assert "(table exposure_days: this version answers otherwise)" in month.stored_by
     for name in ("positions", "totals", "days", "ages"):
-        assert getattr(month.exposure, name).equals(getattr(before, name)), name
+        assert getattr(month.exposure, name).arrow.equals(getattr(before, name).arrow), name
 
 
 @pytest.mark.acceptance
@@ -363,5 +363,5 @@ def test_what_is_not_told_one_by_one_changes_nothing(
         assert steps_run.connection.table("provider_requests").shape[0] > told
     full = provider_exposure(r, month_end.settings.zone)
     for name in ("positions", "totals", "days", "ages"):
-        assert getattr(part, name).equals(getattr(full, name))
+        assert getattr(part, name).arrow.equals(getattr(full, name).arrow)
     forget_runs()

@@ -141,7 +141,7 @@ def test_the_section_makes_no_markup_of_hostile_text() -> None:
 
 def test_the_figure_draws_every_day_and_the_limit() -> None:
     exposure = exposed(span("60.00", at(5)), span("60.00", at(7), at(10)))
-    figure = exposure_by_day(exposure.days, OCTOBER, exposure.totals["amount"][-1].as_py())
+    figure = exposure_by_day(exposure.days, OCTOBER, exposure.totals.arrow["amount"][-1].as_py())
     (panel,) = figure.axes
     bars = [bar.get_height() for bar in panel.patches if round(bar.get_width(), 2) == 0.72]
     assert bars == [0] * 4 + [60] * 2 + [120] * 3 + [60] * 22

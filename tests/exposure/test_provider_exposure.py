@@ -37,7 +37,7 @@ READ = at(2, 9, month=11)
 
 
 def row(exposure: ProviderExposure, scope: str) -> dict[str, Any]:
-    (found,) = [each for each in exposure.totals.to_pylist() if each["scope"] == scope]
+    (found,) = [each for each in exposure.totals.arrow.to_pylist() if each["scope"] == scope]
     return found
 
 
@@ -62,7 +62,7 @@ def test_a_sum_is_rounded_once_and_not_row_by_row() -> None:
         *(span("0.000001", at(5), currency="USDC", subject_id=str(n)) for n in range(6000))
     )
     assert row(exposure, "USDC")["value"] == row(exposure, "all")["value"] == Decimal("0.01")
-    assert {each["value"] for each in exposure.positions.to_pylist()} == {0}
+    assert {each["value"] for each in exposure.positions.arrow.to_pylist()} == {0}
 
 
 def test_what_has_no_rate_is_counted_apart_and_never_as_zero() -> None:
@@ -73,9 +73,9 @@ def test_what_has_no_rate_is_counted_apart_and_never_as_zero() -> None:
     assert (whole["amount"], whole["not_provable"], whole["in_doubt"]) == (100, 1, None)
     assert whole["standing"] == "not provable"
     assert whole["valued_by"] == "without ETH: no reference rate"
-    last = [each for each in exposure.days.to_pylist() if each["kind"] == "all"][-1]
+    last = [each for each in exposure.days.arrow.to_pylist() if each["kind"] == "all"][-1]
     assert (last["amount"], last["valued_by"]) == (100, "without ETH: no reference rate")
-    (eth,) = [each for each in exposure.ages.to_pylist() if each["currency"] == "ETH"]
+    (eth,) = [each for each in exposure.ages.arrow.to_pylist() if each["currency"] == "ETH"]
     assert eth["value"] is None
 
 
@@ -119,16 +119,16 @@ def test_money_of_an_unknown_currency_speaks_against_every_limit() -> None:
         span("1.00", at(5)), doubted(None, currency="", subject="source"),
         EUR="100", USDC="100", all="100",
     )  # fmt: skip
-    assert [each["scope"] for each in exposure.totals.to_pylist()] == ["EUR", "USDC", "all"]
-    assert {each["standing"] for each in exposure.totals.to_pylist()} == {"not provable"}
-    assert {each["not_provable"] for each in exposure.totals.to_pylist()} == {1}
+    assert [each["scope"] for each in exposure.totals.arrow.to_pylist()] == ["EUR", "USDC", "all"]
+    assert {each["standing"] for each in exposure.totals.arrow.to_pylist()} == {"not provable"}
+    assert {each["not_provable"] for each in exposure.totals.arrow.to_pylist()} == {1}
 
 
 def test_a_limit_of_a_currency_that_never_stood_there_is_kept() -> None:
     exposure = exposed(USDC="10")
     assert (row(exposure, "USDC")["amount"], row(exposure, "USDC")["standing"]) == (0, "within")
-    assert exposure.positions.num_rows == exposure.ages.num_rows == 0
-    assert [each["amount"] for each in exposure.days.to_pylist()] == [0] * 31
+    assert len(exposure.positions) == len(exposure.ages) == 0
+    assert [each["amount"] for each in exposure.days.arrow.to_pylist()] == [0] * 31
     assert row(exposure, "all")["peak"] is None
 
 
@@ -147,7 +147,9 @@ def test_ages_count_from_when_the_money_came_by_the_days_of_its_rail() -> None:
         span("16.00", at(1), kind="custodial balance", subject="balance"),
         span("32.00", at(1), subject_id="r5", began=at(1, month=8)),
     )  # fmt: skip
-    ages = [(each["age"], each["currency"], each["amount"]) for each in exposure.ages.to_pylist()]
+    ages = [
+        (each["age"], each["currency"], each["amount"]) for each in exposure.ages.arrow.to_pylist()
+    ]
     assert ages == [
         ("0 to 1 day", "EUR", 3),  # 30 October is the last TARGET day
         ("0 to 1 day", "USDC", 8),
@@ -155,7 +157,7 @@ def test_ages_count_from_when_the_money_came_by_the_days_of_its_rail() -> None:
         ("over 30 days", "EUR", 32),
         ("at call: custodial balance", "EUR", 16),
     ]
-    by_amount = {each["amount"]: each for each in exposure.positions.to_pylist()}
+    by_amount = {each["amount"]: each for each in exposure.positions.arrow.to_pylist()}
     assert (by_amount[2]["age"], by_amount[2]["clock"]) == (1, "TARGET day")
     assert (by_amount[8]["age"], by_amount[8]["clock"]) == (1, "calendar day")
     assert (by_amount[16]["age"], by_amount[16]["clock"]) == (None, "")
@@ -170,7 +172,7 @@ def test_what_left_after_the_cut_off_is_said_and_stays_in_the_sum() -> None:
     exposure = exposed(here, later)
     euros = row(exposure, "EUR")
     assert (euros["amount"], euros["cleared"], row(exposure, "all")["cleared"]) == (100, 70, 70)
-    by_amount = {each["amount"]: each for each in exposure.positions.to_pylist()}
+    by_amount = {each["amount"]: each for each in exposure.positions.arrow.to_pylist()}
     assert by_amount[70]["cleared_at"] == AFTER
     assert by_amount[70]["cleared_by"] == "coins delivered, by the service"
     assert (by_amount[30]["cleared_at"], by_amount[30]["cleared_by"]) == (None, "")
@@ -180,11 +182,11 @@ def test_an_open_month_is_told_up_to_now() -> None:
     exposure = exposed(span("5.00", at(3)), known_at=at(6, 10))
     assert exposure.at == at(6, 10)
     assert exposure.instant == "6 Oct 10:00 CEST"
-    days = [each for each in exposure.days.to_pylist() if each["kind"] == "all"]
+    days = [each for each in exposure.days.arrow.to_pylist() if each["kind"] == "all"]
     assert [each["day"] for each in days] == [on(day) for day in range(1, 7)]
     assert days[-1]["at"] == at(6, 10)
     before = exposed(span("5.00", at(3, month=9)), known_at=START - timedelta(days=1))
-    assert before.days.num_rows == 0
+    assert len(before.days) == 0
     assert row(before, "EUR")["amount"] == 5
 
 
@@ -196,7 +198,9 @@ def test_amounts_in_doubt_alike_are_one_row_with_their_sum() -> None:
     ]  # fmt: skip
     unknown = doubted(None, subject="line", subject_id="e9", reference="VFY-2")
     exposure = exposed(*lines, unknown)
-    first, second = sorted(exposure.not_provable.to_pylist(), key=lambda each: each["reference"])
+    first, second = sorted(
+        exposure.not_provable.arrow.to_pylist(), key=lambda each: each["reference"]
+    )
     assert (first["in_doubt"], first["problem"]) == (Decimal("4.50"), "3 amounts: nobody knows")
     assert first["since"] == at(4)
     assert (second["in_doubt"], second["amount"], second["value"]) == (None, None, None)
@@ -229,14 +233,14 @@ def drawn_spans(draw: st.DrawFn) -> list[HeldAmount]:
 def test_every_table_says_the_same_of_the_same_money(spans: Sequence[HeldAmount]) -> None:
     exposure = exposed(*spans, EUR="1000", all="100000.00")
     sums: dict[str, Decimal] = defaultdict(Decimal)
-    for each in exposure.proved.to_pylist():
+    for each in exposure.proved.arrow.to_pylist():
         sums[each["currency"]] += each["amount"]
     aged: dict[str, Decimal] = defaultdict(Decimal)
-    for each in exposure.ages.to_pylist():
+    for each in exposure.ages.arrow.to_pylist():
         aged[each["currency"]] += each["amount"]
     assert aged == sums
     last: dict[str, Decimal] = defaultdict(Decimal)
-    for each in exposure.days.to_pylist():
+    for each in exposure.days.arrow.to_pylist():
         if each["day"] == date(2026, 10, 31) and each["kind"] != "all":
             last[each["currency"]] += each["amount"]
     assert last == sums
@@ -244,18 +248,20 @@ def test_every_table_says_the_same_of_the_same_money(spans: Sequence[HeldAmount]
         (Fraction(amount) * Fraction({"EUR": Decimal(1), **PAR}.get(code, Decimal(0)))
          for code, amount in sums.items()), Fraction(0),
     )  # fmt: skip
-    totals = {each["scope"]: each for each in exposure.totals.to_pylist()}
+    totals = {each["scope"]: each for each in exposure.totals.arrow.to_pylist()}
     assert abs(Fraction(totals["all"]["amount"]) - worth) <= Fraction(1, 200)
     for code, each in totals.items():
         if code != "all":
             assert each["amount"] == sums.get(code, 0)
             assert each["cleared"] <= each["amount"] <= (each["peak"] or 0)
-    whole_days = [each["amount"] for each in exposure.days.to_pylist() if each["kind"] == "all"]
+    whole_days = [
+        each["amount"] for each in exposure.days.arrow.to_pylist() if each["kind"] == "all"
+    ]
     assert max(whole_days) <= (totals["all"]["peak"] or 0)
     assert totals["all"]["amount"] == whole_days[-1]
     again = exposed(*reversed(spans), EUR="1000", all="100000.00")
-    assert again.totals.equals(exposure.totals)
-    assert again.days.equals(exposure.days)
+    assert again.totals.arrow.equals(exposure.totals.arrow)
+    assert again.days.arrow.equals(exposure.days.arrow)
 
 
 # What no evidence reaches

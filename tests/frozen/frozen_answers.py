@@ -19,7 +19,7 @@ def answers(desk: Workspace) -> dict[str, Any]:
             for row in desk.periods.closing(desk.periods.get("2026-10")).to_pylist()
         ),
         "fees": {
-            month: sorted(str(sorted(row.items())) for row in _rows(desk.fees(month).totals))
+            month: sorted(str(sorted(row.items())) for row in _rows(desk.fees(month).totals.arrow))
             for month in MONTHS
         },
         "actions": {action.id: [action.kind, action.state] for action in desk.actions.list()},
@@ -28,13 +28,13 @@ def answers(desk: Workspace) -> dict[str, Any]:
 
 def _lines(desk: Workspace, month: str) -> dict[str, list[str]]:
     facts = ("outcome", "expectation_id", "tier", "reason", "matched_amount", "amount", "currency")
-    rows = _rows(desk.reconcile(month).lines)
+    rows = _rows(desk.reconcile(month).lines.arrow)
     return {row["entry_id"]: [str(row[fact]) for fact in facts] for row in rows}
 
 
 def _items(desk: Workspace, month: str) -> dict[str, list[str]]:
     facts = ("kind", "state", "amount", "currency", "turn", "blocks", "owner")
-    rows = _rows(desk.open_items(month).to_arrow())
+    rows = _rows(desk.open_items(month).arrow)
     return {row["item_id"]: [str(row[fact]) for fact in facts] for row in rows}
 
 

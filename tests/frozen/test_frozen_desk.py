@@ -124,4 +124,4 @@ def test_the_home_is_cloned(frozen: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     here, there = Workspace(frozen / "desk"), Workspace(cloned)
     query = "SELECT count(*) AS lines FROM statement_entries"
-    assert there.sql(query).to_arrow() == here.sql(query).to_arrow()
+    assert there.sql(query).arrow == here.sql(query).arrow

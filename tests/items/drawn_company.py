@@ -87,7 +87,7 @@ class DrawnCompany:
 
     def decide(self, share: int = 2) -> None:
         """Decide one in `share` of the open lines as the truth has them."""
-        lines = [row["entry_id"] for row in self.desk.matches.open().to_pylist()]
+        lines = [row["entry_id"] for row in self.desk.matches.open().arrow.to_pylist()]
         truth, candidates = self.truth_by_entry(), self._candidate_pairs()
         accepted: list[tuple[str, str]] = []
         ignored: list[str] = []
@@ -105,7 +105,7 @@ class DrawnCompany:
             self.desk.matches.ignore(*ignored, reason="settled outside")
 
     def _candidate_pairs(self) -> set[tuple[str, str]]:
-        candidates = self.desk.reconcile(self.month).matches.candidates.to_pylist()
+        candidates = self.desk.reconcile(self.month).matches.candidates.arrow.to_pylist()
         return {(row["entry_id"], row["expectation_id"]) for row in candidates}
 
     # the truth
@@ -136,7 +136,7 @@ class DrawnCompany:
         }
         stored = self.desk.sql(
             "SELECT entry_id, account, account_servicer_reference FROM statement_entries"
-        ).to_pylist()
+        ).arrow.to_pylist()
         return {
             row["entry_id"]: truth[row["account"], row["account_servicer_reference"]]
             for row in stored

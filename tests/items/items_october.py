@@ -54,13 +54,13 @@ def facts_of(
         schema = getattr(closing.r, name).schema
         answer[name] = _table(rows.get(name, ()), schema)
     if "statements" not in rows:
-        whole = closing.r.statements.to_pylist()
-        answer["statements"] = _table(whole, closing.r.statements.schema)
+        whole = closing.r.statements.arrow.to_pylist()
+        answer["statements"] = _table(whole, closing.r.statements.arrow.schema)
     r: Reconciliation = msgspec.structs.replace(
         closing.r, **answer, **({} if basis else {"basis": None})
     )
     tables = {name: _table(rows.get(name, ()), schema) for name, schema in OF_FACTS.items()}
-    balances = _table(rows.get("balances", ()), closing.balances.schema)
+    balances = _table(rows.get("balances", ()), closing.balances.arrow.schema)
     return Facts(
         r=r,
         zone=closing.zone,

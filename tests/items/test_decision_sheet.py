@@ -124,7 +124,7 @@ def test_a_preview_writes_nothing_and_what_it_says_is_then_journaled_once(
     preview = desk.decide(sheet, dry_run=True)
     assert desk.journal.head() == head
     assert set(outcomes(preview).values()) == {"to be journaled"}, preview.verdicts
-    totals = {(row["decision"], row["currency"]): row for row in preview.totals.to_pylist()}
+    totals = {(row["decision"], row["currency"]): row for row in preview.totals.arrow.to_pylist()}
     silent = of_kind(desk, "silent")
     assert totals[ACTS["carry"], silent.currency]["amount"] == silent.amount
     assert sum(row["items"] for row in totals.values()) == len(preview.planned) == 6

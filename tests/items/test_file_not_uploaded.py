@@ -27,14 +27,14 @@ class Filed:
 
     def __init__(self, desk: Workspace) -> None:
         self.desk = desk
-        rows = desk.awaiting_funds().to_pylist()
+        rows = desk.awaiting_funds().arrow.to_pylist()
         self.request: dict[str, Any] = next(row for row in rows if row["state"] == "PAY")
         body = {"requests": [self.request["request"]], "execution": "2026-11-02"}
         desk.journal.append("payment_file.made", FILE, body, actor=ANNA)
 
     @property
     def state(self) -> str:
-        rows = self.desk.awaiting_funds().to_pylist()
+        rows = self.desk.awaiting_funds().arrow.to_pylist()
         return next(row["state"] for row in rows if row["request"] == self.request["request"])
 
 

@@ -49,7 +49,7 @@ def test_an_item_is_proposed_by_one_and_accepted_by_another(
     assert (accepted.accepted_by, accepted.is_blocking) == ("bert", False)
     assert (accepted.owner, accepted.expected_by) == ("carla", date(2026, 11, 30))
     assert (accepted.accepted_amount, accepted.accepted_state) == (item.amount, item.state)
-    (row,) = desk.items.list().to_pylist()
+    (row,) = desk.items.list().arrow.to_pylist()
     assert (row["standing"], row["name"]) == ("carried", item.name)
     kinds = [entry.kind for entry in desk.journal.entries()]
     assert kinds == ["item.proposed", "item.accepted"]
@@ -83,7 +83,7 @@ def test_with_a_policy_of_one_person_it_is_marked_as_signed_alone(
     desk.items.carry(item.item_id, **TERMS, actor=ANNA)
     (accepted,) = desk.items.accept(item.item_id, actor=ANNA)
     assert (accepted.accepted_alone, accepted.is_blocking) == (True, False)
-    assert desk.items.list().to_pylist()[0]["standing"] == "carried, signed alone"
+    assert desk.items.list().arrow.to_pylist()[0]["standing"] == "carried, signed alone"
     assert "carried: anna for carla, signed alone" in render_html(desk.periods.month(MONTH))
 
 
@@ -137,7 +137,7 @@ def test_nothing_is_accepted_that_nobody_proposed_or_that_has_lapsed(
     desk.journal.append("item.proposed", item.item_id, body, actor=ANNA)
     with pytest.raises(ActionRefused, match=r"has lapsed: the amount was EUR 1\.00, is EUR"):
         desk.items.accept(item.item_id, actor=BERT)
-    assert desk.items.list().to_pylist()[0]["standing"].startswith("lapsed: the amount was")
+    assert desk.items.list().arrow.to_pylist()[0]["standing"].startswith("lapsed: the amount was")
 
 
 @pytest.mark.acceptance

@@ -26,10 +26,10 @@ def october(month_end: Workspace) -> Closing:
 def listed(october: Closing, pairs: list[tuple[str, str]], **rows: Any) -> OpenItems:
     """The items where these lines may be the money of these requests, the likeliest first."""
     facts = facts_of(october, **rows)
-    candidates = facts.r.matches.candidates.schema.empty_table().to_pylist()
+    candidates = facts.r.matches.candidates.arrow.schema.empty_table().to_pylist()
     for rank, (entry, request) in enumerate(pairs, 1):
         candidates.append({"entry_id": entry, "expectation_id": request, "rank": rank})
-    table = pa.Table.from_pylist(candidates, schema=facts.r.matches.candidates.schema)
+    table = pa.Table.from_pylist(candidates, schema=facts.r.matches.candidates.arrow.schema)
     matches: Matches = msgspec.structs.replace(facts.r.matches, candidates=table)
     r = msgspec.structs.replace(facts.r, matches=matches)
     return open_items(msgspec.structs.replace(facts, r=r))
@@ -98,7 +98,7 @@ def test_a_request_made_in_the_month_is_the_months_though_it_was_approved_after_
     (first, *_) = month_end.sql(
         "SELECT id FROM ramp_requests WHERE is_open AND status = 'AWAITING_APPROVAL'"
         " ORDER BY created_at"
-    ).to_pylist()
+    ).arrow.to_pylist()
     row = waiting(request=first["id"], approved=last)
     items = open_items(facts_of(october, basis=True, awaiting_funds=[row])).by_id
     item = items[f"request:{first['id']}"]

@@ -61,7 +61,7 @@ def require_complete(drawn: DrawnCompany, closing: Closing) -> None:
 
 def require_lines(drawn: DrawnCompany, closing: Closing, listed: set[str]) -> None:
     """A line is matched to what it truly is, classed, decided or listed."""
-    outcomes = {row["entry_id"]: row for row in closing.r.matches.lines.to_pylist()}
+    outcomes = {row["entry_id"]: row for row in closing.r.matches.lines.arrow.to_pylist()}
     last = closing.r.month.last.isoformat()
     lines = drawn.truth_by_entry()
     came_back = {_paid(truth) for truth in lines.values() if truth["returned"]}
@@ -129,7 +129,7 @@ def require_one_count(drawn: DrawnCompany, closing: Closing, folder: Path) -> No
     (section,) = [one for one in sections(closing) if one.anchor == "blocking"]
     assert sum(len(grid.rows) for grid in section.grids) == len(ids)
     panel = drawn.desk.panels.exceptions(month)
-    assert panel.rows.to_arrow()["item_id"].to_pylist() == ids
+    assert panel.rows.arrow["item_id"].to_pylist() == ids
     done = CliRunner().invoke(
         treasury, ["-w", str(drawn.folder), "exceptions", "--month", month, "--format", "json"]
     )

@@ -27,7 +27,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 
 def line_of(desk: Workspace, **wanted: Any) -> dict[str, Any]:
-    rows = desk.reconcile(MONTH).lines.to_pylist()
+    rows = desk.reconcile(MONTH).lines.arrow.to_pylist()
     return next(row for row in rows if all(row[name] == value for name, value in wanted.items()))
 
 
@@ -66,7 +66,9 @@ def test_a_rejected_match_names_the_request_that_reads_as_unpaid(desk: Workspace
 
 def test_a_credit_given_to_the_wrong_account_touches_its_own_item_alone(desk: Workspace) -> None:
     line = next(
-        row for row in desk.matches.open().to_pylist() if row["entry_id"].startswith("b2f8a94b")
+        row
+        for row in desk.matches.open().arrow.to_pylist()
+        if row["entry_id"].startswith("b2f8a94b")
     )
     before = desk.reconcile(MONTH)
     planned = desk.matches.accept(
@@ -77,9 +79,9 @@ def test_a_credit_given_to_the_wrong_account_touches_its_own_item_alone(desk: Wo
     assert (effect.was, effect.becomes) == ("", "NOT SHOWN")
     desk.matches.accept(line["entry_id"], "VFY-HG6Q-975", reason="by mail", actor=ANNA)
     after = desk.reconcile(MONTH)
-    others = [row for row in after.conversions.to_pylist() if row["state"] != "not_shown"]
-    assert others == before.conversions.to_pylist()
-    assert after.in_transit.equals(before.in_transit)
+    others = [row for row in after.conversions.arrow.to_pylist() if row["state"] != "not_shown"]
+    assert others == before.conversions.arrow.to_pylist()
+    assert after.in_transit.arrow.equals(before.in_transit.arrow)
 
 
 def test_the_panels_first_step_and_the_shell_name_the_same_items(

@@ -64,7 +64,7 @@ def tell(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
             desk(workspace.journal, notices, lambda number=number: [due(number)]).send()  # type: ignore[misc]
         (unknown,) = (
             row["notice"]
-            for row in desk(workspace.journal, notices, list).list().to_arrow().to_pylist()
+            for row in desk(workspace.journal, notices, list).list().arrow.to_pylist()
             if row["state"] == "unknown"
         )
         desk(workspace.journal, notices, list).settle(unknown, "lost", "not in the channel")

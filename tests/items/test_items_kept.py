@@ -47,7 +47,7 @@ def test_facts_that_differ_in_a_table_are_not_alike(october: Closing, name: str)
 
 def test_facts_of_another_answer_or_day_are_not_alike(october: Closing) -> None:
     facts = facts_of(october, lines=[line()], basis=True)
-    assert not facts.is_alike(with_answer(facts, lines=facts.r.lines.slice(0)))
+    assert not facts.is_alike(with_answer(facts, lines=facts.r.lines.arrow.slice(0)))
     assert not facts.is_alike(with_answer(facts, basis=None))
     assert not facts.is_alike(with_answer(facts, as_of=facts.r.as_of + timedelta(days=1)))
     read = msgspec.structs.replace(facts, synced_at=facts.r.as_of - STALE_AFTER)
@@ -60,7 +60,7 @@ def test_balances_are_worked_out_once_for_an_answer_and_never_for_another(octobe
     balances = month_balances(r, zone)
     later = msgspec.structs.replace(r, as_of=r.as_of + timedelta(seconds=1))
     assert month_balances(later, zone) is balances
-    without_lines = msgspec.structs.replace(r, lines=r.lines.slice(0, 0))
+    without_lines = msgspec.structs.replace(r, lines=r.lines.arrow.slice(0, 0))
     assert month_balances(without_lines, zone).to_pylist() != balances.to_pylist()
     assert month_balances(r, ZoneInfo("Asia/Tokyo")) is not balances
     assert month_balances(r, zone).to_pylist() == balances.to_pylist()

@@ -46,13 +46,13 @@ def small(entry: str, amount: int, **changed: Any) -> dict[str, Any]:
 
 def test_limits_hold_once_a_second_person_accepts_them(limits: Limits, october: Closing) -> None:
     assert listed(october, limits, small("e1", 50)).blocking.items, "the file alone says nothing"
-    assert [row["standing"] for row in limits.propose("small change", actor=ANNA).to_pylist()] == [
-        "waits for a second person"
-    ]
+    assert [
+        row["standing"] for row in limits.propose("small change", actor=ANNA).arrow.to_pylist()
+    ] == ["waits for a second person"]
     assert listed(october, limits, small("e1", 50)).blocking.items
     with pytest.raises(ActionRefused, match="anna proposed these limits and cannot accept them"):
         limits.accept(actor=ANNA)
-    (row,) = limits.accept(actor=BERT).to_pylist()
+    (row,) = limits.accept(actor=BERT).arrow.to_pylist()
     assert (row["standing"], row["item"], row["total"]) == ("in force", 50, 80)
     items = listed(october, limits, small("e1", 50), small("e2", 51))
     assert [item.subject_id for item in items.blocking] == ["e2"]
@@ -88,10 +88,10 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
     (tmp_path / "policy.toml").write_text(POLICY, "utf-8")
     limits.accept(actor=BERT)
     (tmp_path / "policy.toml").write_text("", "utf-8")
-    assert limits.list().to_pylist()[0]["item"] == 50
+    assert limits.list().arrow.to_pylist()[0]["item"] == 50
     limits.propose("none any more", actor=BERT)
     limits.accept(actor=ANNA)
-    assert limits.list().to_pylist() == []
+    assert limits.list().arrow.to_pylist() == []
 
 
 @pytest.mark.acceptance
@@ -130,7 +130,7 @@ def test_one_person_who_is_the_policy_puts_them_in_force_alone_and_it_says_so(
     (tmp_path / "policy.toml").write_text(f"one_person = true\n{POLICY}", "utf-8")
     limits = Limits(Journal(tmp_path), lambda: load_policy(tmp_path))
     limits.propose("small change", actor=ANNA)
-    (row,) = limits.accept(actor=ANNA).to_pylist()
+    (row,) = limits.accept(actor=ANNA).arrow.to_pylist()
     assert (row["accepted_by"], row["alone"]) == ("anna", True)
     assert Policy().materiality == {}
 

@@ -51,7 +51,7 @@ def test_every_line_that_nobody_has_explained_has_one_item(october: Closing) -> 
     lines = [
         row["entry_id"]
         for table in (october.r.lines, october.r.earlier_lines)
-        for row in table.select(["entry_id", "outcome", "line_class"]).to_pylist()
+        for row in table.arrow.select(["entry_id", "outcome", "line_class"]).to_pylist()
         if row["outcome"] in NEEDS_A_PERSON and row["line_class"] is None
     ]
     listed = [i for i in october.items.select(subject="line") if i.kind != "more_than_expected"]
@@ -64,12 +64,12 @@ def test_every_request_that_is_open_at_the_service_has_one_item(
 ) -> None:
     stored = month_end.sql(
         "SELECT id FROM ramp_requests WHERE is_open AND created_at < '2026-10-31T23:00:00Z'"
-    ).to_pylist()
+    ).arrow.to_pylist()
     listed = Counter(item.subject_id for item in october.items.select(subject="request"))
     assert {row["id"] for row in stored} <= set(listed)
     assert max(listed.values()) == 1
-    missing = october.r.differences.filter(
-        pc.equal(october.r.differences["state"], "NOT AT BANK")
+    missing = october.r.differences.arrow.filter(
+        pc.equal(october.r.differences.arrow["state"], "NOT AT BANK")
     ).to_pylist()
     assert missing
     assert {row["request_id"] for row in missing} <= set(listed)
@@ -78,13 +78,13 @@ def test_every_request_that_is_open_at_the_service_has_one_item(
 def test_every_transfer_that_is_open_has_one_item(month_end: Workspace, october: Closing) -> None:
     stored = month_end.sql(
         "SELECT id FROM transfers WHERE is_open AND created_at < '2026-10-31T23:00:00Z'"
-    ).to_pylist()
+    ).arrow.to_pylist()
     listed = Counter(item.transfer_id for item in october.items if item.transfer_id)
     assert {row["id"] for row in stored} <= set(listed)
     assert max(listed.values()) == 1
     legless = {
         row["transfer_id"] or row["out_id"] or row["in_id"]
-        for row in october.r.internal_transfers.to_pylist()
+        for row in october.r.internal_transfers.arrow.to_pylist()
         if row["state"] in ("under_way", "leg_in_missing", "leg_out_missing", "check_bank")
     }
     assert legless <= {i.subject_id for i in october.items.select(subject="transfer")}
@@ -94,13 +94,13 @@ def test_every_transfer_that_is_open_has_one_item(month_end: Workspace, october:
 def test_every_balance_and_statement_that_is_not_proved_has_one_item(
     october: Closing, month_end_unreported: Workspace
 ) -> None:
-    unproved = [row for row in october.balances.to_pylist() if not row["proved"]]
+    unproved = [row for row in october.balances.arrow.to_pylist() if not row["proved"]]
     listed = october.items.select(subject="balance")
     assert len(unproved) == len(listed)
     other = month_end_unreported.periods.month(MONTH)
-    lacking = [row for row in other.r.statements.to_pylist() if not row["complete"]]
+    lacking = [row for row in other.r.statements.arrow.to_pylist() if not row["complete"]]
     assert len(lacking) == len(other.items.select(subject="statement"))
-    proofs = other.r.virtual_accounts["proof"].to_pylist()
+    proofs = other.r.virtual_accounts.arrow["proof"].to_pylist()
     assert len(other.items.select(kind="credits_not_provable")) == sum(
         proof.startswith("NOT PROVABLE") for proof in proofs
     )
@@ -189,7 +189,7 @@ def test_every_surface_has_the_same_items(
     listed = ids(october.items)
     assert ids(month_end.open_items(MONTH)) == listed
     panel = month_end.panels.exceptions(MONTH)
-    assert panel.rows.to_arrow()["item_id"].to_pylist() == listed
+    assert panel.rows.arrow["item_id"].to_pylist() == listed
     done = CliRunner().invoke(
         treasury, ["-w", str(month_end.folder), "exceptions", "--month", MONTH, "--format", "json"]
     )

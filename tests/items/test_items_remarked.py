@@ -27,7 +27,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 def asked(desk: Workspace) -> int:
     """Ines asks about a blocked request; the place of her remark."""
     desk.items.remark(BLOCKED, "asked the provider, ticket 77", actor=INES)
-    row, *_ = desk.items.remarks().to_arrow().to_pylist()
+    row, *_ = desk.items.remarks().arrow.to_pylist()
     return int(row["seq"])
 
 
@@ -38,7 +38,7 @@ def test_a_remark_and_its_answer_stand_beside_the_item_on_every_surface(desk: Wo
     assert item.remark == (
         "ines, 2 Nov: asked the provider, ticket 77 · jonas to ines, 2 Nov: they look into it"
     )
-    answer, question = desk.items.remarks().to_arrow().to_pylist()
+    answer, question = desk.items.remarks().arrow.to_pylist()
     assert (answer["answers"], question["answered_by"]) == (question["seq"], "jonas")
     items = desk.open_items("2026-10")
     assert items.hash == before.hash  # it changes no state
@@ -55,7 +55,7 @@ def test_a_remark_and_its_answer_stand_beside_the_item_on_every_surface(desk: Wo
     desk.verify_pack(pack.folder)
     desk.journal.verify()
     earlier = desk.at("2026-11-02T07:00Z")
-    assert earlier.items.remarks().to_arrow().num_rows == 0
+    assert earlier.items.remarks().arrow.num_rows == 0
 
 
 @pytest.mark.acceptance
@@ -88,7 +88,7 @@ def test_of_many_remarks_the_last_are_shown_and_all_are_listed(desk: Workspace) 
     for number in range(5):
         (item,) = desk.items.remark(BLOCKED, f"remark {number}", actor=INES)
     assert item.remark.startswith("2 earlier remarks · ines, 2 Nov: remark 2 · ")
-    assert desk.items.remarks().to_arrow().num_rows == 5
+    assert desk.items.remarks().arrow.num_rows == 5
     assert clean(item.remark) == item.remark
 
 

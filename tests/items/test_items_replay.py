@@ -89,7 +89,7 @@ def test_neither_month_is_prepared_while_nobody_has_agreed_to_carry_them(
         played.desk.periods.prepare(month)
     assert f"Payout or delivery missing: {missing}" in str(refused.value)
     assert "Own transfer past its time" in str(refused.value)
-    assert played.desk.periods.list().to_pylist() == []
+    assert played.desk.periods.list().arrow.to_pylist() == []
 
 
 def test_the_shell_lists_each_of_them(played: DrawnCompany) -> None:

@@ -32,6 +32,6 @@ def test_a_request_and_a_transfer_that_are_no_longer_listed_are_open_once(tmp_pa
             (item,) = [item for item in items if one in (item.request_id, item.transfer_id)]
             assert (item.state, item.turn, item.is_blocking) == ("NOT LISTED", "provider", True)
             assert "do not pay" in item.next_step
-        (row,) = [r for r in desk.awaiting_funds().to_pylist() if r["request"] == lost[0]]
+        (row,) = [r for r in desk.awaiting_funds().arrow.to_pylist() if r["request"] == lost[0]]
         assert row["state"] == "NOT LISTED"
         assert row["next_step"].startswith("The service no longer lists it: do not pay")

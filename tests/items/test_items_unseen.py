@@ -80,12 +80,12 @@ def test_a_field_is_in_the_dictionary_until_somebody_says_what_it_is(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     desk = with_unseen(month_end, tmp_path / "desk")
-    rows = desk.tables("company").to_arrow().to_pylist()
+    rows = desk.tables("company").arrow.to_pylist()
     assert [row["column"] for row in rows if row["source"] == "moon"] == ["raw"]
     assert "new" in next(row["meaning"] for row in rows if row["source"] == "moon")
     desk.items.remark("source:field/company/moon", "marketing; of no use", month="2026-11")
     assert "field_new" not in unseen(desk)
-    assert [row for row in desk.tables("company").to_arrow().to_pylist() if row["source"] == "moon"]
+    assert [row for row in desk.tables("company").arrow.to_pylist() if row["source"] == "moon"]
 
 
 def ordinary(played: DrawnCompany, syncs: int) -> None:

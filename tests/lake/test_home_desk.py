@@ -41,7 +41,7 @@ def test_a_bank_file_added_on_one_desk_is_there_on_the_other(
     anna: Path, ben: Path, tmp_path: Path
 ) -> None:
     path = next((anna / "bank").glob("*.xml"))
-    first = Workspace(ben).statements.list().to_arrow().to_pylist()[0]
+    first = Workspace(ben).statements.list().arrow.to_pylist()[0]
     name = str(first["statement_id"])
     done = run(ben, "statements", "withdraw", name, "--reason", "not ours")
     assert done.exit_code == 0, done.output
@@ -50,9 +50,7 @@ def test_a_bank_file_added_on_one_desk_is_there_on_the_other(
     assert "1 behind (commit 3 (withdrawal) by" in behind
     assert "missing  lake's home" in run(anna, "doctor").output
     assert run(anna, "lake", "pull").output.startswith("pulled ")
-    names = [
-        row["statement_id"] for row in Workspace(anna).statements.list().to_arrow().to_pylist()
-    ]
+    names = [row["statement_id"] for row in Workspace(anna).statements.list().arrow.to_pylist()]
     assert name not in names
     assert run(anna, "statements", "add", str(path)).exit_code == 0
     assert run(ben, "lake", "pull").output.startswith("pulled ")
@@ -139,7 +137,7 @@ def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_firs
     anna: Path, ben: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def withdrawn(desk: Path, number: int) -> str:
-        statement = Workspace(desk).statements.list().to_arrow().to_pylist()[number]
+        statement = Workspace(desk).statements.list().arrow.to_pylist()[number]
         Workspace(desk).statements.withdraw(str(statement["statement_id"]), reason="not ours")
         return str(statement["file_name"])
 
@@ -152,7 +150,7 @@ def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_firs
     assert report.statements_new == 1
     assert "is pulled, and this is done again on it" in capsys.readouterr().err
     run(anna, "lake", "pull")
-    names = [row["file_name"] for row in Workspace(anna).statements.list().to_arrow().to_pylist()]
+    names = [row["file_name"] for row in Workspace(anna).statements.list().arrow.to_pylist()]
     assert "standard input" in names
     assert len(Workspace(anna).statements.list()) == len(Workspace(ben).statements.list())
 
@@ -161,7 +159,7 @@ def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_firs
 def test_offline_bank_files_are_staged_and_said_to_be(
     anna: Path, ben: Path, tmp_path: Path
 ) -> None:
-    withdrawn = Workspace(anna).statements.list().to_arrow().to_pylist()[0]
+    withdrawn = Workspace(anna).statements.list().arrow.to_pylist()[0]
     assert (
         run(
             anna, "statements", "withdraw", str(withdrawn["statement_id"]), "--reason", "again"

@@ -227,7 +227,7 @@ def test_a_reader_clones_reconciles_and_reports(
     with (anna / FILE_NAME).open("a") as settings:
         settings.write(f'\n[lake]\nhome = "{home}"\n')
     run(anna, "lake", "push")
-    name = str(Workspace(anna).statements.list().to_arrow().to_pylist()[0]["statement_id"])
+    name = str(Workspace(anna).statements.list().arrow.to_pylist()[0]["statement_id"])
     signed_in(monkeypatch, users["reader"])
     cloned = CliRunner().invoke(treasury, ["lake", "clone", home, str(ben)])
     assert "pulled " in cloned.output, cloned.output

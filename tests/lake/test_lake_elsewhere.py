@@ -275,7 +275,7 @@ def test_status_counts_rows_files_and_runs(lake: Lake) -> None:
     status = lake_status(lake)
     assert (status.commits, status.pinned, status.refetch) == (3, (1 + 2,), ())
     assert status.last_runs == {"sync": day(2)}
-    tables = {row["table"]: row for row in status.tables.to_pylist()}
+    tables = {row["table"]: row for row in status.tables.arrow.to_pylist()}
     assert (tables["requests"]["rows"], tables["requests"]["earlier_versions"]) == (2, 2)
     assert tables["balances"]["files"] == 3
     assert tables["requests"]["bytes"] < tables["requests"]["kept_bytes"] < status.size
@@ -285,7 +285,7 @@ def test_status_counts_rows_files_and_runs(lake: Lake) -> None:
 
 def test_status_of_an_empty_lake(tmp_path: Path) -> None:
     status = lake_status(small_lake(tmp_path))
-    assert (status.commit, status.commits, status.size, status.tables.num_rows) == (None, 0, 0, 0)
+    assert (status.commit, status.commits, status.size, len(status.tables)) == (None, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def rows_of(desk: Workspace, *tables: str) -> list[list[dict[str, object]]]:
         .sql(
             f"SELECT {kept if t == 'statements' else '* EXCLUDE (valid_from)'} FROM {t} ORDER BY 1"
         )
-        .to_pylist()
+        .arrow.to_pylist()
         for t in tables
     ]
 
@@ -114,7 +114,7 @@ def test_what_nothing_names_stays_marked_until_a_person_gives_it_up(desk: Worksp
     assert missing(told.findings) == []
     assert marks(desk) == ()
     last = again(desk).sql("SELECT kind, note FROM commits ORDER BY number DESC LIMIT 1")
-    assert last.to_pylist() == [{"kind": "loss accepted", "note": "statements"}]
+    assert last.arrow.to_pylist() == [{"kind": "loss accepted", "note": "statements"}]
 
 
 def test_giving_up_what_is_not_missing_commits_nothing(desk: Workspace) -> None:

@@ -31,7 +31,7 @@ class Desk:
     def content(self) -> dict[str, list[dict[str, object]]]:
         opened = Workspace(self.folder)
         query = "SELECT id, raw FROM {} ORDER BY id"
-        return {name: opened.sql(query.format(name)).to_pylist() for name in TABLES}
+        return {name: opened.sql(query.format(name)).arrow.to_pylist() for name in TABLES}
 
     def lose(self, *tables: str) -> None:
         """Remove the stored files of what has settled, or of all where nothing does."""

@@ -127,7 +127,7 @@ def test_an_answer_that_does_not_read_is_still_a_row(desk: Desk, response: str |
 
 def test_what_a_person_settled_has_the_id_that_was_told(desk: Desk) -> None:
     desk.done(REQUEST, None, record="r-9", how="said by a person")
-    row = desk.workspace.table("payment_requests").to_pylist()[0]
+    row = desk.workspace.table("payment_requests").arrow.to_pylist()[0]
     assert (row["id"], row["known_from"], row["status"]) == ("r-9", "said by a person", None)
 
 
@@ -143,7 +143,7 @@ def test_an_action_that_was_carried_out_shows_its_answer(
         account = workspace.sql("SELECT id FROM accounts WHERE status = 'ACTIVE' ORDER BY id")
         action = workspace.actions.propose(
             "payment_session.create",
-            account_id=account.to_pylist()[0]["id"],
+            account_id=account.arrow.to_pylist()[0]["id"],
             in_amount="480.50",
             in_currency="EUR",
             out_cryptocurrency="USDC",
@@ -152,7 +152,7 @@ def test_an_action_that_was_carried_out_shows_its_answer(
         )
         workspace.actions.execute(action.id)
         workspace.close_clients()
-    rows = workspace.sql("SELECT * FROM payment_sessions").to_pylist()
+    rows = workspace.sql("SELECT * FROM payment_sessions").arrow.to_pylist()
     assert [(row["action_id"], row["decided_by"], row["known_from"]) for row in rows] == [
         (action.id, "anna", "answered")
     ]
@@ -200,7 +200,7 @@ def test_a_journal_that_does_not_read_stops_only_who_asks_for_it(desk: Desk) -> 
     "query", ["SHOW TABLES", "SELECT table_name AS name FROM information_schema.tables"]
 )
 def test_they_are_listed_among_the_tables(desk: Desk, query: str) -> None:
-    assert set(RESPONSES) <= set(desk.workspace.sql(query).to_arrow()["name"].to_pylist())
+    assert set(RESPONSES) <= set(desk.workspace.sql(query).arrow["name"].to_pylist())
 
 
 def test_what_has_no_versions_says_so(desk: Desk) -> None:

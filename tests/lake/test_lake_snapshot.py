@@ -14,8 +14,8 @@ import pytest
 from lake_samples import EXACT, REQUESTS, START, copied_lake, put, requests, small_lake, statuses
 
 from treasury.core.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
-from treasury.core.tables import duckdb_engine
-from treasury.lake import Lake, Snapshot, engine
+from treasury.core.tables import duckdb_engine, query_checks
+from treasury.lake import Lake, Snapshot
 from treasury.lake import snapshot as lake_snapshot
 
 
@@ -248,7 +248,7 @@ def test_what_stands_beside_a_snapshot_is_its_own(lake: Lake) -> None:
 
 
 def test_a_query_of_our_own_runs_as_it_is(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "check_reads", None)
+    monkeypatch.setattr(query_checks, "check_reads", None)
     rows = lake.snapshot().select(
         "SELECT id FROM requests WHERE status = $status", {"status": "DONE"}
     )

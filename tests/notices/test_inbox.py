@@ -268,7 +268,7 @@ def test_killed_at_any_moment_every_file_is_added_once(practice: Practice, bank:
         assert kill or looking.returncode == 0
     assert practice.names("done") == names
     assert practice.names("refused") == practice.names(".reading") == []
-    stored = practice.workspace.sql("SELECT DISTINCT file_name FROM statements").to_pylist()
+    stored = practice.workspace.sql("SELECT DISTINCT file_name FROM statements").arrow.to_pylist()
     assert sorted(row["file_name"] for row in stored) == names
 
 

@@ -114,7 +114,7 @@ def test_a_webhook_that_may_have_accepted_waits_for_a_person(
     notices = desk(journal, of, lambda: [due(1)])
     assert "is not known" in str(notices.send())
     assert str(notices.send()) == "nothing is new"
-    (row,) = notices.list().to_arrow().to_pylist()
+    (row,) = notices.list().arrow.to_pylist()
     assert (row["notice"], row["state"], row["items"]) == ("N-1", "unknown", 1)
     hook.status, hook.is_cut_off = 200, False
     settled = notices.settle("N-1", "lost", "nothing in the channel")

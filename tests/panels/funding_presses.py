@@ -13,7 +13,7 @@ IBAN = "LT353250012345678901"
 
 
 def rows(panel: FundingPanel, state: str) -> list[dict[str, Any]]:
-    return [row for row in panel.rows.to_pylist() if row["state"] == state]
+    return [row for row in panel.rows.arrow.to_pylist() if row["state"] == state]
 
 
 def shown(panel: FundingPanel, request: str) -> ListRow:

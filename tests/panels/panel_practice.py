@@ -37,7 +37,7 @@ class Practice:
         """What the lake shows as awaiting approval, oldest first."""
         return self.workspace.sql(
             "SELECT * FROM ramp_requests WHERE status = 'AWAITING_APPROVAL' ORDER BY created_at, id"
-        ).to_pylist()
+        ).arrow.to_pylist()
 
     def request(self, request_id: str) -> Any:
         """The request as the service has it now."""

@@ -296,8 +296,8 @@ def test_the_rows_the_sql_and_the_relation_are_what_is_listed(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     ids = [row["id"] for row in practice.waiting()]
-    assert [row["id"] for row in panel.rows.to_pylist()] == ids
-    assert [row["id"] for row in practice.workspace.sql(panel.sql).to_pylist()] == ids
+    assert [row["id"] for row in panel.rows.arrow.to_pylist()] == ids
+    assert [row["id"] for row in practice.workspace.sql(panel.sql).arrow.to_pylist()] == ids
     assert [row[0] for row in panel.relation.project("id").fetchall()] == ids
 
 

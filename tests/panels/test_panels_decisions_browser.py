@@ -392,7 +392,7 @@ def _do_elsewhere(month: Practice, way: Way) -> None:
             (ready,) = actions.list(state="ready")
             actions.execute(ready.id)
         case "Submit hash":
-            waits = month.workspace.panels.funding().rows.to_pylist()
+            waits = month.workspace.panels.funding().rows.arrow.to_pylist()
             row = next(one for one in waits if one["state"] == "SEND CRYPTO")
             found = month.request(row["request"])
             with month.portal("maker") as portal:
@@ -400,5 +400,5 @@ def _do_elsewhere(month: Practice, way: Way) -> None:
                     found.id, transaction_hash=HASH, version=found.version
                 )
         case "Accept":
-            line = month.workspace.panels.matches().rows.to_arrow().to_pylist()[0]
+            line = month.workspace.panels.matches().rows.arrow.to_pylist()[0]
             month.workspace.matches.accept(line["entry_id"], line["expectation_id"])

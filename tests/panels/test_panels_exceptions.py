@@ -39,7 +39,7 @@ def test_the_rows_are_the_months_open_items_in_their_order(month_end: Workspace)
 def test_amounts_are_ranked_within_their_currency_only(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions()
     panel.press("amount")
-    rows = panel.rows.to_arrow().to_pylist()
+    rows = panel.rows.arrow.to_pylist()
     pairs = [(row["currency"], -(row["amount"] or 0)) for row in rows if row["amount"] is not None]
     assert pairs == sorted(pairs)
     assert len({currency for currency, _ in pairs}) > 1
@@ -53,13 +53,13 @@ def test_each_side_has_its_rows_and_the_counts_add_up(month_end: Workspace) -> N
     assert labels[1] == f"Yours ({items.turns['us']})"
     for turn, number in items.turns.items():
         panel.press(turn)
-        shown = panel.rows.to_arrow()["item_id"].to_pylist()
+        shown = panel.rows.arrow["item_id"].to_pylist()
         assert shown == [item.item_id for item in items.select(turn=turn)]
         assert len(shown) == number
         (view,) = [one for one in panel.frame().views if one.pressed and one.name == turn]
         assert view.label.endswith(f"({number})")
     panel.press("all")
-    assert len(panel.rows.to_arrow()) == len(items) == sum(items.turns.values())
+    assert len(panel.rows.arrow) == len(items) == sum(items.turns.values())
 
 
 @pytest.mark.acceptance
@@ -82,7 +82,7 @@ def test_an_action_that_waits_for_a_colleague_is_in_the_list_of_its_month(month:
 @pytest.mark.acceptance
 def test_a_trace_gives_the_text_for_the_provider_and_closes(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions()
-    row = panel.rows.to_arrow().to_pylist()[0]
+    row = panel.rows.arrow.to_pylist()[0]
     step = asks(panel, "trace", row["item_id"])
     trace = month_end.trace(row["request_id"])
     assert step.letter is not None
@@ -101,10 +101,10 @@ def test_a_press_without_a_choice_asks_for_one(month_end: Workspace) -> None:
 
 def test_a_search_goes_over_all_and_the_file_holds_all(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions(size=3)
-    last = panel.rows.to_arrow().to_pylist()[-1]
+    last = panel.rows.arrow.to_pylist()[-1]
     panel.press("search", search=last["next_step"])
     assert last["item_id"] in [row.key for row in rows_of(panel)]
-    assert panel.csv().count("\n") == len(panel.rows.to_arrow()) + 1
+    assert panel.csv().count("\n") == len(panel.rows.arrow) + 1
 
 
 def test_nothing_stored_is_said(tmp_path: Path, month_end: Workspace) -> None:
@@ -182,7 +182,7 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
     assert said("answer", "I asked them", item.item_id).title == "Answered ines, by jonas"
     (row,) = (row for row in rows_of(panel) if row.key == item.item_id)
     assert f"ines, 2 Nov: {hostile} · jonas to ines, 2 Nov: I asked them" in words(row)
-    answer, question = desk.items.remarks().to_arrow().to_pylist()
+    answer, question = desk.items.remarks().arrow.to_pylist()
     assert (answer["answers"], question["answered_by"]) == (question["seq"], "jonas")
     desk.journal.verify()
 

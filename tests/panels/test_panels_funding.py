@@ -37,7 +37,7 @@ def test_what_is_to_be_paid_shows_each_detail_as_delivered_with_its_copy(
 
 @pytest.mark.acceptance
 def test_what_must_not_be_paid_shows_no_details(panel: FundingPanel) -> None:
-    others = [row for row in panel.rows.to_pylist() if not row["payable"]]
+    others = [row for row in panel.rows.arrow.to_pylist() if not row["payable"]]
     assert others
     assert {"PAY", "SEND CRYPTO"}.isdisjoint(row["state"] for row in others)
     for row in others:
@@ -147,7 +147,7 @@ def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
         "SELECT payment_reference AS name, blockchain_transaction_hash AS hash FROM ramp_requests"
         " WHERE ramp_type = 'OFF_RAMP' AND status = 'SUCCEEDED' AND deposit_wallet_chain = 'BASE'"
         " ORDER BY name LIMIT 1"
-    ).to_pylist()
+    ).arrow.to_pylist()
     frame = ask(panel, "submit", row["request"], transaction_hash=used["hash"])
     assert frame.step is not None, said(frame)
     look = f"LOOK: the hash stands on {used['name']} already"
@@ -159,7 +159,7 @@ def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
     assert waiting["request"] == row["request"]
     assert "do not send the coins again" in waiting["next_step"]
     assert not copies(shown(panel, row["request"]))
-    everything = paying.workspace.awaiting_funds().to_pylist()
+    everything = paying.workspace.awaiting_funds().arrow.to_pylist()
     (listed,) = [one for one in everything if one["state"] == "HASH PROPOSED"]
     assert listed["marked"] == "hash given by ana.lyst, 2 Nov"
     (item,) = paying.workspace.open_items("2026-10").select(kind="hash_proposed")
@@ -220,9 +220,7 @@ def test_nothing_is_payable_before_the_approval_though_the_service_says_where(
     waiting = paying.workspace.sql(query).arrow.to_pylist()
     assert waiting
     assert all(row["deposit_iban"] == IBAN for row in waiting)
-    listed = {
-        row["request"]: row for row in paying.workspace.awaiting_funds().to_arrow().to_pylist()
-    }
+    listed = {row["request"]: row for row in paying.workspace.awaiting_funds().arrow.to_pylist()}
     for row in waiting:
         assert not listed.get(row["id"], {"to_account": ""})["to_account"]
         assert row["id"] not in {one["request"] for one in rows(panel, "PAY")}
@@ -248,7 +246,7 @@ def test_details_that_are_not_active_are_never_payable(
     frame = ask(again, "export", row["request"], pay_from="6689")
     assert frame.step is None
     assert "only PAY is payable" in said(frame)
-    kinds = {item["kind"] for item in paying.workspace.open_items().to_arrow().to_pylist()}
+    kinds = {item["kind"] for item in paying.workspace.open_items().arrow.to_pylist()}
     assert "deposit_inactive" in kinds
 
 

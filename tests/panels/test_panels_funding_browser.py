@@ -111,7 +111,7 @@ def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
     panel: Locator, paying: Practice, tmp_path: Path
 ) -> None:
     desk = paying.workspace
-    request = next(r for r in desk.awaiting_funds().to_pylist() if r["state"] == "PAY")
+    request = next(r for r in desk.awaiting_funds().arrow.to_pylist() if r["state"] == "PAY")
     body = {
         "requests": [request["request"]],
         "references": [request["reference"]],
@@ -160,7 +160,7 @@ def test_what_became_of_a_file_shows_in_both_panels_and_on_the_first_screen(
     desk: Desk, panel: Locator, paying: Practice, tmp_path: Path
 ) -> None:
     workspace = paying.workspace
-    waiting = [r for r in workspace.awaiting_funds().to_pylist() if r["state"] == "PAY"]
+    waiting = [r for r in workspace.awaiting_funds().arrow.to_pylist() if r["state"] == "PAY"]
     said = {"IN FILE": (), "REJECTED": ("RJCT", "AC04"), "CHECK BANK": ("RJCT", "AM05")}
     paying.act_at("2026-10-29T16:00:00Z")
     for request, (state, codes) in zip(waiting, said.items(), strict=False):

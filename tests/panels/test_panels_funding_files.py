@@ -117,7 +117,7 @@ def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
     ask(panel, "export", row["request"], pay_from="6689")
     confirm(panel)
     (waiting,) = [
-        one for one in desk.awaiting_funds().to_pylist() if one["request"] == row["request"]
+        one for one in desk.awaiting_funds().arrow.to_pylist() if one["request"] == row["request"]
     ]
     assert (waiting["state"], waiting["next_step"]) == (
         "IN FILE",
@@ -137,7 +137,7 @@ def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
     assert "IN FILE" in str(desk.trace(row["reference"]))
     (shown_there,) = [
         one
-        for one in desk.panels.exceptions("2026-10").rows.to_pylist()
+        for one in desk.panels.exceptions("2026-10").rows.arrow.to_pylist()
         if one["request_id"] == row["request"]
     ]
     assert shown_there["state"] == "IN FILE"

@@ -44,7 +44,7 @@ def with_settings(practice: Practice, **lines: str) -> FundingPanel:
 
 def export(panel: FundingPanel) -> Frame:
     """Ask for a payment file of the first that is payable."""
-    request = next(row["request"] for row in panel.rows.to_pylist() if row["state"] == "PAY")
+    request = next(row["request"] for row in panel.rows.arrow.to_pylist() if row["state"] == "PAY")
     panel.press("export", chosen=(request,), pay_from="6689")
     assert panel.wait()
     return panel.frame()

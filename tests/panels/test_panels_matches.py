@@ -25,8 +25,8 @@ def panel(month: Practice) -> MatchesPanel:
 def test_the_list_is_what_the_verbs_call_open_with_the_reasons(
     panel: MatchesPanel, month: Practice
 ) -> None:
-    open_ones = month.workspace.matches.open().to_arrow().to_pylist()
-    assert [row["entry_id"] for row in panel.rows.to_arrow().to_pylist()] == [
+    open_ones = month.workspace.matches.open().arrow.to_pylist()
+    assert [row["entry_id"] for row in panel.rows.arrow.to_pylist()] == [
         row["entry_id"] for row in open_ones
     ]
     first = words(rows_of(panel)[0])
@@ -166,12 +166,12 @@ def test_closing_needs_a_reason_beside_its_field(panel: MatchesPanel, month: Pra
 def test_candidates_stand_side_by_side_and_one_is_rejected(
     panel: MatchesPanel, month: Practice
 ) -> None:
-    records = panel.rows.to_arrow().to_pylist()
+    records = panel.rows.arrow.to_pylist()
     several = max(records, key=lambda row: row["candidates"] or 0)
     frame = panel.press("compare", chosen=several["entry_id"])
     assert len(rows_of(panel)) == min(several["candidates"], 12)
     assert several["remittance"] in str(literal(frame))
-    scores = [row["score"] for row in panel.rows.to_arrow().to_pylist()]
+    scores = [row["score"] for row in panel.rows.arrow.to_pylist()]
     assert scores == sorted(scores, reverse=True)
     chosen = rows_of(panel)[0].key
     confirms(panel, asks(panel, "reject", chosen))
@@ -199,7 +199,7 @@ def test_undo_takes_back_the_decision_shown_and_no_other(
     frame = confirms(other, theirs)
     assert "already undone" in said(frame)
     assert [entry.body["undoes"] for entry in month.journaled("match.undo")] == [int(newest)]
-    assert [one["verb"] for one in verbs.list().to_arrow().to_pylist()] == ["assign"]
+    assert [one["verb"] for one in verbs.list().arrow.to_pylist()] == ["assign"]
 
 
 def test_cancel_before_writing_writes_nothing(
@@ -228,10 +228,10 @@ def test_cancel_before_writing_writes_nothing(
 
 def test_a_search_goes_over_all_pages(month: Practice) -> None:
     panel = month.workspace.panels.matches(size=5)
-    last = panel.rows.to_arrow().to_pylist()[-1]
+    last = panel.rows.arrow.to_pylist()[-1]
     panel.press("search", search=last["entry_id"])
     assert [row.key for row in rows_of(panel)] == [last["entry_id"]]
-    assert panel.csv().count("\n") == len(panel.rows.to_arrow()) + 1
+    assert panel.csv().count("\n") == len(panel.rows.arrow) + 1
 
 
 def test_a_panel_of_an_earlier_instant_is_refused(month: Practice) -> None:
@@ -250,7 +250,7 @@ def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
 ) -> None:
     line = next(
         row
-        for row in panel.rows.to_arrow().to_pylist()
+        for row in panel.rows.arrow.to_pylist()
         if row["suggestion"] == "PAY-2026-005191" and row["direction"] == "CRDT"
     )
     panel.press("compare", chosen=line["entry_id"])

@@ -155,11 +155,11 @@ def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
     steps = needed(monthly.STEPS, "funding")
     assert len(steps) < len(monthly.STEPS)
     assert steps[-1].name == "funding"
-    found = month_end.awaiting_funds().to_arrow()
+    found = month_end.awaiting_funds().arrow
     assert found.num_rows > 0
     monkeypatch.setattr(monthly, "needed", lambda every, *_: every)
     monkeypatch.setattr(monthly, "_FUNDS", Memo())
-    assert month_end.awaiting_funds().to_arrow().equals(found)
+    assert month_end.awaiting_funds().arrow.equals(found)
 
 
 def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(
@@ -167,7 +167,7 @@ def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(
 ) -> None:
     folder = shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(folder)
-    before = desk.awaiting_funds().to_pylist()
+    before = desk.awaiting_funds().arrow.to_pylist()
     assert {row["differs"] for row in before} == {""}
     due = next(row for row in before if row["state"] == "PAY" and row["currency"] == "EUR")
     query = "SELECT * FROM ramp_requests WHERE id = $id"
@@ -177,7 +177,7 @@ def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(
     changed |= {"deposit_iban": other, "raw": stored["raw"].replace(iban, other)}
     with desk.lake.writer("sync", desk.settings.now()) as writer:
         assert writer.upsert(RAMP, pa.Table.from_pylist([changed], schema=RAMP.row_schema)).changed
-    (row,) = [row for row in Workspace(folder).awaiting_funds().to_pylist() if row["differs"]]
+    (row,) = [row for row in Workspace(folder).awaiting_funds().arrow.to_pylist() if row["differs"]]
     assert row["request"] == due["request"]
     assert f"IBAN was {iban}, is {other}, since " in row["differs"]
     shown = CliRunner().invoke(treasury, ["-w", str(folder), "awaiting-funds"])

@@ -43,7 +43,7 @@ def test_the_fields_are_empty_after_each_decision(month: Practice) -> None:
 @pytest.mark.acceptance
 def test_a_remark_leaves_no_reason_behind(month: Practice) -> None:
     panel = month.workspace.panels.funding(size=50)
-    (row, *_) = [row for row in panel.rows.to_pylist() if row["state"] == "PAY"]
+    (row, *_) = [row for row in panel.rows.arrow.to_pylist() if row["state"] == "PAY"]
     before = panel.frame().form
     frame = panel.press("sent", chosen=row["request"], reason="by phone")
     assert frame.form == before + 1, said(frame)
@@ -135,7 +135,7 @@ def test_a_text_with_a_comma_is_looked_for_as_it_is() -> None:
 @pytest.mark.acceptance
 def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) -> None:
     panel = month.workspace.panels.matches(size=100)
-    lines = month.workspace.matches.open().to_pylist()
+    lines = month.workspace.matches.open().arrow.to_pylist()
     loose = next(
         row for row in lines if row["outcome"] == "unreferenced" and row["direction"] == "CRDT"
     )
@@ -146,7 +146,7 @@ def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) ->
         "SELECT v.reference_code AS code FROM virtual_bank_accounts AS v"
         " JOIN statement_entries AS e ON e.entry_id = ? AND e.currency = v.currency LIMIT 1",
         [loose["entry_id"]],
-    ).to_pylist()
+    ).arrow.to_pylist()
     step = asks(panel, "accept", loose["entry_id"], belongs_to=code["code"], reason="rent")
     assert code["code"] in step.text
     confirms(panel, step)
@@ -156,7 +156,7 @@ def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) ->
 @pytest.mark.acceptance
 def test_a_line_is_divided_in_the_panel_by_reference_and_amount(month: Practice) -> None:
     panel = month.workspace.panels.matches(size=100)
-    lines = month.workspace.matches.open().to_pylist()
+    lines = month.workspace.matches.open().arrow.to_pylist()
     loose = next(
         row for row in lines if row["outcome"] == "unreferenced" and row["direction"] == "CRDT"
     )
@@ -164,7 +164,7 @@ def test_a_line_is_divided_in_the_panel_by_reference_and_amount(month: Practice)
         "SELECT v.reference_code AS code FROM virtual_bank_accounts AS v"
         " JOIN statement_entries AS e ON e.entry_id = ? AND e.currency = v.currency LIMIT 2",
         [loose["entry_id"]],
-    ).to_pylist()
+    ).arrow.to_pylist()
     amounts = (loose["amount"] - 1, 1)
     typed = ", ".join(
         f"{one['code']}={amount}" for one, amount in zip((first, second), amounts, strict=True)

@@ -80,7 +80,7 @@ def test_a_sender_whose_holder_is_not_verified_is_refused_beside_its_field(
 ) -> None:
     unsure = practice.workspace.sql(
         "SELECT id FROM accounts WHERE kyc_status <> 'VERIFIED' ORDER BY id"
-    ).to_pylist()
+    ).arrow.to_pylist()
     assert unsure
     frame = form(practice, "crypto", **CRYPTO | {"sender_account_id": unsure[0]["id"]})
     assert "not VERIFIED" in beside(frame).get("sender_account_id", "")
@@ -92,7 +92,7 @@ def test_a_sender_whose_holder_is_not_verified_is_refused_beside_its_field(
 def test_a_hash_that_is_none_is_refused_beside_its_field(practice: Practice) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
     panel = practice.workspace.panels.funding(size=50)
-    row = next(one for one in panel.rows.to_pylist() if one["state"] == "SEND CRYPTO")
+    row = next(one for one in panel.rows.arrow.to_pylist() if one["state"] == "SEND CRYPTO")
     panel.press("submit", chosen=row["request"], transaction_hash="0x12")
     assert panel.wait()
     assert "transaction_hash" in beside(panel.frame())
@@ -109,7 +109,7 @@ def test_an_account_to_pay_from_that_is_none_of_ours_is_refused_beside_its_field
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
     panel = practice.workspace.panels.funding(size=50)
-    row = next(one for one in panel.rows.to_pylist() if one["state"] == "PAY")
+    row = next(one for one in panel.rows.arrow.to_pylist() if one["state"] == "PAY")
     frame = panel.press("export", chosen=row["request"], pay_from=typed)
     assert what in beside(frame)["pay_from"]
     refused(frame, practice)
@@ -128,7 +128,7 @@ def test_an_ending_of_two_accounts_to_pay_from_is_refused_beside_its_field(
     file = practice.workspace.folder / "treasury.toml"
     account = f'\n[[accounts]]\nname = "Second"\naccount = "{other}"\ncurrency = "EUR"\n'
     file.write_text(file.read_text("utf-8") + account + 'source = "own_bank"\n', "utf-8")
-    before = practice.workspace.panels.funding(size=50).rows.to_pylist()
+    before = practice.workspace.panels.funding(size=50).rows.arrow.to_pylist()
     row = next(one for one in before if one["state"] == "PAY")
     panel = Workspace(practice.workspace.folder).panels.funding(size=50)
     _deliver(panel, monkeypatch, row)  # without its statements it would be CHECK BANK
@@ -192,7 +192,7 @@ def test_a_beneficiary_with_a_line_break_is_never_put_into_a_payment_file(
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
     panel = practice.workspace.panels.funding(size=50)
-    row = next(one for one in panel.rows.to_pylist() if one["state"] == "PAY")
+    row = next(one for one in panel.rows.arrow.to_pylist() if one["state"] == "PAY")
     _deliver(panel, monkeypatch, row, deposit_beneficiary="Ramp Operator BV\nOther Payee")
     frame = panel.press("export", chosen=row["request"], pay_from="6689")
     assert panel.wait()
@@ -205,7 +205,7 @@ def test_an_iban_whose_checksum_is_wrong_is_never_put_into_a_payment_file(
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
     panel = practice.workspace.panels.funding(size=50)
-    row = next(one for one in panel.rows.to_pylist() if one["state"] == "PAY")
+    row = next(one for one in panel.rows.arrow.to_pylist() if one["state"] == "PAY")
     _deliver(panel, monkeypatch, row, deposit_iban="LT363250012345678901")
     frame = panel.press("export", chosen=row["request"], pay_from="6689")
     assert panel.wait()

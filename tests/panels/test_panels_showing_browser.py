@@ -297,7 +297,7 @@ def test_rule_11_a_search_finds_the_last_row_and_the_download_has_them_all(
     saving.value.save_as(file)
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    assert len(rows) == len(there.rows.to_arrow())
+    assert len(rows) == len(there.rows.arrow)
     if len(rows) <= SIZE:
         return
     said = panel.locator(".tp-pager")
@@ -341,7 +341,7 @@ def test_rule_12_what_a_copy_button_gives_is_what_the_lake_has(
     panel = shown.panel("transfers")
     button(panel, "Accounts").click()
     text = copied(panel.get_by_role("button", name=re.compile("^Copy account id of")).first)
-    ids = clean.workspace.sql("SELECT id FROM accounts").to_arrow()["id"].to_pylist()
+    ids = clean.workspace.sql("SELECT id FROM accounts").arrow["id"].to_pylist()
     assert text in ids
     button(panel, "Transfers (").click()
 

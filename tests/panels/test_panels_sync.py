@@ -22,7 +22,7 @@ def panel(practice: Practice) -> SyncPanel:
 
 
 def commits(practice: Practice) -> int:
-    return practice.workspace.sql("SELECT max(number) AS n FROM commits").to_arrow()["n"][0].as_py()
+    return practice.workspace.sql("SELECT max(number) AS n FROM commits").arrow["n"][0].as_py()
 
 
 @pytest.mark.acceptance
@@ -30,7 +30,7 @@ def test_every_table_of_the_services_has_its_rows_and_age(
     panel: SyncPanel, practice: Practice
 ) -> None:
     assert {row.key for row in rows_of(panel)} == {table.name for table in TABLES}
-    counted = practice.workspace.sql("SELECT count(*) AS n FROM ramp_requests").to_arrow()
+    counted = practice.workspace.sql("SELECT count(*) AS n FROM ramp_requests").arrow
     requests = next(row for row in rows_of(panel) if row.key == "ramp_requests")
     assert f"{counted['n'][0].as_py():,}" in words(requests)
     assert "ago" in words(requests)

@@ -27,7 +27,7 @@ def accounts(practice: Practice) -> list[str]:
         " JOIN wallet_balances AS b ON b.account_id = a.id AND b.asset = 'USDC'"
         " WHERE a.chain = 'BASE' AND a.status = 'ACTIVE' AND a.kyc_status = 'VERIFIED'"
         " GROUP BY a.id ORDER BY total DESC, a.id"
-    ).to_arrow()
+    ).arrow
     return found["id"].to_pylist()[:2]
 
 
@@ -41,8 +41,8 @@ def typed(accounts: list[str], **more: str) -> dict[str, str]:
 def test_every_transfer_of_every_kind_is_listed_open_ones_first(
     panel: TransfersPanel, practice: Practice
 ) -> None:
-    rows = panel.rows.to_arrow().to_pylist()
-    count = practice.workspace.sql("SELECT count(*) AS n FROM transfers").to_arrow()["n"][0].as_py()
+    rows = panel.rows.arrow.to_pylist()
+    count = practice.workspace.sql("SELECT count(*) AS n FROM transfers").arrow["n"][0].as_py()
     assert len(rows) == count
     assert {row["kind"] for row in rows} == {"crypto", "fiat", "account_to_account"}
     opened = [row["is_open"] for row in rows]
@@ -55,7 +55,7 @@ def test_both_legs_between_our_accounts_are_listed(month_end: Workspace) -> None
     assert "Between our accounts" in [view.label for view in panel.frame().views]
     panel.press("legs")
     assert panel.wait()
-    told = month_end.reconcile("2026-10").internal_transfers.to_pylist()
+    told = month_end.reconcile("2026-10").internal_transfers.arrow.to_pylist()
     assert len(rows_of(panel)) == len(told)
     shown = "\n".join(words(row) for row in rows_of(panel))
     for leg in told:
@@ -65,7 +65,7 @@ def test_both_legs_between_our_accounts_are_listed(month_end: Workspace) -> None
 @pytest.mark.acceptance
 def test_one_is_traced_and_a_failure_says_why(month_end: Workspace) -> None:
     panel = month_end.panels.transfers(size=200)
-    failed = next(r for r in panel.rows.to_arrow().to_pylist() if r["status"] == "FAILED")
+    failed = next(r for r in panel.rows.arrow.to_pylist() if r["status"] == "FAILED")
     shown = next(row for row in rows_of(panel) if row.key == failed["id"])
     assert failed["failure_reason"] in words(shown)
     step = asks(panel, "trace", failed["id"])

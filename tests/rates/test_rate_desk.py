@@ -39,7 +39,7 @@ def test_a_file_is_one_commit_and_the_same_again_adds_nothing(tmp_path: Path) ->
     before = workspace.snapshot().files("reference_rates")
     again = workspace.rates.add(path)
     assert str(again).endswith("2026-10-28 to 2026-10-30: known before")
-    assert again.rates.num_rows == 0
+    assert len(again.rates) == 0
     assert workspace.snapshot().files("reference_rates") == before
     assert stored(workspace)["ECB EUR/USD 2026-10-30"] == Decimal("1.1172")
 

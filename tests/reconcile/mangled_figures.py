@@ -52,7 +52,7 @@ def run(world: World) -> Matches:
 def falls(world: World, matches: Matches) -> Iterator[str]:
     """Each automatic match that is above its ceiling or to another expectation, in words."""
     shares = _shares(matches)
-    for row in matches.lines.to_pylist():
+    for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
         if row["outcome"] == "matched" and not _is_right(truth, row, shares[row["entry_id"]]):
             yield scene_words(world, row)
@@ -61,7 +61,7 @@ def falls(world: World, matches: Matches) -> Iterator[str]:
 def misnamed(world: World, matches: Matches) -> Iterator[str]:
     """Each line whose outcome is not the one that the contract names, in words."""
     shares = _shares(matches)
-    for row in matches.lines.to_pylist():
+    for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
         is_split = truth.shares and _is_right(truth, row, shares[row["entry_id"]])
         if truth.outcomes and row["outcome"] not in truth.outcomes and not is_split:
@@ -85,7 +85,7 @@ def scene_words(world: World, row: dict[str, Any]) -> str:
 def figures(world: World, matches: Matches) -> list[Figure]:
     """What was found, a row for each kind and ceiling."""
     rows: dict[tuple[str, Ceiling], list[tuple[bool, bool]]] = defaultdict(list)
-    for row in matches.lines.to_pylist():
+    for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
         is_first = row["expectation_id"] == truth.expectation_id is not None
         rows[truth.kind, truth.ceiling].append((row["outcome"] == "matched", is_first))
@@ -118,7 +118,7 @@ def totals(figures_of_world: Iterable[Figure], false_matches: int) -> Totals:
 
 def _shares(matches: Matches) -> dict[str, dict[str, Decimal]]:
     shares: dict[str, dict[str, Decimal]] = defaultdict(dict)
-    for row in matches.allocations.to_pylist():
+    for row in matches.allocations.arrow.to_pylist():
         shares[row["entry_id"]][row["expectation_id"]] = row["amount"]
     return shares
 

@@ -71,9 +71,9 @@ def match(
 
 
 def outcome(matches: Matches, entry_id: str = "a") -> dict[str, Any]:
-    return next(row for row in matches.lines.to_pylist() if row["entry_id"] == entry_id)
+    return next(row for row in matches.lines.arrow.to_pylist() if row["entry_id"] == entry_id)
 
 
 def state(matches: Matches, expectation_id: str = "r") -> dict[str, Any]:
-    rows = matches.expectations.to_pylist()
+    rows = matches.expectations.arrow.to_pylist()
     return next(row for row in rows if row["expectation_id"] == expectation_id)

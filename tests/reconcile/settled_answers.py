@@ -11,7 +11,7 @@ MORE = ("bank_cutoffs", "excess_lines")
 
 
 def outcomes(answer: Reconciliation) -> dict[str, dict[str, Any]]:
-    return {row["entry_id"]: row for row in answer.matches.lines.to_pylist()}
+    return {row["entry_id"]: row for row in answer.matches.lines.arrow.to_pylist()}
 
 
 def require_alike(
@@ -20,12 +20,12 @@ def require_alike(
     """The same answer, and the same verdict, candidates and shares of each unsettled line."""
     for name, table in {**full.sheets(), **{name: getattr(full, name) for name in MORE}}.items():
         ours = getattr(part, name) if name in MORE else part.sheets()[name]
-        assert ours.equals(table), name
+        assert ours.arrow.equals(table.arrow), name
     for name in ("lines", "candidates", "allocations"):
         mine, theirs = (unsettled_rows(answer, name, settled) for answer in (part, full))
         assert mine == theirs, name
-    states = {row["expectation_id"]: row for row in full.matches.expectations.to_pylist()}
-    for row in part.matches.expectations.to_pylist():
+    states = {row["expectation_id"]: row for row in full.matches.expectations.arrow.to_pylist()}
+    for row in part.matches.expectations.arrow.to_pylist():
         assert row == states[row["expectation_id"]]
 
 
@@ -33,5 +33,5 @@ def unsettled_rows(
     answer: Reconciliation, name: str, settled: dict[str, str | None]
 ) -> list[dict[str, Any]]:
     """What matching says of the lines that are not settled, in one order."""
-    rows = getattr(answer.matches, name).to_pylist()
+    rows = getattr(answer.matches, name).arrow.to_pylist()
     return sorted((row for row in rows if row["entry_id"] not in settled), key=str)

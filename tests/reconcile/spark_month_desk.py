@@ -63,13 +63,13 @@ def practice(folder):
         ours = desk.reconcile("2026-10")
         theirs = desk.reconcile("2026-10", engine=session, into=folder / "october")
         said["differences"] = differences(ours, theirs)
-        said["rows"] = ours.lines.num_rows
+        said["rows"] = len(ours.lines)
         said["counts"] = [ours.counts(), theirs.counts()]
         said["is partial"] = theirs.is_partial
         said["written"] = [
             name
             for name, rows in everything(theirs.matches_on_spark).items()
-            if rows != sorted(map(str, getattr(ours.matches, name).to_pylist()))
+            if rows != sorted(map(str, getattr(ours.matches, name).arrow.to_pylist()))
         ]
         said["folder"] = sorted(path.name for path in (folder / "october").iterdir())
         before = desk.at("2026-11-01T07:59Z")
@@ -114,8 +114,8 @@ def drawn(folder):
     for _ in range(3):
         world.pass_month()
         answer = worked_out(world.basis(None)).answer
-        suggested = [row for row in answer.lines.to_pylist() if row["outcome"] == "suggested"]
-        pairs = answer.matches.candidates.select(["entry_id", "expectation_id"]).to_pylist()
+        suggested = [row for row in answer.lines.arrow.to_pylist() if row["outcome"] == "suggested"]
+        pairs = answer.matches.candidates.arrow.select(["entry_id", "expectation_id"]).to_pylist()
         world.decide(suggested, [tuple(row.values()) for row in pairs])
         world.surprise()
     world.close()
@@ -131,7 +131,7 @@ def drawn(folder):
     everything_matched = worked_out(world.basis(None)).answer
     return {
         "differences": differences(everything_matched, theirs),
-        "rows": theirs.lines.num_rows,
+        "rows": len(theirs.lines),
         "decided": len(world.decided),
         "left": [path.name for path in (folder / "steps {x}").iterdir()],
     }

@@ -71,7 +71,7 @@ class Filed:
 
     @property
     def row(self) -> dict[str, Any]:
-        rows = self.desk.awaiting_funds().to_pylist()
+        rows = self.desk.awaiting_funds().arrow.to_pylist()
         return next(row for row in rows if row["request"] == self.request["request"])
 
     @property

@@ -38,7 +38,7 @@ def test_case_15_equal_amounts_on_one_day_never_match_without_a_reference(
     matches = match([EARLIER_LINE, *lines], requests("100", "100", "100"))
     line_outcome = [outcome(matches, f"a{n}") for n in range(3)]
     assert [row["outcome"] for row in line_outcome] == [becomes] * 3
-    assert matches.allocations["entry_id"].to_pylist() == ["before"]
+    assert matches.allocations.arrow["entry_id"].to_pylist() == ["before"]
 
 
 def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
@@ -54,11 +54,11 @@ def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
         for two in permutations(expectations)
     ]
     for answer in answers:
-        assert answer.lines.equals(answers[0].lines)
-        assert answer.candidates.equals(answers[0].candidates)
-        assert answer.lines["outcome"].to_pylist() == ["suggested", "suggested"]
-        assert answer.lines["expectation_id"].to_pylist() == ["b1", "b1"]
-        assert [row["expectation_id"] for row in answer.candidates.to_pylist()] == [
+        assert answer.lines.arrow.equals(answers[0].lines.arrow)
+        assert answer.candidates.arrow.equals(answers[0].candidates.arrow)
+        assert answer.lines.arrow["outcome"].to_pylist() == ["suggested", "suggested"]
+        assert answer.lines.arrow["expectation_id"].to_pylist() == ["b1", "b1"]
+        assert [row["expectation_id"] for row in answer.candidates.arrow.to_pylist()] == [
             "b1", "b2", "b1",
         ]  # fmt: skip
 
@@ -69,7 +69,7 @@ def test_case_17_sums_without_references_are_suggested_at_most_in_bounded_time()
     matches = match([EARLIER_LINE, *lines], requests("300", "310", "10"))
     outcomes = {outcome(matches, f"a{n:02}")["outcome"] for n in range(60)}
     assert outcomes == {"suggested"}
-    assert matches.allocations["entry_id"].to_pylist() == ["before"]
+    assert matches.allocations.arrow["entry_id"].to_pylist() == ["before"]
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_case_18_instalments_add_up_to_the_cent() -> None:
     for count, stands in ((1, "partly_received"), (2, "partly_received"), (3, "received")):
         matches = match(lines[:count], [expectation("r", CODE, "100")])
         assert state(matches)["state"] == stands
-        assert set(matches.lines["outcome"].to_pylist()) == {"matched"}
+        assert set(matches.lines.arrow["outcome"].to_pylist()) == {"matched"}
 
 
 @pytest.mark.parametrize("days", [(2, 9), (9, 2)])
 def test_case_18_one_request_paid_in_two_ways_is_received_once(days: tuple[int, int]) -> None:
     lines = [line("a", "100", CODE, days[0]), line("b", "100", "PAY-2026 004417", days[1])]
     matches = match(lines, [expectation("r", CODE, "100")])
-    assert sum(matches.allocations["amount"].to_pylist()) == Decimal(100)
+    assert sum(matches.allocations.arrow["amount"].to_pylist()) == Decimal(100)
     assert matches.counts()["matched"] == 1
     assert state(matches)["state"] == "received"
 

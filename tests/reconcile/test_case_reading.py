@@ -34,7 +34,7 @@ def test_case_02_two_identical_genuine_rows_stay_two(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     for name in ("first.xml", "again.xml"):
         workspace.statements.add(camt(tmp_path, ROWS[0], ROWS[0], closing="120.00", name=name))
-        rows = workspace.table("statement_entries").to_pylist()
+        rows = workspace.table("statement_entries").arrow.to_pylist()
         assert len({row["entry_id"] for row in rows}) == len(rows) == 2
 
 
@@ -42,34 +42,34 @@ def test_case_03_a_batch_is_its_details_and_without_them_one_row(tmp_path: Path)
     workspace = desk(tmp_path)
     batch = entry("60.00", text="part", details=("10.00", "20.00", "30.00"))
     workspace.statements.add(camt(tmp_path, batch, entry("5.00"), closing="165.00"))
-    rows = workspace.table("statement_entries").to_pylist()
+    rows = workspace.table("statement_entries").arrow.to_pylist()
     assert sorted(row["amount"] for row in rows) == [5, 10, 20, 30]
     assert len({row["entry_id"] for row in rows}) == 4
-    assert sum(workspace.reconcile("2026-10").lines["amount"].to_pylist()) == Decimal(65)
+    assert sum(workspace.reconcile("2026-10").lines.arrow["amount"].to_pylist()) == Decimal(65)
 
 
 def test_case_04_pending_then_booked_is_one_movement(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     pending = entry("10.00", "CRDT", "INV 1", status="PDNG")
     workspace.statements.add(report(tmp_path, pending, day="2026-10-15"))
-    assert [row["entry_status"] for row in workspace.table("statement_entries").to_pylist()] == [
-        "PDNG"
-    ]
+    assert [
+        row["entry_status"] for row in workspace.table("statement_entries").arrow.to_pylist()
+    ] == ["PDNG"]
     workspace.statements.add(camt(tmp_path, ROWS[0], closing="110.00"))
-    assert [row["entry_status"] for row in workspace.table("statement_entries").to_pylist()] == [
-        "BOOK"
-    ]
-    assert workspace.reconcile("2026-10").lines.num_rows == 1
+    assert [
+        row["entry_status"] for row in workspace.table("statement_entries").arrow.to_pylist()
+    ] == ["BOOK"]
+    assert workspace.reconcile("2026-10").lines.arrow.num_rows == 1
 
 
 def test_case_05_balances_that_do_not_tie_are_said_per_statement(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     added = workspace.statements.add(camt(tmp_path, *ROWS, closing="106.01"))
-    (stored,) = workspace.statements.list().to_pylist()
+    (stored,) = workspace.statements.list().arrow.to_pylist()
     assert not stored["proved"]
     assert "106.01" in stored["proof"]
     assert "106.01" in str(added)
-    (account,) = workspace.reconcile("2026-10").statements.to_pylist()
+    (account,) = workspace.reconcile("2026-10").statements.arrow.to_pylist()
     assert (account["statements"], account["proved"], account["complete"]) == (1, 0, False)
 
 
@@ -81,9 +81,9 @@ def test_case_06_a_reversal_mark_never_turns_the_direction(
     workspace = desk(tmp_path)
     reversal = entry("10.00", direction, "INV 1", more=f"<RvslInd>{mark_text}</RvslInd>")
     workspace.statements.add(camt(tmp_path, reversal, closing=closing))
-    (row,) = workspace.table("statement_entries").to_pylist()
+    (row,) = workspace.table("statement_entries").arrow.to_pylist()
     assert (row["direction"], row["is_reversal"]) == (direction, mark_text == "true")
-    assert workspace.statements.list().to_pylist()[0]["proved"]
+    assert workspace.statements.list().arrow.to_pylist()[0]["proved"]
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_case_06_a_reversal_in_mt940_takes_back(
     workspace.statements.add(
         mt940(tmp_path, f"2610151015{reversal}10,00", f"261031EUR{closing},00")
     )
-    (row,) = workspace.table("statement_entries").to_pylist()
+    (row,) = workspace.table("statement_entries").arrow.to_pylist()
     assert row["direction"] == direction
-    assert workspace.statements.list().to_pylist()[0]["proved"]
+    assert workspace.statements.list().arrow.to_pylist()[0]["proved"]
 
 
 @pytest.mark.parametrize(

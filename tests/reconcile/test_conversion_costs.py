@@ -77,7 +77,7 @@ def taken(row: dict[str, Any]) -> Fraction:
 
 def test_a_provider_that_takes_35_points_shows_35_and_the_euros(october: Fees) -> None:
     fees = october
-    by_pair = [row for row in fees.costs.by_pair.to_pylist() if row["conversions"]]
+    by_pair = [row for row in fees.costs.by_pair.arrow.to_pylist() if row["conversions"]]
     assert {row["pair"] for row in by_pair} >= {"EUR → USDC", "USDC → EUR"}
     for row in by_pair:
         own = [request for request in fees.rows if request["pair"] == row["pair"]]
@@ -113,10 +113,10 @@ def test_each_request_has_its_values_and_their_ground(october: Fees) -> None:
 
 def test_months_are_told_apart_and_summed_alike(spread: Workspace, october: Fees) -> None:
     several = spread.fees("2026-09..2026-10").costs
-    of_october = several.by_pair.filter(
-        [month == "2026-10" for month in several.by_pair["month"].to_pylist()]
+    of_october = several.by_pair.arrow.filter(
+        [month == "2026-10" for month in several.by_pair.arrow["month"].to_pylist()]
     )
-    assert of_october.to_pylist() == october.costs.by_pair.to_pylist()
+    assert of_october.to_pylist() == october.costs.by_pair.arrow.to_pylist()
     assert several.sums[0].reference_difference_bp == Decimal("35.00")
 
 
@@ -124,7 +124,7 @@ def test_months_are_told_apart_and_summed_alike(spread: Workspace, october: Fees
 @pytest.mark.parametrize("seed", [7, pytest.param(11, marks=pytest.mark.acceptance)])
 def test_a_provider_that_takes_nothing_shows_nothing(tmp_path: Path, seed: int) -> None:
     costs = planted(tmp_path, "no-spread", seed).fees("2026-10").costs
-    valued = [row for row in costs.by_pair.to_pylist() if row["conversions"]]
+    valued = [row for row in costs.by_pair.arrow.to_pylist() if row["conversions"]]
     assert valued
     for row in valued:
         assert row["reference_difference_bp"].quantize(TENTH) == 0
@@ -158,9 +158,9 @@ def test_a_gap_in_the_rates_names_the_requests_without_a_reference(
     (whole,) = fees.costs.sums
     assert whole.conversions == len(fees.rows) - len(without)
     assert whole.reference_difference_bp == Decimal("35.00")
-    named = fees.costs.without_value.to_pylist()
+    named = fees.costs.without_value.arrow.to_pylist()
     assert {row["reference"] for row in without} <= {row["reference"] for row in named}
-    counted = [row for row in fees.costs.each.to_pylist() if row["source"] != VIRTUAL_ACCOUNT]
+    counted = [row for row in fees.costs.each.arrow.to_pylist() if row["source"] != VIRTUAL_ACCOUNT]
     assert sum(row["not_valued"] != "" for row in counted) == len(without)
 
 
@@ -183,7 +183,9 @@ def test_only_rates_with_an_instant_say_what_is_in_the_rate(
         assert row["difference_is"] == IN_THE_RATE
         exact = Fraction(row["fiat_net"]) - Fraction(row["crypto"]) * Fraction(8, 10)
         assert abs(Fraction(row["reference_difference"]) - exact) <= Fraction(1, 200)
-    kinds = {row["difference_is"] for row in fees.costs.by_pair.to_pylist() if row["conversions"]}
+    kinds = {
+        row["difference_is"] for row in fees.costs.by_pair.arrow.to_pylist() if row["conversions"]
+    }
     assert kinds == {IN_THE_RATE, TO_REFERENCE, TO_ASSUMED_RATE}
     assert [sums.conversions for sums in fees.costs.sums if sums.difference_is == IN_THE_RATE] == [
         2
@@ -231,7 +233,7 @@ def test_what_balances_do_not_prove_is_counted_apart(month_end: Workspace) -> No
     for row in apart:
         assert row["cost"] is None
         assert "month's end" in row["not_valued"]
-    assert sum(costs.by_pair["not_valued"].to_pylist()) == 4
+    assert sum(costs.by_pair.arrow["not_valued"].to_pylist()) == 4
 
 
 @pytest.mark.acceptance

@@ -32,7 +32,7 @@ def request_of(desk: Workspace, number: str) -> str:
     rows = desk.sql(
         "SELECT id FROM ramp_requests WHERE payment_reference = $name",
         {"name": f"PAY-2026-00{number}"},
-    ).to_pylist()
+    ).arrow.to_pylist()
     return str(rows[0]["id"])
 
 
@@ -56,7 +56,7 @@ def played(
 
 
 def totals(rolled: RollForward, kind: str = "on_ramp") -> dict[str, Any]:
-    (row,) = [row for row in rolled.totals.to_pylist() if row["kind"] == kind]
+    (row,) = [row for row in rolled.totals.arrow.to_pylist() if row["kind"] == kind]
     return row
 
 
@@ -74,9 +74,11 @@ def test_a_denial_on_2_november_does_not_move_octobers_end(
     with played(month_end, tmp_path / "desk", lambda company: company.ramp.deny(name)) as desk:
         assert statuses(desk)[name] == "AWAITING_APPROVAL"
         after = desk.periods.roll_forward(MONTH)
-        assert after.totals.equals(before.totals)
-        assert after.items.equals(before.items)
-        assert desk.reconcile(MONTH).in_transit.equals(month_end.reconcile(MONTH).in_transit)
+        assert after.totals.arrow.equals(before.totals.arrow)
+        assert after.items.arrow.equals(before.items.arrow)
+        assert desk.reconcile(MONTH).in_transit.arrow.equals(
+            month_end.reconcile(MONTH).in_transit.arrow
+        )
         november = totals(desk.periods.roll_forward("2026-11"))
         assert november["opening"] == totals(before)["closing"]
         assert november["cancelled"] == Decimal(22_000)
@@ -93,7 +95,7 @@ def test_a_denial_on_2_november_does_not_move_octobers_end(
 def test_a_request_that_the_provider_blocks_is_not_cancelled(month_end: Workspace) -> None:
     rolled = month_end.periods.roll_forward(MONTH)
     name = request_of(month_end, "5326")
-    (row,) = [row for row in rolled.items.to_pylist() if row["expectation_id"] == name]
+    (row,) = [row for row in rolled.items.arrow.to_pylist() if row["expectation_id"] == name]
     assert (row["cancelled"], row["blocked"], row["closing"]) == (0, row["amount"], 0)
     on_ramp = totals(rolled)
     blocked = [item.amount for item in month_end.open_items(MONTH).select(kind="blocked")]
@@ -111,7 +113,7 @@ def test_a_block_that_is_released_comes_back_into_the_closing(
         assert statuses(desk)[name] == "BLOCKED"
         (row,) = [
             row
-            for row in desk.periods.roll_forward("2026-11").items.to_pylist()
+            for row in desk.periods.roll_forward("2026-11").items.arrow.to_pylist()
             if row["expectation_id"] == name
         ]
         assert (row["opening"], row["blocked"], row["closing"]) == (
@@ -127,15 +129,15 @@ def test_what_was_paid_for_a_request_denied_later_was_in_transit(
 ) -> None:
     before = {
         row["request_id"]: row["amount"]
-        for row in month_end.reconcile(MONTH).in_transit.to_pylist()
+        for row in month_end.reconcile(MONTH).in_transit.arrow.to_pylist()
     }
     name = request_of(month_end, "5375")
     assert before[name] == Decimal(13_200)
     with played(month_end, tmp_path / "desk", lambda company: company.ramp.fail(name)) as desk:
         answer = desk.reconcile(MONTH)
-        after = {row["request_id"]: row["amount"] for row in answer.in_transit.to_pylist()}
+        after = {row["request_id"]: row["amount"] for row in answer.in_transit.arrow.to_pylist()}
         assert after == before
-        (line,) = [row for row in answer.lines.to_pylist() if row["expectation_id"] == name]
+        (line,) = [row for row in answer.lines.arrow.to_pylist() if row["expectation_id"] == name]
         assert (line["outcome"], line["reason"]) == ("conflict", "status: FAILED")
         items = desk.open_items(MONTH)
         assert items.by_id[f"request:{name}"].counted_in == f"line:{line['entry_id']}"

@@ -44,7 +44,7 @@ class Batch:
         )  # fmt: skip
 
     def state(self, request: dict[str, Any]) -> str:
-        rows = self.desk.awaiting_funds().to_pylist()
+        rows = self.desk.awaiting_funds().arrow.to_pylist()
         return next(row["state"] for row in rows if row["request"] == request["request"])
 
 
@@ -112,7 +112,7 @@ def test_nothing_of_a_file_is_payable_while_its_debit_is_undecided(
     batch.desk.statements.add(answer)
     for request in (batch.first, batch.second):
         assert batch.state(request) == "CHECK BANK"
-    rows = batch.desk.awaiting_funds().to_pylist()
+    rows = batch.desk.awaiting_funds().arrow.to_pylist()
     (row,) = [row for row in rows if row["request"] == batch.second["request"]]
     assert row["next_step"] == "A debit of 30 Oct may be this one; decide it first"
     batch.desk.matches.ignore(line, reason="the bank booked it back", actor=BERT)

@@ -30,14 +30,14 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 def line(desk: Workspace) -> str:
     (line_row,) = [
         row["entry_id"]
-        for row in desk.matches.open().to_pylist()
+        for row in desk.matches.open().arrow.to_pylist()
         if row["entry_id"].startswith("3a13e996")
     ]
     return str(line_row)
 
 
 def counted(desk: Workspace) -> dict[str, tuple[int, Decimal]]:
-    rows = desk.reconcile(MONTH).virtual_accounts.to_pylist()
+    rows = desk.reconcile(MONTH).virtual_accounts.arrow.to_pylist()
     return {row["reference"]: (row["credits"], row["amount"]) for row in rows}
 
 
@@ -81,7 +81,7 @@ def test_each_account_counts_its_share_and_the_sum_is_the_line(desk: Workspace, 
     assert again.seq == decision.seq
     with pytest.raises(ActionRefused, match="already decided"):
         desk.matches.accept(line, {FIRST: "1000", SECOND: "1740"}, reason="no", actor=ANNA)
-    books = desk.accounting(MONTH).postings.to_pylist()
+    books = desk.accounting(MONTH).postings.arrow.to_pylist()
     own = [row for row in books if row["entry"] == f"line:{line}"]
     assert sorted((row["role"], row["amount"]) for row in own) == [
         ("collections", Decimal(-2_000)),
@@ -131,7 +131,7 @@ def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> Non
     (request,) = desk.sql(
         "SELECT payment_reference, fiat_net_amount FROM ramp_requests WHERE id = ?",
         [missing.subject_id],
-    ).to_pylist()
+    ).arrow.to_pylist()
     shares = {FIRST: "1740.00", request["payment_reference"]: "1000.00"}
     desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
     missing_now = desk.open_items("2026-10").select(subject="request", kind="payout_missing")
@@ -148,7 +148,7 @@ def before_it(desk: Workspace) -> str:
     """A payout of August, EUR 4,921.23 above one that was asked for in October."""
     (line_row,) = [
         row["entry_id"]
-        for row in desk.matches.open().to_pylist()
+        for row in desk.matches.open().arrow.to_pylist()
         if row["entry_id"].startswith("451eb22c")
     ]
     return str(line_row)

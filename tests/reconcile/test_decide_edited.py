@@ -48,7 +48,7 @@ def edited(request: pytest.FixtureRequest, decided: Workspace, tmp_path: Path) -
 
 def _waiting(desk: Workspace) -> str:
     remarked = desk.funding.list().arrow["request_id"].to_pylist()
-    rows = desk.awaiting_funds().to_pylist()
+    rows = desk.awaiting_funds().arrow.to_pylist()
     return next(
         row["reference"] for row in rows if row["state"] == "PAY" and row["request"] not in remarked
     )
@@ -85,7 +85,7 @@ def test_nothing_is_decided_on_it_and_everything_is_read(edited: Workspace, verb
         VERBS[verb](edited)
     assert "restore the journal from a copy" in str(caught.value)
     assert edited.journal.entries() == before
-    assert edited.reconcile("2026-10").lines.num_rows > 0
+    assert edited.reconcile("2026-10").lines.arrow.num_rows > 0
     assert edited.matches.list().arrow.num_rows == 1
     assert (edited.folder / "rules.toml").read_bytes() == rules
 

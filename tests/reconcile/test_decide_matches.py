@@ -38,7 +38,7 @@ def suggested(lines: Lines) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def waiting(month_end: Workspace) -> str:
     """The reference of a request that waits for our payment."""
-    rows = month_end.awaiting_funds().to_pylist()
+    rows = month_end.awaiting_funds().arrow.to_pylist()
     return next(row["reference"] for row in rows if row["state"] == "PAY")
 
 
@@ -60,7 +60,7 @@ def test_an_accepted_suggestion_is_matched_with_who_when_why_and_the_facts(
     assert entry.body["facts"]["line"]["amount"] == f"{suggested['amount']:.2f}"
     assert entry.body["facts"]["expectations"][suggested["expectation_id"]]["code"] == reference
     assert entry.body["seen"]["outcome"] == "suggested"
-    (listed,) = desk.matches.list().to_pylist()
+    (listed,) = desk.matches.list().arrow.to_pylist()
     assert (listed["verb"], listed["reference"], listed["moved"]) == ("accept", reference, "")
 
 
@@ -87,7 +87,7 @@ def test_a_rejected_suggestion_is_not_suggested_again(
     desk.matches.reject(line, reference, actor=ANNA)
     assert wrong not in {
         row["expectation_id"]
-        for row in desk.reconcile("2026-10").matches.candidates.to_pylist()
+        for row in desk.reconcile("2026-10").matches.candidates.arrow.to_pylist()
         if row["entry_id"] == line
     }
 
@@ -123,7 +123,7 @@ def test_a_line_handed_to_a_colleague_stays_open_under_their_name(
 ) -> None:
     line, reference = suggested["entry_id"], suggested["reference"]
     desk.matches.assign(line, "bert", reason="knows the supplier", actor=ANNA)
-    rows = {row["entry_id"]: row for row in desk.matches.open().to_pylist()}
+    rows = {row["entry_id"]: row for row in desk.matches.open().arrow.to_pylist()}
     assert rows[line]["assigned_to"] == "bert"
     assert rows[line]["suggestion"] == reference
     desk.matches.accept(line, reference, actor=BERT)
@@ -213,7 +213,7 @@ def test_case_35_a_refund_that_is_accepted_reopens_what_it_brings_back(
     }
     state = {
         row["expectation_id"]: row["received"]
-        for row in desk.reconcile("2026-10").matches.expectations.to_pylist()
+        for row in desk.reconcile("2026-10").matches.expectations.arrow.to_pylist()
     }
     assert state[refund["expectation_id"]] == 0
 
@@ -239,9 +239,9 @@ def test_case_27_undo_restores_the_earlier_state_exactly(
     undone = desk.matches.undo(line, reason="too early", actor=ANNA)
     assert undone.verb == "undo"
     assert equal_tables(state(), first)
-    assert [row["verb"] for row in desk.matches.list().to_pylist()] == ["assign"]
+    assert [row["verb"] for row in desk.matches.list().arrow.to_pylist()] == ["assign"]
     desk.matches.undo(line, actor=ANNA)
-    assert desk.matches.list().to_pylist() == []
+    assert desk.matches.list().arrow.to_pylist() == []
     with pytest.raises(ActionRefused, match="nothing is decided on the line"):
         desk.matches.undo(line, actor=ANNA)
 
@@ -280,7 +280,7 @@ def test_case_26_a_persons_match_survives_rerun_reimport_and_rule_change(
     desk.rules.save(everything, "to see what is left", actor=ANNA)
     line_outcome = line_of(desk, line)
     assert (line_outcome["outcome"], line_outcome["line_class"]) == ("matched", None)
-    assert desk.matches.list().to_pylist()[0]["moved"] == ""
+    assert desk.matches.list().arrow.to_pylist()[0]["moved"] == ""
 
 
 @pytest.mark.acceptance
@@ -294,14 +294,14 @@ def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
     edit(later, "statement_entries", "entry_id", line, amount=Decimal("8849.00"))
     edit(later, "ramp_requests", "id", expectation, fiat_amount=Decimal(9000), status="CANCELLED")
     assert line_of(later, line)["outcome"] == "matched"
-    (row,) = later.matches.list().to_pylist()
+    (row,) = later.matches.list().arrow.to_pylist()
     for change in (
         "amount was 8850.00, is 8849.00",
         f"{reference}: amount was 8850.00, is 9000.00",
         f"{reference}: status was SUCCEEDED, is CANCELLED",
     ):
         assert change in row["moved"]
-    assert desk.at("2026-11-02T12:00Z").matches.list().to_pylist()[0]["moved"] == ""
+    assert desk.at("2026-11-02T12:00Z").matches.list().arrow.to_pylist()[0]["moved"] == ""
 
 
 @pytest.mark.acceptance
@@ -324,7 +324,7 @@ def test_case_26_a_status_that_merely_goes_on_is_no_flag(
     desk.matches.accept(line, reference, actor=ANNA)
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")
     edit(later, "ramp_requests", "id", expectation, status="PROCESSING")
-    assert later.matches.list().to_pylist()[0]["moved"] == ""
+    assert later.matches.list().arrow.to_pylist()[0]["moved"] == ""
 
 
 @pytest.mark.acceptance
@@ -335,9 +335,11 @@ def test_a_decision_on_a_line_that_left_its_statement_can_be_undone(
     desk.matches.accept(line, reference, actor=ANNA)
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")
     edit(later, "statement_entries", "entry_id", line, entry_status="SUPERSEDED")
-    assert later.matches.list().to_pylist()[0]["moved"] == "the line is in no statement any more"
+    assert (
+        later.matches.list().arrow.to_pylist()[0]["moved"] == "the line is in no statement any more"
+    )
     later.matches.undo(line, actor=BERT)
-    assert later.matches.list().to_pylist() == []
+    assert later.matches.list().arrow.to_pylist() == []
 
 
 @pytest.mark.acceptance

@@ -19,15 +19,17 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 
 def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace) -> None:
-    before = desk.awaiting_funds().to_pylist()
+    before = desk.awaiting_funds().arrow.to_pylist()
     request = next(row for row in before if row["state"] == "PAY")
     journaled = desk.funding.marked_sent(request["reference"], "paid by phone banking", actor=ANNA)
     assert journaled.request_id == request["request"]
     after = next(
-        row for row in desk.awaiting_funds().to_pylist() if row["request"] == request["request"]
+        row
+        for row in desk.awaiting_funds().arrow.to_pylist()
+        if row["request"] == request["request"]
     )
     assert after["state"] == "PAY"
-    (row,) = desk.funding.list().to_pylist()
+    (row,) = desk.funding.list().arrow.to_pylist()
     assert (row["mark"], row["marked_by"]) == ("marked_sent", "anna")
     (entry,) = desk.journal.entries("request.")
     assert entry.body["facts"]["payment_reference"] == request["reference"]
@@ -35,7 +37,7 @@ def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace
     with pytest.raises(ActionRefused, match="already marked_sent by anna: paid by phone banking"):
         desk.funding.will_not_fund(request["reference"], "no longer wanted", actor=BERT)
     desk.funding.undo(request["reference"], "it was another one", actor=BERT)
-    assert desk.funding.list().to_pylist() == []
+    assert desk.funding.list().arrow.to_pylist() == []
     with pytest.raises(ActionRefused, match="nothing is remarked"):
         desk.funding.undo(request["reference"], actor=BERT)
 
@@ -43,10 +45,10 @@ def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace
 def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
     desk: Workspace,
 ) -> None:
-    request = next(row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY")
+    request = next(row for row in desk.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY")
 
     def state() -> tuple[str, str]:
-        rows = desk.awaiting_funds().to_pylist()
+        rows = desk.awaiting_funds().arrow.to_pylist()
         row = next(row for row in rows if row["request"] == request["request"])
         return row["state"], row["marked"]
 
@@ -66,7 +68,7 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
     assert own_hops["Payment file"] == "left in payments-1.xml by anna"
     assert own_hops["Remark"] == "marked sent by bert: released"
     assert "payments-1.xml" not in trace.provider_text()
-    (row,) = desk.funding.list().to_pylist()
+    (row,) = desk.funding.list().arrow.to_pylist()
     assert (row["mark"], row["file"], row["filed_by"]) == ("marked_sent", "payments-1.xml", "anna")
     desk.funding.undo(request["reference"], actor=BERT)
     with pytest.raises(InputError, match="with a reason"):
@@ -86,27 +88,27 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
 
 
 def test_only_the_remark_that_was_meant_is_undone(desk: Workspace) -> None:
-    request = next(row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY")
+    request = next(row for row in desk.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY")
     journaled = desk.funding.marked_sent(request["reference"], "paid by phone banking", actor=ANNA)
     desk.funding.undo(request["reference"], seq=journaled.seq, actor=BERT)
     desk.funding.will_not_fund(request["reference"], "no longer wanted", actor=BERT)
     with pytest.raises(ActionRefused, match="will_not_fund by bert: that is not the remark"):
         desk.funding.undo(request["reference"], seq=journaled.seq, actor=ANNA)
-    (row,) = desk.funding.list().to_pylist()
+    (row,) = desk.funding.list().arrow.to_pylist()
     assert row["mark"] == "will_not_fund"
     desk.funding.undo(request["reference"], seq=row["seq"], actor=ANNA)
-    assert desk.funding.list().to_pylist() == []
+    assert desk.funding.list().arrow.to_pylist() == []
 
 
 def test_a_remark_needs_a_reason_a_request_and_one_that_waits(desk: Workspace) -> None:
-    waiting = next(row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY")
+    waiting = next(row for row in desk.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY")
     with pytest.raises(InputError, match="with a reason"):
         desk.funding.will_not_fund(waiting["reference"], " ", actor=ANNA)
     with pytest.raises(InputError, match="no ramp request has the reference or id 'PAY-0'"):
         desk.funding.will_not_fund("PAY-0", "no longer wanted", actor=ANNA)
     completed_requests = desk.sql(
         "SELECT payment_reference FROM ramp_requests WHERE status = 'SUCCEEDED' LIMIT 1"
-    ).to_pylist()[0]["payment_reference"]
+    ).arrow.to_pylist()[0]["payment_reference"]
     with pytest.raises(ActionRefused, match="is SUCCEEDED: it does not wait for funds"):
         desk.funding.marked_sent(completed_requests, "paid", actor=ANNA)
     assert desk.journal.entries() == []

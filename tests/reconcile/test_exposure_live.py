@@ -20,7 +20,7 @@ from treasury.workspace import Workspace
 def by_kind(exposure: ProviderExposure, kind: str) -> list[tuple[Any, ...]]:
     return [
         (row["reference"], row["state"], row["amount"] or row["in_doubt"], row["problem"] == "")
-        for row in exposure.positions.to_pylist()
+        for row in exposure.positions.arrow.to_pylist()
         if row["kind"] == kind
     ]
 
@@ -33,7 +33,9 @@ def test_a_provider_that_holds_money_shows_it_blocked_and_stuck(tmp_path: Path) 
         ("MORE THAN WAS ASKED", 50, True), ("DENIED", 45000, True),
         ("NOT PROVABLE", 9200, False), ("NOT PROVABLE", 14000, False),
     ]  # fmt: skip
-    denied = [row for row in exposure.not_provable.to_pylist() if row["kind"] == "crypto sent"]
+    denied = [
+        row for row in exposure.not_provable.arrow.to_pylist() if row["kind"] == "crypto sent"
+    ]
     assert [(row["in_doubt"], row["next_step"]) for row in denied] == [
         (2500, "ask the provider for them")
     ]
@@ -54,7 +56,7 @@ class Seen:
         self.waiting = desk.exposure("2026-11")
         (request,) = desk.sql(
             "SELECT id FROM ramp_requests WHERE payment_reference = 'PAY-2026-005375'"
-        ).to_pylist()
+        ).arrow.to_pylist()
         company.ramp.complete(request["id"])
         company.clock.advance(days=1)
         day = date(2026, 11, 4)
@@ -70,7 +72,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
 def coins(exposure: ProviderExposure, reference: str, currency: str) -> Decimal:
     (row,) = (
         row
-        for row in exposure.proved.to_pylist()
+        for row in exposure.proved.arrow.to_pylist()
         if (row["kind"], row["reference"], row["currency"])
         == ("custodial balance", reference, currency)
     )
@@ -92,15 +94,15 @@ def test_a_credit_is_fiat_until_its_coins_are_in_the_balance_and_never_both(seen
 
 @pytest.mark.acceptance
 def test_balances_seen_at_the_very_instant_of_the_question_stand(seen: Seen) -> None:
-    totals = {row["scope"]: row["amount"] for row in seen.waiting.currencies.to_pylist()}
+    totals = {row["scope"]: row["amount"] for row in seen.waiting.currencies.arrow.to_pylist()}
     assert totals["EURC"] == Decimal("199343.86") + Decimal("241842.31")
     assert totals["USDT"] == Decimal("204786.545048") + Decimal("124775.24")
     balances = seen.desk.sql(
         "SELECT asset, sum(total) AS total FROM wallet_balances"
         " WHERE observed_at = (SELECT max(observed_at) FROM wallet_balances) GROUP BY asset"
-    ).to_pylist()
+    ).arrow.to_pylist()
     sums = {row["asset"]: Decimal(0) for row in balances}
-    for row in seen.converted.proved.to_pylist():
+    for row in seen.converted.proved.arrow.to_pylist():
         if row["kind"] == "custodial balance":
             sums[row["currency"]] += row["amount"]
     assert sums == {row["asset"]: row["total"] for row in balances}
@@ -109,20 +111,22 @@ def test_balances_seen_at_the_very_instant_of_the_question_stand(seen: Seen) -> 
 @pytest.mark.acceptance
 def test_what_cleared_after_the_cut_off_is_said_of_the_month_before(seen: Seen) -> None:
     october = seen.desk.exposure("2026-10")
-    (row,) = (row for row in october.proved.to_pylist() if row["cleared_at"])
+    (row,) = (row for row in october.proved.arrow.to_pylist() if row["cleared_at"])
     assert (row["reference"], row["amount"], row["cleared_by"]) == (
         "PAY-2026-005375", 13200, "coins delivered, by the service",
     )  # fmt: skip
     assert row["cleared_at"].date() == date(2026, 11, 4)
-    totals = {row["scope"]: row for row in october.totals.to_pylist()}
+    totals = {row["scope"]: row for row in october.totals.arrow.to_pylist()}
     assert (totals["EUR"]["amount"], totals["EUR"]["cleared"]) == (Decimal("58067.08"), 13200)
     assert totals["all"]["cleared"] == 13200
-    assert "PAY-2026-005375" not in seen.converted.proved["reference"].to_pylist()
+    assert "PAY-2026-005375" not in seen.converted.proved.arrow["reference"].to_pylist()
 
 
 @pytest.mark.acceptance
 def test_coins_without_a_rate_of_today_are_left_out_in_words(seen: Seen) -> None:
-    lacking = {row["currency"] for row in seen.waiting.proved.to_pylist() if row["value"] is None}
+    lacking = {
+        row["currency"] for row in seen.waiting.proved.arrow.to_pylist() if row["value"] is None
+    }
     if lacking:  # as far as the ECB's history reaches that is brought along
         assert f"without {', '.join(sorted(lacking))}: no reference rate" in seen.waiting.title
     else:
@@ -134,14 +138,18 @@ def test_without_a_provider_report_no_limit_of_its_currency_is_provable(
     month_end_unreported: Workspace,
 ) -> None:
     exposure = month_end_unreported.exposure("2026-10")
-    rows = [row for row in exposure.not_provable.to_pylist() if row["subject"] == "virtual_account"]
+    rows = [
+        row
+        for row in exposure.not_provable.arrow.to_pylist()
+        if row["subject"] == "virtual_account"
+    ]
     assert len(rows) == 4
     assert {(row["kind"], row["currency"], row["in_doubt"]) for row in rows} == {
         ("credit not converted", "EUR", None)
     }
-    assert {row["in_doubt"] for row in exposure.totals.to_pylist() if row["currency"] == "EUR"} == {
-        None
-    }
+    assert {
+        row["in_doubt"] for row in exposure.totals.arrow.to_pylist() if row["currency"] == "EUR"
+    } == {None}
 
 
 @pytest.mark.acceptance
@@ -150,7 +158,7 @@ def test_what_the_provider_blocks_fails_or_sends_back_unnamed_stands_as_the_reco
 ) -> None:
     company = Sandbox(7)
     requests = observe(tmp_path, company).sql("SELECT id, payment_reference FROM ramp_requests")
-    ids = {row["payment_reference"][-4:]: row["id"] for row in requests.to_pylist()}
+    ids = {row["payment_reference"][-4:]: row["id"] for row in requests.arrow.to_pylist()}
     company.ramp.fund(ids["5358"])
     company.ramp.fund(ids["5402"])
     company.clock.set(datetime(2026, 11, 3, 9, 45, tzinfo=UTC))  # both have arrived
@@ -163,7 +171,7 @@ def test_what_the_provider_blocks_fails_or_sends_back_unnamed_stands_as_the_reco
     exposure = observe(tmp_path, company, last=date(2026, 11, 4)).exposure("2026-11")
     rows = {
         row["reference"][-4:]: (row["kind"], row["amount"], row["in_doubt"], row["problem"])
-        for row in exposure.positions.to_pylist()
+        for row in exposure.positions.arrow.to_pylist()
         if row["subject"] == "request" or row["kind"] == "stuck"
     }
     back = "a credit of 2026-11-03 may have brought it back"
@@ -172,7 +180,7 @@ def test_what_the_provider_blocks_fails_or_sends_back_unnamed_stands_as_the_reco
     assert rows["5364"] == ("fiat in transit", None, 25000, back)
     days = [
         (row["day"].day, row["amount"])
-        for row in exposure.days.to_pylist()
+        for row in exposure.days.arrow.to_pylist()
         if row["kind"] == "blocked"
     ]
     assert days == [(3, 8000), (4, 8000), (5, 8000)]

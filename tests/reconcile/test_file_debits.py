@@ -85,7 +85,7 @@ class Filed:
         return double(self.desk, line, **{**given, **changed})
 
     def outcome(self, line: str) -> dict[str, Any]:
-        lines = self.desk.reconcile("2026-11").lines.to_pylist()
+        lines = self.desk.reconcile("2026-11").lines.arrow.to_pylist()
         return next(row for row in lines if row["entry_id"] == line)
 
     @property
@@ -94,7 +94,7 @@ class Filed:
 
     def state_of(self, request: dict[str, Any]) -> str:
         """The state in which a request waits; empty once it waits no more."""
-        rows = self.desk.awaiting_funds().to_pylist()
+        rows = self.desk.awaiting_funds().arrow.to_pylist()
         states = (row["state"] for row in rows if row["request"] == request["request"])
         return next(states, "")
 
@@ -187,7 +187,9 @@ def test_anything_less_is_asked_of_a_person(filed: Filed, changed: dict[str, Any
         changed = {"amount": filed.sum + changed["amount"]}
     line = filed.debited(**changed)
     lines = filed.desk.reconcile("2026-11")
-    matched = {row["entry_id"] for row in lines.lines.to_pylist() if row["outcome"] == "matched"}
+    matched = {
+        row["entry_id"] for row in lines.lines.arrow.to_pylist() if row["outcome"] == "matched"
+    }
     assert line not in matched
     assert "SENT" not in filed.states
 
@@ -337,10 +339,10 @@ def test_a_debit_after_a_final_rejection_is_sent_and_what_comes_back_is_returned
     )  # fmt: skip
     desk = clock_at(filed.desk, "2026-11-04T09:00:00Z")
     outcomes = {
-        row["entry_id"]: row["outcome"] for row in desk.reconcile("2026-11").lines.to_pylist()
+        row["entry_id"]: row["outcome"] for row in desk.reconcile("2026-11").lines.arrow.to_pylist()
     }
     assert (outcomes[alone], outcomes[returned]) == ("returned", "returned")
-    rows = {row["request"]: row["state"] for row in desk.awaiting_funds().to_pylist()}
+    rows = {row["request"]: row["state"] for row in desk.awaiting_funds().arrow.to_pylist()}
     assert rows[filed.first["request"]] in {"RETURNED", "CHECK BANK"}
 
 
@@ -417,10 +419,10 @@ def test_a_person_has_the_last_word(filed: Filed) -> None:
 def test_every_surface_has_the_same_answer_and_the_close_keeps_it(filed: Filed) -> None:
     line = filed.debited()
     desk = clock_at(filed.desk, "2026-12-02T09:00:00Z")
-    assert desk.periods.month("2026-11").r.lines.equals(desk.reconcile("2026-11").lines)
+    assert desk.periods.month("2026-11").r.lines.arrow.equals(desk.reconcile("2026-11").lines.arrow)
     pack = desk.close("2026-11", desk.folder / "pack").folder
     assert desk.verify_pack(pack).findings == ()
-    assert line in {row["entry_id"] for row in desk.reconcile("2026-11").lines.to_pylist()}
+    assert line in {row["entry_id"] for row in desk.reconcile("2026-11").lines.arrow.to_pylist()}
 
 
 def named(text: str, *ids: str, place: str = "remittance") -> NamedFiles:

@@ -34,7 +34,7 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def decide_something(desk: Workspace, draw: random.Random) -> None:
     """One drawn decision about a line that needs a person, or the last one taken back."""
-    row = draw.choice(desk.matches.open().to_pylist())
+    row = draw.choice(desk.matches.open().arrow.to_pylist())
     line, suggestion = row["entry_id"], row["suggestion"]
     match draw.choice(("accept", "reject", "ignore", "undo") if suggestion else ("ignore", "undo")):
         case "accept":
@@ -44,7 +44,7 @@ def decide_something(desk: Workspace, draw: random.Random) -> None:
         case "ignore":
             desk.matches.ignore(line, reason="drawn", actor=ANNA)
         case _:
-            stand = desk.matches.list().to_pylist()
+            stand = desk.matches.list().arrow.to_pylist()
             if stand:
                 desk.matches.undo(draw.choice(stand)["entry_id"], actor=ANNA)
 
@@ -80,9 +80,9 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
         nothing_kept(monkeypatch)
         anew = answer()
         for name, table in anew.sheets().items():
-            assert again.sheets()[name].equals(table), name
+            assert again.sheets()[name].arrow.equals(table.arrow), name
         for name, table in anew.matches.sheets().items():
-            assert again.matches.sheets()[name].equals(table), name
+            assert again.matches.sheets()[name].arrow.equals(table.arrow), name
         kept_run._IDLE_RUNS.clear()
         kept_run._IDLE_RUNS.update(runs)
 
@@ -92,7 +92,7 @@ def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = copy_of(month_end, tmp_path / "desk")
-    row = next(row for row in desk.matches.open().to_pylist() if row["suggestion"])
+    row = next(row for row in desk.matches.open().arrow.to_pylist() if row["suggestion"])
     names = record_steps(monkeypatch)
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="seen", actor=ANNA)
     desk.matches.look()
@@ -197,13 +197,13 @@ def test_a_run_goes_on_over_a_commit_of_what_its_steps_do_not_read(
     anew = desk.reconcile(MONTHS[1])
     assert names != []
     for name, table in anew.sheets().items():
-        assert again.sheets()[name].equals(table), name
+        assert again.sheets()[name].arrow.equals(table.arrow), name
 
 
 def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
     desk: Workspace, tmp_path: Path
 ) -> None:
-    line = desk.reconcile(MONTHS[1]).lines.to_pylist()[0]["entry_id"]
+    line = desk.reconcile(MONTHS[1]).lines.arrow.to_pylist()[0]["entry_id"]
     with kept_run.kept_run(desk.snapshot()) as before:
         pass
     double(desk, line)
@@ -242,7 +242,7 @@ def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
         desk.snapshot().table("payment_statuses")
     with kept_run.kept_run(desk.snapshot()) as second:
         assert second is not first
-    assert desk.reconcile(MONTHS[1]).lines.equals(before.lines)
+    assert desk.reconcile(MONTHS[1]).lines.arrow.equals(before.lines.arrow)
 
     monkeypatch.setattr(kept_run, "FEW", 1)
     other = copy_of(month_end, tmp_path / "other")
@@ -272,4 +272,4 @@ def test_a_balance_that_is_confirmed_covers_its_days_on_a_run_that_goes_on(
     nothing_kept(monkeypatch)
     anew = desk.reconcile(MONTHS[1])
     for name, table in anew.sheets().items():
-        assert again.sheets()[name].equals(table), name
+        assert again.sheets()[name].arrow.equals(table.arrow), name

@@ -52,18 +52,18 @@ def test_it_names_both_months_and_the_closed_one_stays(
     assert sentence(journaled).endswith(" 2026-10 is closed and stays so: it posts in 2026-11.")
     (entry,) = desk.journal.entries("match.accept")
     assert (entry.body["closed_month"], entry.body["posts_to"]) == ("2026-10", "2026-11")
-    (row,) = desk.periods.late("2026-10").to_pylist()
+    (row,) = desk.periods.late("2026-10").arrow.to_pylist()
     assert (row["change"], row["entry_id"], row["posts_to"]) == (
         "decided", line["entry_id"], "2026-11",
     )  # fmt: skip
     assert row["what"] == "accepted by anna after the close: seen"
     after = desk.periods.month("2026-10")
-    assert after.r.lines.equals(before.r.lines)
-    assert desk.reconcile("2026-10").lines.equals(before.r.lines)
+    assert after.r.lines.arrow.equals(before.r.lines.arrow)
+    assert desk.reconcile("2026-10").lines.arrow.equals(before.r.lines.arrow)
     assert after.items.hash == before.items.hash
-    assert desk.periods.verify("2026-10").answer.lines.equals(before.r.lines)
+    assert desk.periods.verify("2026-10").answer.lines.arrow.equals(before.r.lines.arrow)
     panel = desk.panels.exceptions("2026-10")
-    assert len(panel.rows.to_arrow()) == len(before.items)
+    assert len(panel.rows.arrow) == len(before.items)
     notes = [line.text for line in panel.frame().notes]
     assert any("October 2026 is closed, and this was open then" in text for text in notes), notes
     assert "LATE                1 item since the close: treasury periods late" in desk.status(
@@ -80,10 +80,10 @@ def test_the_open_month_posts_the_difference_and_lists_it(
     assert f"line:{line['entry_id']}" not in november.items.by_id, "it is decided"
     (item,) = november.items.select(kind="late_item")
     assert (item.state, item.blocks, item.entry_id) == ("DECIDED LATE", "never", line["entry_id"])
-    books = accounting(november.r, november.zone, november.rolled.corrections)
+    books = accounting(november.r, november.zone, november.rolled.corrections.arrow)
     legs = {
         row["role"]: row["amount"]
-        for row in books.postings.to_pylist()
+        for row in books.postings.arrow.to_pylist()
         if row["entry"] == f"late:{line['entry_id']}"
     }
     amount: Decimal = line["amount"]
@@ -91,13 +91,13 @@ def test_the_open_month_posts_the_difference_and_lists_it(
     assert total(legs.values()) == 0
     (text,) = {
         row["text"]
-        for row in books.postings.to_pylist()
+        for row in books.postings.arrow.to_pylist()
         if row["entry"] == f"late:{line['entry_id']}"
     }
     assert "decided after 2026-10 was closed" in text
-    october_books = desk.accounting("2026-10").postings.to_pylist()
+    october_books = desk.accounting("2026-10").postings.arrow.to_pylist()
     assert not [row for row in october_books if row["entry"].startswith("late:")]
-    assert desk.periods.roll_forward("2026-11").totals.num_rows
+    assert desk.periods.roll_forward("2026-11").totals.arrow.num_rows
 
 
 def test_what_is_undone_again_leaves_nothing_to_post(
@@ -106,8 +106,8 @@ def test_what_is_undone_again_leaves_nothing_to_post(
     line = first_line(lines, "suggested", "on_ramp", "DBIT")
     desk.matches.accept(line["entry_id"], line["reference"], reason="seen", actor=ANNA)
     desk.matches.undo(line["entry_id"], actor=BERT)
-    assert desk.periods.late("2026-10").to_pylist() == []
-    assert desk.periods.month("2026-11").rolled.corrections.num_rows == 0
+    assert desk.periods.late("2026-10").arrow.to_pylist() == []
+    assert desk.periods.month("2026-11").rolled.corrections.arrow.num_rows == 0
 
 
 def test_a_line_that_is_still_open_after_the_decision_blocks_the_open_month(

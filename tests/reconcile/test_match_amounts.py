@@ -42,7 +42,7 @@ def test_a_request_with_nothing_left_takes_no_further_payment(amount: str) -> No
 def test_the_same_amount_once_more_is_a_duplicate() -> None:
     rows = [earlier("500"), paid("500"), paid("500", day=6) | {"entry_id": "b"}]
     matches = match(rows, [of_owner("r", LONG, "500")])
-    assert matches.lines["outcome"].to_pylist() == ["duplicate", "duplicate", "matched"]
+    assert matches.lines.arrow["outcome"].to_pylist() == ["duplicate", "duplicate", "matched"]
 
 
 def test_what_instalments_paid_in_full_takes_no_further_payment() -> None:
@@ -67,7 +67,7 @@ def test_what_a_person_divided_off_is_not_paid_again_by_itself() -> None:
     both = [of_owner("r", LONG, "500"), of_owner("s", OTHER, "200")]
     matches = match(lines, both, decisions)
     assert outcome(matches)["outcome"] == outcome(matches, "b")["outcome"] == "suggested"
-    assert {row["state"] for row in matches.expectations.to_pylist()} == {"received"}
+    assert {row["state"] for row in matches.expectations.arrow.to_pylist()} == {"received"}
 
 
 # The amount of another request
@@ -94,7 +94,7 @@ def test_both_requests_of_the_payer_are_named(tie: Row) -> None:
     row = paid("612.35", counterparty_name="Ramp Operator BV")
     matches = match([row], both)
     assert outcome(matches)["outcome"] == "suggested"
-    named = {row["expectation_id"] for row in matches.candidates.to_pylist()}
+    named = {row["expectation_id"] for row in matches.candidates.arrow.to_pylist()}
     assert named == {"r", "s"}
 
 
@@ -125,13 +125,13 @@ def test_two_wrong_digits_onto_a_strangers_code_with_the_right_payer() -> None:
     ]
     matches = match([paid("500", "PAY-2026-014418")], both)
     assert outcome(matches)["outcome"] == "suggested"
-    assert "r" in {row["expectation_id"] for row in matches.candidates.to_pylist()}
+    assert "r" in {row["expectation_id"] for row in matches.candidates.arrow.to_pylist()}
 
 
 def test_two_payments_that_name_each_others_request_are_questions() -> None:
     lines = [paid("612.35"), paid("5000", OTHER) | {"entry_id": "b"}]
     matches = match(lines, [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")])
-    assert set(matches.lines["outcome"].to_pylist()) == {"suggested"}
+    assert set(matches.lines.arrow["outcome"].to_pylist()) == {"suggested"}
 
 
 def test_the_amount_with_the_charges_that_the_line_states() -> None:
@@ -178,7 +178,7 @@ def test_an_accepted_instalment_answers_it_for_the_payer_and_the_code() -> None:
 def test_a_request_that_is_paid_by_its_own_reference_is_not_asked_about() -> None:
     lines = [paid("612.35"), line("b", "612.35", OTHER, 9, **PAYER)]
     matches = match(lines, [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")])
-    assert matches.lines["outcome"].to_pylist() == ["matched", "matched"]
+    assert matches.lines.arrow["outcome"].to_pylist() == ["matched", "matched"]
 
 
 def test_one_owner_and_one_payer_of_all_requests_tie_nothing() -> None:
@@ -186,10 +186,10 @@ def test_one_owner_and_one_payer_of_all_requests_tie_nothing() -> None:
     whole = [of_owner(f"s{n}", f"S{n:02}-ABCD{n}X-{n}{n}{n}", "1500") for n in range(3)]
     lines = [line(f"a{n}", "500", f"{row['code']} rate", 5, **PAYER) for n, row in enumerate(whole)]
     matches = match(lines, [*rates, *whole])
-    assert set(matches.lines["outcome"].to_pylist()) == {"matched"}
+    assert set(matches.lines.arrow["outcome"].to_pylist()) == {"matched"}
     rates[0] = rates[0] | {"owner": "theirs"}
     matches = match(lines, [*rates, *whole])
-    assert set(matches.lines["outcome"].to_pylist()) == {"suggested"}
+    assert set(matches.lines.arrow["outcome"].to_pylist()) == {"suggested"}
 
 
 @pytest.mark.parametrize(

@@ -47,14 +47,17 @@ def test_a3_a_code_beside_another_of_the_same_amount_in_pieces(amount: str) -> N
     others = ["PAY-2026-00\n4418", "PAY 2026 004418", "PAY-2026-0O4418", "XPAY-2026-004418"]
     all_left_open([f"{LONG} {rival}" for rival in others], amount, expectations)
     rows = [line(f"a{n}", amount, LONG, end_to_end_id=rival) for n, rival in enumerate(others)]
-    assert set(match(rows, expectations).lines["outcome"].to_pylist()) <= {"suggested", "conflict"}
+    assert set(match(rows, expectations).lines.arrow["outcome"].to_pylist()) <= {
+        "suggested",
+        "conflict",
+    }
 
 
 def test_a3_a_second_spelling_of_the_same_code_is_no_second_code() -> None:
     expectations = [request("r", LONG, "500"), request("s", NEXT, "500")]
     again = ("PAY 2026 004417", "PAY-2026-04417", "PAY-2026-00441", "pay.2026.004417")
     rows = [line(f"a{n}", "100", f"{LONG} {text}") for n, text in enumerate(again)]
-    assert match(rows, expectations).lines["outcome"].to_pylist() == ["matched"] * 4
+    assert match(rows, expectations).lines.arrow["outcome"].to_pylist() == ["matched"] * 4
 
 
 # A text that goes on
@@ -191,7 +194,7 @@ def test_a12_such_a_code_behind_a_label_in_a_field_or_with_its_amount_matches(co
     texts = ["ref {}", "Invoice {}", "REFERENCE: {}", "invoice no {}"]
     rows = [line(f"a{n}", "70", text.format(code)) for n, text in enumerate(texts)]
     rows.append(line("b", "70", None, end_to_end_id=code))
-    assert set(match(rows, expectations).lines["outcome"].to_pylist()) == {"matched"}
+    assert set(match(rows, expectations).lines.arrow["outcome"].to_pylist()) == {"matched"}
     exact = outcome(match([line("a", "1000", f"thanks {code}")], expectations))
     assert exact["outcome"] == "matched"
 

@@ -43,7 +43,9 @@ def test_one_code_of_both_directions_is_paid_once(
             request("s", LONG, debit, direction=back),
         ],
     )
-    shares = [(row["expectation_id"], row["amount"]) for row in matches.allocations.to_pylist()]
+    shares = [
+        (row["expectation_id"], row["amount"]) for row in matches.allocations.arrow.to_pylist()
+    ]
     assert shares == [("r", Decimal(amount))]
     assert state(matches, "s")["received"] == 0
 
@@ -204,7 +206,7 @@ def test_money_of_several_codes_that_went_back_reopens_each() -> None:
         ],
         [request("r", LONG, "100"), request("s", OTHER, "50")],
     )
-    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"returned"}
+    assert {row["outcome"] for row in matches.lines.arrow.to_pylist()} == {"returned"}
     assert state(matches, "r")["state"] == state(matches, "s")["state"] == "reopened"
 
 
@@ -222,6 +224,6 @@ def test_a_strangers_payment_of_far_too_much_does_not_hold_up_the_payers_own() -
     lines = [line("a", "5000", LONG, 1, **stranger), line("b", "60", LONG, 2, **payer)]
     lines += [line("c", "40", LONG, 3, **payer), line("d", "60", LONG, 4, **stranger)]
     matches = match(lines, [request("r", LONG, "100")])
-    outcomes = [row["outcome"] for row in matches.lines.to_pylist()]
+    outcomes = [row["outcome"] for row in matches.lines.arrow.to_pylist()]
     assert outcomes == ["suggested", "matched", "matched", "suggested"]
     assert state(matches, "r")["received"] == 100

@@ -40,8 +40,12 @@ def test_several_whole_codes_whose_amounts_add_up_are_each_paid_in_full() -> Non
         "matched",
         Decimal(157),
     )
-    assert matches.allocations["amount"].to_pylist() == [Decimal(100), Decimal(50), Decimal(7)]
-    assert {row["state"] for row in matches.expectations.to_pylist()} == {"received"}
+    assert matches.allocations.arrow["amount"].to_pylist() == [
+        Decimal(100),
+        Decimal(50),
+        Decimal(7),
+    ]
+    assert {row["state"] for row in matches.expectations.arrow.to_pylist()} == {"received"}
 
 
 @pytest.mark.parametrize("amount", ["149.99", "150.01", "100", "50"])
@@ -61,7 +65,7 @@ def test_what_remains_counts_and_an_expectation_is_paid_once() -> None:
         "matched",
         "conflict",
     ]
-    assert sum(matches.allocations["amount"].to_pylist()) == Decimal(150)
+    assert sum(matches.allocations.arrow["amount"].to_pylist()) == Decimal(150)
 
 
 def test_a_code_of_the_other_direction_counts_with_its_sign() -> None:
@@ -71,8 +75,8 @@ def test_a_code_of_the_other_direction_counts_with_its_sign() -> None:
     ]
     matches = match([line("a", "70", f"{LONG} less PAY-2026-000001")], expectations)
     assert outcome(matches)["outcome"] == "matched"
-    assert matches.allocations["amount"].to_pylist() == [Decimal(100), Decimal(-30)]
-    assert {row["state"] for row in matches.expectations.to_pylist()} == {"received"}
+    assert matches.allocations.arrow["amount"].to_pylist() == [Decimal(100), Decimal(-30)]
+    assert {row["state"] for row in matches.expectations.arrow.to_pylist()} == {"received"}
 
 
 @pytest.mark.parametrize(

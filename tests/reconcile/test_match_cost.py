@@ -82,7 +82,7 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
 
 def test_of_very_many_standing_codes_of_an_account_the_latest_are_asked_about() -> None:
     lines, expectations = standing_codes_of_a_year(400)
-    candidates = match_references(lines, expectations).candidates.to_pylist()
+    candidates = match_references(lines, expectations).candidates.arrow.to_pylist()
     named = [row["expectation_id"] for row in candidates if row["entry_id"] == "e399"]
     opened = dict(
         zip(*(expectations[name].to_pylist() for name in ("expectation_id", "opened_at")),
@@ -108,7 +108,7 @@ def test_neighbours_that_were_opened_later_hide_none_that_was_open() -> None:
     ]
     matches = match([line("a", "99", "PAY-2026-000000", 5)], expectations)
     assert outcome(matches)["outcome"] == "suggested"
-    assert {row["expectation_id"] for row in matches.candidates.to_pylist()} == {"r", "s"}
+    assert {row["expectation_id"] for row in matches.candidates.arrow.to_pylist()} == {"r", "s"}
 
 
 @pytest.mark.acceptance
@@ -223,4 +223,4 @@ def test_in_little_memory_the_same_rows_come_out(monkeypatch: pytest.MonkeyPatch
     assert sum(spilled) > 0
     assert little.counts()["matched"] == many // 2
     for name, table in plenty.sheets().items():
-        assert little.sheets()[name].equals(table), name
+        assert little.sheets()[name].arrow.equals(table.arrow), name

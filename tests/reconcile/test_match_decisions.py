@@ -38,7 +38,7 @@ def test_a_rejected_pair_is_no_candidate_any_more() -> None:
     rows, expectations = [line("a", "100", "PAY-2026 004417")], [expectation("r", CODE, "100")]
     matches = match(rows, expectations, [decision("reject")])
     assert outcome(matches)["outcome"] == "unreferenced"
-    assert matches.candidates.num_rows == 0
+    assert len(matches.candidates) == 0
 
 
 def test_an_ignored_line_keeps_the_reason_and_receives_nothing() -> None:
@@ -95,7 +95,7 @@ def test_a_line_accepted_without_a_reason_is_called_accepted() -> None:
     rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     matches = match(rows, expectations, [decision("accept") | {"reason": None}])
     assert outcome(matches)["reason"] == "accepted"
-    assert matches.candidates["reason"].to_pylist() == ["accepted"]
+    assert matches.candidates.arrow["reason"].to_pylist() == ["accepted"]
 
 
 def test_a_line_accepted_and_ignored_is_refused_by_name() -> None:
@@ -114,7 +114,7 @@ def test_a_line_accepted_for_several_fills_each_in_turn() -> None:
     accepted = [decision("accept", name, "b") for name in ("z", "s", "r")]
     matches = match(rows, expectations, accepted)
     shares = {(row["entry_id"], row["expectation_id"]): row["amount"]
-              for row in matches.allocations.to_pylist()}  # fmt: skip
+              for row in matches.allocations.arrow.to_pylist()}  # fmt: skip
     assert shares == {
         ("a", "r"): Decimal(40), ("b", "r"): Decimal(60), ("b", "s"): Decimal(80),
         ("b", "z"): Decimal(10),
@@ -132,7 +132,7 @@ def test_two_lines_accepted_for_the_same_several_never_fill_twice() -> None:
     matches = match(rows, expectations, accepted)
     assert state(matches, "r")["received"] == Decimal(100)
     assert state(matches, "s")["received"] == Decimal(80)
-    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"matched"}
+    assert {row["outcome"] for row in matches.lines.arrow.to_pylist()} == {"matched"}
 
 
 def test_an_accepted_line_in_another_currency_is_settled_and_counts_for_nothing() -> None:
@@ -140,7 +140,7 @@ def test_an_accepted_line_in_another_currency_is_settled_and_counts_for_nothing(
     matches = match(rows, expectations, [decision("accept")])
     assert outcome(matches)["outcome"] == "matched"
     assert "nothing of it counts" in outcome(matches)["reason"]
-    assert (state(matches)["state"], matches.allocations.num_rows) == ("open", 0)
+    assert (state(matches)["state"], len(matches.allocations)) == ("open", 0)
 
 
 @pytest.mark.acceptance
@@ -151,7 +151,7 @@ def test_a_refund_accepted_for_its_request_takes_the_money_back() -> None:
     line_outcome = outcome(match([sent, back], expectations), "b")
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
     matches = match([sent, back], expectations, [decision("accept", "r", "b")])
-    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["returned", "returned"]
+    assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["returned", "returned"]
     assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))
 
 
@@ -161,7 +161,7 @@ def test_a_line_accepted_as_money_coming_back_is_no_original_of_another_return()
     again = line("c", "100", None, 5, direction="DBIT", original_reference="E", is_reversal=True)
     expectations = [expectation("r", CODE, "100", direction="DBIT")]
     matches = match([sent, back, again], expectations, [decision("accept", "r", "b")])
-    assert [row["outcome"] for row in matches.lines.to_pylist()] == [
+    assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == [
         "returned", "returned", "suggested",
     ]  # fmt: skip
 

@@ -12,7 +12,7 @@ LIMITS = (16, 18, 20, 25, 27, 30, 32, 35, 50, 60, 65, 70, 78, 80, 100, 105, 108,
 
 def outcomes(texts: list[str], amount: str, expectations: list[Row]) -> list[str]:
     rows = [line(f"a{n:02}", amount, text, 5) for n, text in enumerate(texts)]
-    return match(rows, expectations).lines["outcome"].to_pylist()
+    return match(rows, expectations).lines.arrow["outcome"].to_pylist()
 
 
 @pytest.mark.parametrize("make", [request, standing])
@@ -46,7 +46,7 @@ def test_a_sign_inside_a_longer_code_divides_it(longer: object) -> None:
     texts = [f"{code}{sign}1" for sign in "/.-"]
     rows = [line(f"a{n}", "612.35", text, 5) for n, text in enumerate(texts)]
     rows.append(line("e", "612.35", None, 5, end_to_end_id=texts[0]))
-    for row in match(rows, [standing("s", code), last]).lines.to_pylist():
+    for row in match(rows, [standing("s", code), last]).lines.arrow.to_pylist():
         assert row["outcome"] == "suggested", row
         assert code in row["reason"]
 
@@ -75,7 +75,7 @@ def test_a_request_of_another_owner_does_not_count_against_the_sum(
     row = line("a", "400", f"{LONG} PAY-2026-009983", 5)
     matches = match([row], netted(owner, other))
     assert outcome(matches)["outcome"] == "conflict"
-    assert matches.allocations.num_rows == 0
+    assert len(matches.allocations) == 0
 
 
 @pytest.mark.first_case
@@ -90,19 +90,19 @@ def test_as_many_payments_as_requests_of_one_amount_are_one_group_to_decide() ->
     known = line("k", "9", "PAY-2026-000001", 1)
     rows = [line(f"a{n}", "77.31", "thanks", 9 - n) for n in range(3)]
     matches = match([known, *rows], [request("f", "PAY-2026-000001", "9"), *requests])
-    for n, row in enumerate(matches.lines.to_pylist()[:3]):
+    for n, row in enumerate(matches.lines.arrow.to_pylist()[:3]):
         assert (row["outcome"], row["expectation_id"]) == ("suggested", f"r{2 - n}")
         assert "one of 3 payments that fit as many requests equally" in row["reason"]
     fewer = match([known, *rows[:2]], [request("f", "PAY-2026-000001", "9"), *requests])
-    assert all("payments that fit" not in row["reason"] for row in fewer.lines.to_pylist())
+    assert all("payments that fit" not in row["reason"] for row in fewer.lines.arrow.to_pylist())
 
 
 def test_one_code_of_several_requests_is_a_group_too() -> None:
     requests = [request(f"r{n}", LONG, "77.31") for n in range(2)]
     rows = [line(f"a{n}", "77.31", LONG, 5 + n) for n in range(2)]
     matches = match(rows, requests)
-    assert matches.lines["expectation_id"].to_pylist() == ["r0", "r1"]
-    assert matches.lines["outcome"].to_pylist() == ["suggested"] * 2
+    assert matches.lines.arrow["expectation_id"].to_pylist() == ["r0", "r1"]
+    assert matches.lines.arrow["outcome"].to_pylist() == ["suggested"] * 2
 
 
 def decided(*verdicts: tuple[str, str | None, str]) -> list[Row]:
@@ -140,7 +140,7 @@ def test_each_line_of_a_group_gives_the_whole_group_one_to_one() -> None:
 def test_what_a_person_rejected_no_longer_fits_equally() -> None:
     matches = match(*equal_payments(), decided(("a2", "r2", "reject")))
     assert matches.groups() == {}
-    assert all("payments that fit" not in row["reason"] for row in matches.lines.to_pylist())
+    assert all("payments that fit" not in row["reason"] for row in matches.lines.arrow.to_pylist())
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from match_tables import arrow, expectation, line, match, outcome
 from treasury import match_references
 from treasury.core.errors import TableError
 from treasury.core.tables import duckdb_engine
-from treasury.core.tables.row_view import Rows
+from treasury.core.tables.table import Table
 from treasury.matching import reference_matching as matching
 
 LINES = [line("a", "100.10", "PAY-2026-004417")]
@@ -36,21 +36,23 @@ def test_pandas_arrow_duckdb_and_parquet_give_the_same_answer(tmp_path: Path) ->
             match_references(lines, arrow(REQUESTS)).lines
             for lines in (arrow(LINES), pd.DataFrame(LINES), relation, path, str(path))
         ]
-    assert all(answer.equals(answers[0]) for answer in answers)
-    assert answers[0]["matched_amount"].to_pylist() == [Decimal("100.10")]
+    assert all(answer.arrow.equals(answers[0].arrow) for answer in answers)
+    assert answers[0].arrow["matched_amount"].to_pylist() == [Decimal("100.10")]
 
 
 def test_a_list_of_remittance_lines_is_one_field_with_line_breaks() -> None:
     row = LINES[0] | {"remittance": ["invoice 7", "PAY-2026-004417"]}
     table = pa.Table.from_pylist([row])
-    assert match_references(table, arrow(REQUESTS)).lines["outcome"].to_pylist() == ["matched"]
+    assert match_references(table, arrow(REQUESTS)).lines.arrow["outcome"].to_pylist() == [
+        "matched"
+    ]
 
 
 def test_optional_columns_may_be_missing() -> None:
     names = ["entry_id", "account", "amount", "currency", "direction", "booking_date", "remittance"]
     required = ["expectation_id", "kind", "code", "amount", "currency", "direction"]
     matches = match_references(arrow(LINES).select(names), arrow(REQUESTS).select(required))
-    assert matches.lines["outcome"].to_pylist() == ["matched"]
+    assert matches.lines.arrow["outcome"].to_pylist() == ["matched"]
 
 
 @pytest.mark.first_case
@@ -59,7 +61,9 @@ def test_one_column_that_a_reference_may_stand_in_is_enough(column: str) -> None
     names = ["end_to_end_id", "creditor_reference", "remittance"]
     lines = arrow([line("a", "100.10", None) | {column: "PAY-2026-004417"}])
     reduced = lines.drop_columns([name for name in names if name != column])
-    assert match_references(reduced, arrow(REQUESTS)).lines["outcome"].to_pylist() == ["matched"]
+    assert match_references(reduced, arrow(REQUESTS)).lines.arrow["outcome"].to_pylist() == [
+        "matched"
+    ]
     with pytest.raises(TableError, match="no column that a reference may stand in"):
         match_references(lines.drop_columns(names), arrow(REQUESTS))
 
@@ -126,7 +130,7 @@ def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
 
 def test_no_lines_at_all_is_an_answer() -> None:
     matches = match_references(arrow(LINES).slice(0, 0), arrow(REQUESTS))
-    assert (matches.lines.num_rows, matches.expectations["state"].to_pylist()) == (0, ["open"])
+    assert (len(matches.lines), matches.expectations.arrow["state"].to_pylist()) == (0, ["open"])
 
 
 def changed(name: str, values: pa.Array, rows: list[dict[str, Any]] | None = None) -> pa.Table:
@@ -143,7 +147,7 @@ TEXT = pa.array(["PAY-2026-004417"])
     "lines",
     [
         lambda: arrow(LINES).to_batches()[0],
-        lambda: Rows(arrow(LINES)),
+        lambda: Table(arrow(LINES)),
         lambda: pa.concat_tables([arrow(LINES).slice(0, 0), arrow(LINES)]),
         lambda: pd.DataFrame(LINES).convert_dtypes(),
         lambda: pd.DataFrame(LINES).astype({"currency": "category", "direction": "category"}),
@@ -163,8 +167,8 @@ TEXT = pa.array(["PAY-2026-004417"])
 )
 def test_the_same_line_in_any_form_gives_the_same_answer(lines: Callable[[], Any]) -> None:
     answer = match_references(lines(), arrow(REQUESTS))
-    assert answer.lines.equals(match_references(arrow(LINES), arrow(REQUESTS)).lines)
-    assert answer.lines["outcome"].to_pylist() == ["matched"]
+    assert answer.lines.arrow.equals(match_references(arrow(LINES), arrow(REQUESTS)).lines.arrow)
+    assert answer.lines.arrow["outcome"].to_pylist() == ["matched"]
 
 
 def test_amounts_of_different_scales_are_each_exact() -> None:
@@ -175,7 +179,7 @@ def test_amounts_of_different_scales_are_each_exact() -> None:
     matches = match_references(
         pd.DataFrame(rows), pd.DataFrame(expectations), decisions=arrow(decisions)
     )
-    assert matches.expectations["received"].to_pylist() == [Decimal("107.100000000000000001")]
+    assert matches.expectations.arrow["received"].to_pylist() == [Decimal("107.100000000000000001")]
 
 
 @pytest.mark.first_case
@@ -187,13 +191,13 @@ def test_amounts_of_different_scales_are_each_exact() -> None:
 @pytest.mark.parametrize("empty", ["", "  "])
 def test_an_empty_text_says_nothing(name: str, empty: str) -> None:
     answer = match_references(arrow([LINES[0] | {name: empty}]), arrow(REQUESTS))
-    assert answer.lines["outcome"].to_pylist() == ["matched"]
+    assert answer.lines.arrow["outcome"].to_pylist() == ["matched"]
 
 
 @pytest.mark.parametrize("name", ["account", "counterparty_account", "status"])
 def test_an_expectation_with_an_empty_text_is_not_contradicted_by_it(name: str) -> None:
     answer = match_references(arrow(LINES), arrow([REQUESTS[0] | {name: " "}]))
-    assert answer.lines["outcome"].to_pylist() == ["matched"]
+    assert answer.lines.arrow["outcome"].to_pylist() == ["matched"]
 
 
 NOON = pa.array([datetime(2026, 10, 1, 12, tzinfo=UTC)], pa.timestamp("us"))
@@ -287,7 +291,7 @@ def test_an_expectation_without_a_code_is_not_matched_by_an_empty_text() -> None
             expectation("s", "PAY-1", "1"),
         ]
         outcomes_read = (
-            match_references(arrow(lines), arrow(expectations)).lines["outcome"].to_pylist()
+            match_references(arrow(lines), arrow(expectations)).lines.arrow["outcome"].to_pylist()
         )
         assert outcomes_read == ["unreferenced"]
 
@@ -300,7 +304,9 @@ def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
         (*same_day, pa.array([date(2026, 10, 2)])), ("matched", "matched", "conflict"), strict=True
     ):
         table = changed("opened_at", opened, REQUESTS)
-        assert match_references(arrow(LINES), table).lines["outcome"].to_pylist() == [expected]
+        assert match_references(arrow(LINES), table).lines.arrow["outcome"].to_pylist() == [
+            expected
+        ]
 
 
 def test_next_to_nothing_is_matched_in_a_database_that_is_kept(
@@ -322,3 +328,12 @@ def test_next_to_nothing_is_matched_in_a_database_that_is_kept(
     monkeypatch.setattr(matching, "_NEXT_TO_NOTHING", 0)
     match([line("more", "100.00", "PAY-2026-004417")], [])
     assert connected == [True, True]
+
+
+def test_all_missing_and_mistyped_columns_are_named_at_once() -> None:
+    wrong = pd.DataFrame([{"entry_id": "a", "account": "BE1", "amount": 9126.4, "remittance": "x"}])
+    with pytest.raises(TableError) as caught:
+        match_references(wrong, arrow(REQUESTS))
+    for words in ("'currency'", "'direction'", "'booking_date'", "'amount' is double"):
+        assert words in str(caught.value)
+    assert 'amount=Decimal("9126.40")' in str(caught.value)

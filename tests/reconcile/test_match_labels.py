@@ -52,7 +52,7 @@ def paid(texts: tuple[str, ...], amount: str, **more: str) -> list[Row]:
         line(f"a{n:02}", amount, text, 5, counterparty_account=f"DE{n:02}", counterparty_name=None)
         for n, text in enumerate(texts)
     ]
-    return match([row | more for row in rows], [request("s", CODE, "500")]).lines.to_pylist()
+    return match([row | more for row in rows], [request("s", CODE, "500")]).lines.arrow.to_pylist()
 
 
 def test_a_number_that_a_label_does_not_prove_is_a_question() -> None:
@@ -76,5 +76,5 @@ def test_a_label_in_a_reference_field_is_read_like_one_in_a_text() -> None:
         line(f"a{n}", "5", None, 5, counterparty_account=f"DE{n:02}", end_to_end_id=field)
         for n, field in enumerate(fields)
     ]
-    outcomes = match(rows, [request("s", CODE, "500")]).lines["outcome"].to_pylist()
+    outcomes = match(rows, [request("s", CODE, "500")]).lines.arrow["outcome"].to_pylist()
     assert outcomes == ["matched", "matched", "suggested", "suggested"]

@@ -21,17 +21,17 @@ def test_one_code_of_several_expectations_matches_exactly_their_sum() -> None:
         None,
         6,
     )
-    assert matches.allocations["amount"].to_pylist() == [Decimal(100), Decimal(50)]
+    assert matches.allocations.arrow["amount"].to_pylist() == [Decimal(100), Decimal(50)]
     for amount in ("100", "149.99", "151"):
         remaining = match([line("a", amount, CODE)], expectations)
-        assert (outcome(remaining)["outcome"], remaining.allocations.num_rows) == ("suggested", 0)
+        assert (outcome(remaining)["outcome"], len(remaining.allocations)) == ("suggested", 0)
 
 
 def test_two_codes_that_do_not_add_up_to_the_line_are_a_conflict() -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-000001", "50")]
     matches = match([line("a", "149", f"{CODE} and PAY-2026-000001")], expectations)
     assert (outcome(matches)["outcome"], outcome(matches)["expectation_id"]) == ("conflict", None)
-    assert matches.candidates["expectation_id"].to_pylist() == ["r", "s"]
+    assert matches.candidates.arrow["expectation_id"].to_pylist() == ["r", "s"]
 
 
 KNOWN_PAYER = [line("k", "1", "PAY-2026-000001", 1)]
@@ -56,7 +56,9 @@ def test_parts_without_a_reference_are_suggested_and_one_payment_for_several_too
             6,
         )
     both = match([*KNOWN_PAYER, line("a", "155", "october", 5)], expectations)
-    candidates_of_line = both.candidates.filter(pc.equal(both.candidates["entry_id"], "a"))
+    candidates_of_line = both.candidates.arrow.filter(
+        pc.equal(both.candidates.arrow["entry_id"], "a")
+    )
     assert candidates_of_line["expectation_id"].to_pylist() == ["r", "s"]
     assert set(candidates_of_line["tier"].to_pylist()) == {6}
 
@@ -124,7 +126,7 @@ def test_a_return_is_linked_by_itself_only_where_both_lines_are_proved(
         ),
     ]
     matches = match(rows, [expectation("r", CODE, "100")])
-    assert "returned" not in matches.lines["outcome"].to_pylist()
+    assert "returned" not in matches.lines.arrow["outcome"].to_pylist()
     proved = [row | {"proof": "holds"} for row in rows]
     linked = match(proved, [expectation("r", CODE, "100")])
-    assert linked.lines["outcome"].to_pylist() == ["returned", "returned"]
+    assert linked.lines.arrow["outcome"].to_pylist() == ["returned", "returned"]

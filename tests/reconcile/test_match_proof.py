@@ -81,7 +81,7 @@ def test_every_line_is_in_one_outcome_and_the_sums_tie_per_currency(world: World
     assume(world.lines)
     matches = run(world)
     amounts = {row["entry_id"]: (row["currency"], row["amount"]) for row in world.lines}
-    rows = matches.lines.to_pylist()
+    rows = matches.lines.arrow.to_pylist()
     assert [row["entry_id"] for row in rows] == sorted(amounts)
     by_outcome: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -101,15 +101,15 @@ def test_no_amount_is_allocated_twice(world: World) -> None:
     matches = run(world)
     of_line: Counter[str] = Counter()
     of_expectation: Counter[str] = Counter()
-    for share in matches.allocations.to_pylist():
+    for share in matches.allocations.arrow.to_pylist():
         assert share["amount"] > 0
         of_line[share["entry_id"]] += share["amount"]
         of_expectation[share["expectation_id"]] += share["amount"]
     lines = {row["entry_id"]: row for row in world.lines}
     assert all(total <= lines[name]["amount"] for name, total in of_line.items())
-    outcomes = {row["entry_id"]: row["outcome"] for row in matches.lines.to_pylist()}
+    outcomes = {row["entry_id"]: row["outcome"] for row in matches.lines.arrow.to_pylist()}
     assert {outcomes[name] for name in of_line} <= {"matched"}
-    states = {row["expectation_id"]: row for row in matches.expectations.to_pylist()}
+    states = {row["expectation_id"]: row for row in matches.expectations.arrow.to_pylist()}
     for request in world.expectations:
         if request["amount"] is not None:
             shared = of_expectation[request["expectation_id"]]
@@ -125,7 +125,7 @@ def test_the_order_of_rows_changes_nothing(world: World, random: Random) -> None
     lines, expectations = world.tables()
     first, again = run(world), match_references(_dealt(lines, random), _dealt(expectations, random))
     for name in ("lines", "expectations", "allocations", "candidates"):
-        assert getattr(again, name).equals(getattr(first, name)), name
+        assert getattr(again, name).arrow.equals(getattr(first, name).arrow), name
 
 
 CODES = ("PAY-2026-004417", "PAY-2026-004471", "PAY-2026-00441", "PAY-2026-044170", "VFY-8M3T-407")
@@ -159,9 +159,11 @@ def test_nothing_matches_whose_code_is_not_there_letter_by_letter(
     ]
     matches = match(lines, expectations)
     shares: defaultdict[str, set[str]] = defaultdict(set)
-    for share in matches.allocations.to_pylist():
+    for share in matches.allocations.arrow.to_pylist():
         shares[share["entry_id"]].add(share["expectation_id"])
-    for row, (text, stated_code, amount) in zip(matches.lines.to_pylist(), drawn, strict=True):
+    for row, (text, stated_code, amount) in zip(
+        matches.lines.arrow.to_pylist(), drawn, strict=True
+    ):
         if row["outcome"] in {"matched", "duplicate"}:
             fields = [re.sub(r"[\W_]", "", field.upper()) for field in (text, stated_code)]
             allocated = shares[row["entry_id"]] or {row["expectation_id"]}

@@ -73,7 +73,7 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random
     if not lines:
         return
     matches = match(lines, expectations, decisions)
-    rows = matches.lines.to_pylist()
+    rows = matches.lines.arrow.to_pylist()
     assert [row["entry_id"] for row in rows] == sorted(row["entry_id"] for row in lines)
     assert {row["outcome"] for row in rows} <= set(OUTCOMES)
     amounts = {row["entry_id"]: row["amount"] for row in lines}
@@ -81,13 +81,13 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random
 
     received = {row["expectation_id"]: Decimal(0) for row in expectations}
     sums = dict.fromkeys(amounts, Decimal(0))
-    for row in matches.allocations.to_pylist():
+    for row in matches.allocations.arrow.to_pylist():
         assert row["amount"] > 0
         received[row["expectation_id"]] += row["amount"]
         sums[row["entry_id"]] += row["amount"]
     assert all(sums[row["entry_id"]] == (row["matched_amount"] or 0) for row in rows)
     assert {row["outcome"] for row in rows if sums[row["entry_id"]]} <= {"matched"}
-    for row, request in zip(matches.expectations.to_pylist(), expectations, strict=True):
+    for row, request in zip(matches.expectations.arrow.to_pylist(), expectations, strict=True):
         if request["amount"] is not None:
             assert received[row["expectation_id"]] + row["remaining"] == request["amount"]
 
@@ -96,7 +96,7 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random
     random.shuffle(decisions)
     again = match(lines, expectations, decisions)
     for name in ("lines", "expectations", "allocations", "candidates"):
-        assert getattr(again, name).equals(getattr(matches, name))
+        assert getattr(again, name).arrow.equals(getattr(matches, name).arrow)
 
 
 @st.composite
@@ -152,7 +152,7 @@ def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> Non
     of_line = {row["entry_id"]: row for row in lines}
     by_id = {row["expectation_id"]: row for row in expectations}
     ignored = {row["entry_id"] for row in decisions}
-    for share in matches.allocations.to_pylist():
+    for share in matches.allocations.arrow.to_pylist():
         line_row, request = of_line[share["entry_id"]], by_id[share["expectation_id"]]
         assert (line_row["currency"], line_row["direction"]) == (
             request["currency"],
@@ -166,7 +166,7 @@ def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> Non
         assert line_row["entry_status"] != "PDNG"
         assert not any(line_row[name] for name in ("return_reason", "line_class", "is_twin"))
         assert line_row["entry_id"] not in ignored
-    for row in matches.lines.to_pylist():
+    for row in matches.lines.arrow.to_pylist():
         left_out = of_line[row["entry_id"]]["line_class"] or row["entry_id"] in ignored
         assert (row["outcome"] == "ignored") == bool(left_out)
         assert (row["margin"] is None) == (row["runner_up_id"] is None)
@@ -181,8 +181,8 @@ def test_a_line_that_has_nothing_to_do_with_the_others_moves_none_of_them(case: 
     stranger = line("zz", "77.77", "hello", 3, account="QQ", counterparty_account="ZZ")
     alone = match(lines, expectations, decisions)
     beside = match([*lines, stranger], expectations, decisions)
-    assert beside.lines.slice(0, len(lines)).equals(alone.lines)
-    assert beside.expectations.equals(alone.expectations)
+    assert beside.lines.arrow.slice(0, len(lines)).equals(alone.lines.arrow)
+    assert beside.expectations.arrow.equals(alone.expectations.arrow)
 
 
 @pytest.mark.acceptance

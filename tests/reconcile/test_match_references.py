@@ -168,7 +168,7 @@ def test_a_line_after_the_closing_contradicts_and_one_before_does_not() -> None:
 
     request = expectation("r", CODE, closed_at=datetime(2026, 10, 5, 12, tzinfo=UTC))
     matches = match([line("a", "1", CODE, 5), line("b", "1", CODE, 6)], [request])
-    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["matched", "conflict"]
+    assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["matched", "conflict"]
 
 
 def test_two_different_codes_are_a_conflict_without_an_expectation() -> None:
@@ -188,7 +188,7 @@ def test_a_code_of_two_expectations_is_settled_by_the_account_or_left_to_a_perso
 def test_the_second_payment_of_the_same_amount_is_a_duplicate_the_first_by_date_then_id() -> None:
     lines = [line("b", "100", CODE, 2), line("c", "100", CODE, 2), line("a", "100", CODE, 3)]
     matches = match(lines, [expectation("r", CODE, "100")])
-    assert {row["entry_id"]: row["outcome"] for row in matches.lines.to_pylist()} == {
+    assert {row["entry_id"]: row["outcome"] for row in matches.lines.arrow.to_pylist()} == {
         "a": "duplicate", "b": "matched", "c": "duplicate",
     }  # fmt: skip
     assert (state(matches)["state"], state(matches)["last_entry_id"]) == ("received", "b")
@@ -204,18 +204,18 @@ def test_a_cent_short_leaves_a_cent_open() -> None:
 def test_instalments_fill_up_and_the_rest_is_shown_as_over_received() -> None:
     lines = [line("a", "60", CODE, 1), line("b", "60", CODE, 2)]
     matches = match(lines, [expectation("r", CODE, "100")])
-    assert [row["matched_amount"] for row in matches.lines.to_pylist()] == [
+    assert [row["matched_amount"] for row in matches.lines.arrow.to_pylist()] == [
         Decimal(60),
         Decimal(40),
     ]
     assert (state(matches)["state"], state(matches)["received"]) == ("over_received", Decimal(120))
-    assert matches.allocations.column("amount").to_pylist() == [Decimal(60), Decimal(40)]
+    assert matches.allocations.arrow.column("amount").to_pylist() == [Decimal(60), Decimal(40)]
 
 
 def test_a_virtual_account_takes_any_number_of_lines() -> None:
     lines = [line(name, "100", "VFY-8M3T-407") for name in "abc"]
     matches = match(lines, [expectation("r", "VFY-8M3T-407", kind="virtual_bank_account")])
-    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"matched"}
+    assert {row["outcome"] for row in matches.lines.arrow.to_pylist()} == {"matched"}
     assert (state(matches)["state"], state(matches)["remaining"]) == ("standing", None)
     assert state(matches)["received"] == Decimal(300)
 
@@ -224,7 +224,7 @@ def test_a_return_and_its_original_are_linked_and_reopen_the_expectation() -> No
     sent = line("a", "100", CODE, 1, direction="DBIT", end_to_end_id="E2E-1")
     back = line("b", "100", None, 9, original_reference="E2E-1", return_reason="AC04")
     matches = match([sent, back], [expectation("r", CODE, "100", direction="DBIT")])
-    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["returned", "returned"]
+    assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["returned", "returned"]
     assert "AC04" in outcome(matches, "b")["reason"]
     assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))
 
@@ -247,7 +247,7 @@ def test_a_return_that_two_equal_lines_fit_takes_neither() -> None:
     sent = [line(n, "100", CODE, 1, direction="DBIT", end_to_end_id="E7") for n in ("a", "b")]
     back = line("c", "100", None, 9, original_reference="E7", return_reason="AC04")
     matches = match([*sent, back], [expectation("r", CODE, "100", direction="DBIT")])
-    outcomes = [row["outcome"] for row in matches.lines.to_pylist()]
+    outcomes = [row["outcome"] for row in matches.lines.arrow.to_pylist()]
     assert outcomes == ["matched", "duplicate", "suggested"]
 
 
@@ -279,7 +279,7 @@ def test_a_pending_line_is_not_matched() -> None:
 def test_twins_that_nothing_tells_apart_are_left_to_a_person() -> None:
     rows = [line(name, "100", CODE) | {"is_twin": True} for name in ("a", "b")]
     matches = match(rows, [expectation("r", CODE, "100")])
-    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"suggested"}
+    assert {row["outcome"] for row in matches.lines.arrow.to_pylist()} == {"suggested"}
     assert "alike" in outcome(matches)["reason"]
     decision = {"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "this one"}
     assert outcome(match(rows, [expectation("r", CODE, "100")], [decision]))["outcome"] == "matched"
@@ -298,7 +298,7 @@ def test_a_classed_line_is_left_out_and_reported() -> None:
 def test_placeholders_are_no_references() -> None:
     rows = [line(n, "1", None, end_to_end_id="NOTPROVIDED") for n in "ab"]
     matches = match(rows, [expectation("r", CODE, "1")])
-    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"unreferenced"}
+    assert {row["outcome"] for row in matches.lines.arrow.to_pylist()} == {"unreferenced"}
 
 
 RF = "RF18539007547034"
@@ -428,13 +428,13 @@ def test_a_split_code_matches_a_standing_expectation_only_from_a_payer_known_ear
 def test_a_split_code_takes_only_what_whole_references_left() -> None:
     rows = [line("a", "100", "PAY-2026 004417", 1), line("b", "100", CODE, 2)]
     matches = match(rows, [expectation("r", CODE, "100")])
-    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["suggested", "matched"]
+    assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["suggested", "matched"]
 
 
 def test_of_two_split_codes_the_first_takes_the_amount() -> None:
     rows = [line(name, "100", "PAY-2026 004417", day) for name, day in (("b", 1), ("a", 2))]
     matches = match(rows, [expectation("r", CODE, "100")])
-    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["suggested", "matched"]
+    assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["suggested", "matched"]
     assert state(matches)["received"] == Decimal(100)
 
 
@@ -455,7 +455,7 @@ def test_a_matched_line_shows_who_lost_and_why() -> None:
     line_outcome = outcome(matches)
     assert (line_outcome["outcome"], line_outcome["runner_up_id"]) == ("matched", "s")
     assert line_outcome["margin"] > 0
-    lost = matches.candidates.to_pylist()[1]
+    lost = matches.candidates.arrow.to_pylist()[1]
     assert (lost["expectation_id"], "account" in lost["lost"]) == ("s", True)
 
 
@@ -486,7 +486,7 @@ def test_a_line_of_a_statement_whose_proof_fails_is_suggested_at_most() -> None:
     assert outcome(matches)["outcome"] == "suggested"
     assert outcome(matches)["reason"].endswith("its statement is not proved")
     assert state(matches)["state"] == "open"
-    assert matches.allocations.num_rows == 0
+    assert len(matches.allocations) == 0
     decision = {"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "seen"}
     accepted = match([line("a", "100", CODE, proof="fails")], expectations, [decision])
     assert outcome(accepted)["outcome"] == "matched"

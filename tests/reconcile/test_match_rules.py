@@ -89,11 +89,11 @@ def test_words_of_the_rules_count_however_they_are_written() -> None:
     rows = arrow([line("a", "1", "PAY-2026-1")])
     rules = Rules(contradicting_statuses=("on-hold",))
     matches = match_references(rows, arrow(stopped), rules=rules)
-    assert matches.lines["outcome"].to_pylist() == ["conflict"]
+    assert matches.lines.arrow["outcome"].to_pylist() == ["conflict"]
     none = [expectation("r", "KEINE-ANGABE", "1")]
     rows = arrow([line("a", "1", None, end_to_end_id="KEINE ANGABE KEINE-ANGABE")])
     silent = match_references(rows, arrow(none), rules=Rules(placeholders=("Keine Angabe",)))
-    assert silent.lines["outcome"].to_pylist() == ["unreferenced"]
+    assert silent.lines.arrow["outcome"].to_pylist() == ["unreferenced"]
 
 
 def test_a_structured_reference_is_looked_for_in_as_much_text_as_the_rules_say() -> None:
@@ -101,7 +101,7 @@ def test_a_structured_reference_is_looked_for_in_as_much_text_as_the_rules_say()
     long = "RF é " * 50_000
     lines = [line("a", "1", f"RF18 5390 0754 7034 {long}"), line("b", "1", f"{long} RF18 5390")]
     expectations = [expectation("r", "RF18539007547034", "1")]
-    a, b = match(lines, expectations).lines.to_pylist()
+    a, b = match(lines, expectations).lines.arrow.to_pylist()
     assert a["outcome"] == "suggested"
     assert "its text is longer than the 2000 characters that are searched" in a["reason"]
     assert b["outcome"] == "unreferenced"
@@ -112,7 +112,7 @@ def test_fewer_candidates_are_kept_by_rule() -> None:
     expectations = arrow([expectation(f"r{n}", f"PAY-2026-00441{n}", "1") for n in range(9)])
     for most in (2, 5):
         rules = Rules(max_candidates=most)
-        assert match_references(lines, expectations, rules=rules).candidates.num_rows == most
+        assert match_references(lines, expectations, rules=rules).candidates.arrow.num_rows == most
 
 
 def test_matches_show_their_counts_and_keep_amounts_exact_in_pandas() -> None:

@@ -44,7 +44,7 @@ def test_every_script_has_its_digits_read() -> None:
         line(f"a{n}", "612.35", f"{LONG} {in_digits(OTHER, zero)}") for n, zero in enumerate(ZEROS)
     ]
     matches = match(rows, BOTH)
-    assert set(matches.lines["outcome"].to_pylist()) == {"conflict"}
+    assert set(matches.lines.arrow["outcome"].to_pylist()) == {"conflict"}
 
 
 def test_a_code_in_the_digits_of_another_script_matches() -> None:
@@ -55,8 +55,8 @@ def test_a_code_in_the_digits_of_another_script_matches() -> None:
         for n, zero in enumerate(zeros)
     ]
     matches = match(rows, requests)
-    assert matches.lines["outcome"].to_pylist() == ["matched"] * 4
-    assert matches.lines["expectation_id"].to_pylist() == [f"s{n}" for n in range(4)]
+    assert matches.lines.arrow["outcome"].to_pylist() == ["matched"] * 4
+    assert matches.lines.arrow["expectation_id"].to_pylist() == [f"s{n}" for n in range(4)]
 
 
 def test_a_control_character_in_one_text_changes_no_other() -> None:
@@ -69,14 +69,16 @@ def test_a_control_character_in_one_text_changes_no_other() -> None:
     ]
     requests = [request(f"s{n:02}", f"PAY-2026-{n:06}", "612.35") for n in range(len(rows))]
     matches = match(rows, requests)
-    assert matches.lines["expectation_id"].to_pylist() == [f"s{n:02}" for n in range(len(rows))]
-    assert set(matches.lines["outcome"].to_pylist()) == {"matched"}
+    assert matches.lines.arrow["expectation_id"].to_pylist() == [
+        f"s{n:02}" for n in range(len(rows))
+    ]
+    assert set(matches.lines.arrow["outcome"].to_pylist()) == {"matched"}
 
 
 def test_a_second_code_in_letters_that_look_alike_is_a_question() -> None:
     seconds = [in_script(OTHER, s).replace("-", gap) for s in SCRIPTS for gap in ("-", " ", "/")]
     rows = [line(f"a{n}", "612.35", f"{LONG} {second}") for n, second in enumerate(seconds)]
-    for row, second in zip(match(rows, BOTH).lines.to_pylist(), seconds, strict=True):
+    for row, second in zip(match(rows, BOTH).lines.arrow.to_pylist(), seconds, strict=True):
         assert second.isascii() is False
         assert row["outcome"] == "suggested", (second, row)
         assert OTHER in row["reason"]
@@ -84,7 +86,7 @@ def test_a_second_code_in_letters_that_look_alike_is_a_question() -> None:
 
 def test_a_code_in_letters_that_look_alike_is_a_candidate_and_no_more() -> None:
     rows = [line(f"a{n}", "612.35", in_script(OTHER, s)) for n, s in enumerate(SCRIPTS)]
-    for row in match(rows, BOTH).lines.to_pylist():
+    for row in match(rows, BOTH).lines.arrow.to_pylist():
         assert (row["outcome"], row["expectation_id"]) == ("suggested", "s")
         assert "damaged reference" in row["reason"]
 

@@ -115,8 +115,8 @@ def test_very_many_codes_that_are_nearly_the_named_one_are_no_second_code() -> N
     series = [request(f"s{n}", f"PAY-2026-0044{n:02}", f"{n + 10}.00") for n in range(30)]
     texts = ["PAY-2026-004417 PAY-2026-0044", "PAY-2026-004417 PAY-2026-00441"]
     rows = [line(f"a{n}", "27", text) for n, text in enumerate(texts)]
-    assert match(rows[:1], series).lines["outcome"].to_pylist() == ["matched"]
-    assert match(rows[1:], series).lines["outcome"].to_pylist() == ["matched"]
+    assert match(rows[:1], series).lines.arrow["outcome"].to_pylist() == ["matched"]
+    assert match(rows[1:], series).lines.arrow["outcome"].to_pylist() == ["matched"]
 
 
 MATHEMATICAL = str.maketrans(
@@ -214,7 +214,7 @@ def test_words_beside_a_code_still_leave_it_whole() -> None:
         f"{ACCOUNT_CODE}/INV/2026-1004",
     ]
     rows = [line(f"a{n}", "12", text) for n, text in enumerate(texts)]
-    assert set(match(rows, EXPECTATIONS).lines["outcome"].to_pylist()) == {"matched"}
+    assert set(match(rows, EXPECTATIONS).lines.arrow["outcome"].to_pylist()) == {"matched"}
 
 
 def test_every_form_of_a_letter_or_digit_is_found_and_no_letter_of_another_alphabet() -> None:

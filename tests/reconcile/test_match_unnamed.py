@@ -44,7 +44,7 @@ def candidates(matches: Matches, entry_id: str = "a") -> list[tuple[str, str]]:
     """The candidates of a line, best first, with their reasons."""
     return [
         (row["expectation_id"], row["reason"])
-        for row in matches.candidates.to_pylist()
+        for row in matches.candidates.arrow.to_pylist()
         if row["entry_id"] == entry_id
     ]
 
@@ -52,7 +52,7 @@ def candidates(matches: Matches, entry_id: str = "a") -> list[tuple[str, str]]:
 def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]:
     matches = match([*BEFORE, paid], [*CODES, *more])
     assert outcome(matches)["outcome"] == "suggested"
-    assert "a" not in matches.allocations["entry_id"].to_pylist()
+    assert "a" not in matches.allocations.arrow["entry_id"].to_pylist()
     return candidates(matches)
 
 
@@ -186,7 +186,7 @@ def test_an_amount_alone_is_a_fact_where_it_is_rare(amount: str, others: int, be
 def test_an_amount_that_many_lines_have_connects_none_of_them() -> None:
     lines = [line(f"a{n}", "123.45", "thanks", 9, **STRANGER) for n in range(6)]
     matches = match(lines, [expectation("r", "PAY-2026-000001", "123.45")])
-    assert set(matches.lines["outcome"].to_pylist()) == {"unreferenced"}
+    assert set(matches.lines.arrow["outcome"].to_pylist()) == {"unreferenced"}
 
 
 @pytest.mark.first_case
@@ -272,7 +272,7 @@ def test_a_rejected_candidate_is_none_and_a_damaged_reference_stands_above() -> 
     torn = line("a", "500", "huur VFY-8M3T-40", 5, **PAYER)
     rows = [
         row
-        for row in match([*BEFORE, torn], CODES).candidates.to_pylist()
+        for row in match([*BEFORE, torn], CODES).candidates.arrow.to_pylist()
         if row["entry_id"] == "a"
     ]
     assert [(row["expectation_id"], row["tier"]) for row in rows] == [("garage", 4), ("rent", 5)]
@@ -314,7 +314,7 @@ def test_on_drawn_months_the_right_one_is_first_and_none_is_matched() -> None:
         habits = draw_habits(seed, payers=30, months=5)
         lines, expectations = habits.world.tables()
         matches = match_references(lines, expectations, decisions=habits.decisions)
-        for row in matches.lines.to_pylist():
+        for row in matches.lines.arrow.to_pylist():
             if row["entry_id"] in habits.last_month:
                 own = habits.world.truths[row["entry_id"]].expectation_id
                 counts["belonging"] += own is not None
@@ -334,8 +334,8 @@ def test_shuffled_rows_rank_alike() -> None:
         expectations.take(list(reversed(range(expectations.num_rows)))),
         decisions=arrow(list(reversed(habits.decisions.to_pylist()))),
     )
-    assert again.candidates.equals(first.candidates)
-    assert again.lines.equals(first.lines)
+    assert again.candidates.arrow.equals(first.candidates.arrow)
+    assert again.lines.arrow.equals(first.lines.arrow)
 
 
 def test_a_payment_that_says_a_payers_name_changes_nothing_for_the_payers_own() -> None:

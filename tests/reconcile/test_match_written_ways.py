@@ -58,7 +58,7 @@ def outcomes(cases: Iterable[Case], rules: Rules | None = None) -> list[str]:
                 expectation(f"s{number:02}", case.other, case.other_amount, **currency)
             )
     matches = match_references(arrow(lines), arrow(expectations), rules=rules)
-    rows = {row["entry_id"]: row for row in matches.lines.to_pylist()}
+    rows = {row["entry_id"]: row for row in matches.lines.arrow.to_pylist()}
     assert not any(
         row["outcome"] == "matched" and row["expectation_id"][1:] != name[1:]
         for name, row in rows.items()

@@ -41,7 +41,7 @@ def test_it_is_a_cut_off_difference_of_the_bank_in_the_month_that_it_was_made(
     (item,) = workspace.open_items("2026-10").select(kind="bank_cutoff")
     assert (item.amount, item.direction, item.state) == (Decimal(70), "in", "BOOKED LATER")
     assert item.next_step == "Nothing; the bank booked it on 2 Nov"
-    (row,) = workspace.reconcile("2026-10").statements.to_pylist()
+    (row,) = workspace.reconcile("2026-10").statements.arrow.to_pylist()
     assert row["complete"]
     assert row["closing_balance"] == Decimal(107)
     assert not workspace.open_items("2026-11").select(kind="bank_cutoff")

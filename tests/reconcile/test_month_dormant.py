@@ -33,7 +33,7 @@ def dormant(tmp_path: Path) -> Workspace:
 
 
 def account_row(workspace: Workspace) -> dict[str, Any]:
-    rows = workspace.reconcile("2026-10").statements.to_pylist()
+    rows = workspace.reconcile("2026-10").statements.arrow.to_pylist()
     return next(row for row in rows if row["account"] == OWN)
 
 
@@ -82,8 +82,8 @@ def test_a_month_that_confirmations_cover_is_answered_without_any_line(dormant: 
     assert "statement_missing" in {item.kind for item in dormant.open_items("2026-09")}
     dormant.statements.confirm(OWN, "107.00", "2026-10-01", source="letter of the bank")
     answer = dormant.reconcile("2026-09")
-    assert answer.lines.num_rows == 0
-    row = next(row for row in answer.statements.to_pylist() if row["account"] == OWN)
+    assert len(answer.lines) == 0
+    row = next(row for row in answer.statements.arrow.to_pylist() if row["account"] == OWN)
     assert (row["opening_balance"], row["closing_balance"]) == (Decimal(107), Decimal(107))
 
 

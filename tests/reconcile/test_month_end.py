@@ -28,9 +28,9 @@ def with_truth(
     )
     keys = {
         row["entry_id"]: (row["account"], row["account_servicer_reference"])
-        for row in entries.to_pylist()
+        for row in entries.arrow.to_pylist()
     }
-    return [(line, truth[keys[line["entry_id"]]]) for line in result.lines.to_pylist()]
+    return [(line, truth[keys[line["entry_id"]]]) for line in result.lines.arrow.to_pylist()]
 
 
 def is_clean(truth: dict[str, Any]) -> bool:
@@ -85,15 +85,15 @@ def test_every_special_line_has_its_outcome(month_end: Workspace, company: Sandb
 
 def test_lines_are_conserved_and_sums_tie_to_the_statements(month_end: Workspace) -> None:
     result = month_end.reconcile("2026-10")
-    assert set(result.lines["outcome"].to_pylist()) <= set(OUTCOMES)
-    assert sum(result.counts().values()) == result.lines.num_rows
+    assert set(result.lines.arrow["outcome"].to_pylist()) <= set(OUTCOMES)
+    assert sum(result.counts().values()) == len(result.lines)
     lines = Counter()
-    for line in result.lines.to_pylist():
+    for line in result.lines.arrow.to_pylist():
         lines[line["statement_account"], line["direction"]] += line["amount"]
     statements = month_end.sql(
         "SELECT account, credit_total, debit_total FROM statements"
         " WHERE closing_date = '2026-10-31'"
-    ).to_pylist()
+    ).arrow.to_pylist()
     assert len(statements) == 3
     for row in statements:
         assert lines[row["account"], "CRDT"] == row["credit_total"]
@@ -104,10 +104,10 @@ def test_lines_are_conserved_and_sums_tie_to_the_statements(month_end: Workspace
 def test_each_accounts_balances_tie_with_its_lines(month_end: Workspace) -> None:
     for month in ("2026-05", "2026-09", "2026-10"):
         result = month_end.reconcile(month)
-        for row in result.statements.to_pylist():
+        for row in result.statements.arrow.to_pylist():
             moved = sum(
                 line["amount"] if line["direction"] == "CRDT" else -line["amount"]
-                for line in result.lines.to_pylist()
+                for line in result.lines.arrow.to_pylist()
                 if line["statement_account"] == row["account"]
             )
             assert row["complete"]
@@ -117,10 +117,10 @@ def test_each_accounts_balances_tie_with_its_lines(month_end: Workspace) -> None
 def test_no_reason_that_a_person_reads_names_a_line_by_our_id(month_end: Workspace) -> None:
     result = month_end.reconcile("2026-10")
     tables = (result.lines, result.matches.lines, result.matches.candidates)
-    reasons = {reason for table in tables for reason in table["reason"].to_pylist()}
+    reasons = {reason for table in tables for reason in table.arrow["reason"].to_pylist()}
     back = [reason for reason in reasons if "brings back the payment of 2026-" in reason]
     assert back
-    ids = set(result.matches.lines["entry_id"].to_pylist())
+    ids = set(result.matches.lines.arrow["entry_id"].to_pylist())
     for reason in reasons:
         assert ids.isdisjoint(re.split(r"[\s:;,]+", reason)), reason
 
@@ -128,7 +128,9 @@ def test_no_reason_that_a_person_reads_names_a_line_by_our_id(month_end: Workspa
 def test_requests_that_await_funds_read_as_they_should(
     month_end: Workspace, company: Sandbox
 ) -> None:
-    states = {row["reference"]: row["state"] for row in month_end.awaiting_funds().to_pylist()}
+    states = {
+        row["reference"]: row["state"] for row in month_end.awaiting_funds().arrow.to_pylist()
+    }
     expected = {row["payment_reference"]: row["state"] for row in company.truth_requests()}
     assert states == expected
 
@@ -145,7 +147,7 @@ def test_pay_is_not_said_before_the_statements_reach(company: Sandbox, tmp_path:
         workspace.close_clients()
     early = [path for path in (folder / "bank").glob("*.xml") if "2026-10" not in path.name]
     workspace.statements.add(early)
-    rows = workspace.awaiting_funds().to_pylist()
+    rows = workspace.awaiting_funds().arrow.to_pylist()
     assert not [row for row in rows if row["state"] == "PAY"]
     checks = [row for row in rows if row["state"] == "CHECK BANK"]
     assert checks
@@ -159,24 +161,26 @@ def test_without_a_provider_report_credits_read_not_provable(
     assert month_end.reconcile("2026-10").provable
     result = month_end_unreported.reconcile("2026-10")
     assert not result.provable
-    assert set(result.virtual_accounts["proof"].to_pylist()) == {"NOT PROVABLE: no provider report"}
-    assert set(result.virtual_accounts["amount"].to_pylist()) == {Decimal(0)}
+    assert set(result.virtual_accounts.arrow["proof"].to_pylist()) == {
+        "NOT PROVABLE: no provider report"
+    }
+    assert set(result.virtual_accounts.arrow["amount"].to_pylist()) == {Decimal(0)}
 
 
 def test_fees_are_those_of_the_requests_completed_in_the_month(month_end: Workspace) -> None:
     result = month_end.reconcile("2026-10")
-    for row in result.fee_requests.to_pylist():
+    for row in result.fee_requests.arrow.to_pylist():
         assert row["fiat_gross"] - row["fee"] == row["fiat_net"]
         assert row["completed_on"].month == 10
         assert row["tier"].startswith(row["ramp_type"].lower().replace("_", "-"))
-    per_request = sum(row["fee"] for row in result.fee_requests.to_pylist())
-    assert per_request == sum(row["fee"] for row in result.fee_totals.to_pylist())
+    per_request = sum(row["fee"] for row in result.fee_requests.arrow.to_pylist())
+    assert per_request == sum(row["fee"] for row in result.fee_totals.arrow.to_pylist())
 
 
 def test_the_same_question_has_the_same_answer(month_end: Workspace) -> None:
     first, second = month_end.reconcile("2026-10"), month_end.reconcile("2026-10")
     for name in ("lines", "awaiting_funds", "in_transit", "fee_requests", "virtual_accounts"):
-        assert getattr(first, name).equals(getattr(second, name))
+        assert getattr(first, name).arrow.equals(getattr(second, name).arrow)
 
 
 def test_a_month_of_which_nothing_is_stored_is_an_error_that_says_what_is(
@@ -219,7 +223,7 @@ def test_a_class_rule_means_the_account_and_the_start_of_the_code(
         f'[[classes]]\nname = "loose"\nline_class = "other_business"\naccount = "{spaced}"\n'
         'bank_transaction_code = "XXXX|PMNT"\n'
     )
-    classed = {row["rule_name"] for row in workspace.reconcile("2026-10").lines.to_pylist()}
+    classed = {row["rule_name"] for row in workspace.reconcile("2026-10").lines.arrow.to_pylist()}
     assert "loose" in classed
     assert "not there" not in classed
 
@@ -238,7 +242,7 @@ def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
             kinds = {str(kind) for kind in connection.table(step.name).types}
             assert not kinds & {"DOUBLE", "FLOAT"}, step.name
         composed = connection.sql(result.sql("month_lines")).to_arrow_table()
-    assert composed.sort_by("entry_id").equals(result.lines.sort_by("entry_id"))
+    assert composed.sort_by("entry_id").equals(result.lines.arrow.sort_by("entry_id"))
 
 
 def test_an_earlier_instant_is_answered_from_what_was_known_then(month_end: Workspace) -> None:

@@ -126,7 +126,7 @@ def test_the_settings_engine_is_taken_unless_another_is_named(
     with pytest.raises(InputError, match="Spark is not installed"):
         desk.reconcile("2026-10")
     answer = desk.reconcile("2026-10", engine="duckdb")
-    assert answer.lines.equals(month_end.reconcile("2026-10").lines)
+    assert answer.lines.arrow.equals(month_end.reconcile("2026-10").lines.arrow)
     assert reconcile(folder, "--engine", "duckdb").exit_code == 0
     assert not (folder / "spark").exists()
 

@@ -55,24 +55,28 @@ def test_a_month_asked_again_runs_no_step_and_says_the_same(
     again = desk.reconcile(MONTH)
     assert ran == []
     for name, table in first.sheets().items():
-        assert again.sheets()[name].equals(table), name
+        assert again.sheets()[name].arrow.equals(table.arrow), name
     assert again.basis is not None
 
 
 @pytest.mark.acceptance
 def test_a_decision_is_never_answered_from_before_it(desk: Workspace, ran: list[str]) -> None:
-    line = desk.matches.open().to_pylist()[0]["entry_id"]
+    line = desk.matches.open().arrow.to_pylist()[0]["entry_id"]
     desk.reconcile(MONTH)
     desk.matches.ignore(line, reason="not ours", actor=ANNA)
     ran.clear()
     (line_row,) = [
-        row for row in desk.reconcile(MONTH).matches.lines.to_pylist() if row["entry_id"] == line
+        row
+        for row in desk.reconcile(MONTH).matches.lines.arrow.to_pylist()
+        if row["entry_id"] == line
     ]
     assert line_row["outcome"] == "ignored"
     desk.matches.undo(line, actor=ANNA)
     ran.clear()
     (line_row,) = [
-        row for row in desk.reconcile(MONTH).matches.lines.to_pylist() if row["entry_id"] == line
+        row
+        for row in desk.reconcile(MONTH).matches.lines.arrow.to_pylist()
+        if row["entry_id"] == line
     ]
     assert line_row["outcome"] != "ignored"
     assert ran == []
@@ -178,8 +182,10 @@ def test_open_items_are_rolled_forward_once_between_two_ends(
     monkeypatch.setattr(roll_forward, "_ROLLS", Memo())
     first, again = (desk.periods.roll_forward(MONTH) for _ in range(2))
     assert rolled == [MONTH]
-    assert again.items.equals(first.items)
-    desk.matches.ignore(desk.matches.open().to_pylist()[0]["entry_id"], reason="x", actor=ANNA)
+    assert again.items.arrow.equals(first.items.arrow)
+    desk.matches.ignore(
+        desk.matches.open().arrow.to_pylist()[0]["entry_id"], reason="x", actor=ANNA
+    )
     desk.periods.roll_forward("2026-09")
     assert rolled == [MONTH, "2026-09"]
 
@@ -188,7 +194,9 @@ def test_open_items_are_rolled_forward_once_between_two_ends(
 def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
     line_counts: list[int] = []
     askers = [
-        threading.Thread(target=lambda: line_counts.append(desk.reconcile(MONTH).lines.num_rows))
+        threading.Thread(
+            target=lambda: line_counts.append(desk.reconcile(MONTH).lines.arrow.num_rows)
+        )
         for _ in range(4)
     ]
     for asker in askers:
@@ -230,7 +238,7 @@ def test_an_end_that_has_all_that_is_stored_is_not_matched_again(
         seen.lines, seen.expectations, decisions=decisions.filter(of_lines), rules=seen.rules
     )
     for name in ("lines", "expectations", "allocations"):
-        assert getattr(again, name).equals(getattr(seen.matches, name)), name
+        assert getattr(again, name).arrow.equals(getattr(seen.matches, name).arrow), name
     assert any(seen.lines["line_class"].is_valid().to_pylist())
 
 

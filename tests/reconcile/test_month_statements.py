@@ -55,7 +55,7 @@ def statement(folder: Path, first: str, last: str, lines: tuple[Line, ...] = LIN
 
 
 def balances_of(workspace: Workspace, month: str) -> dict[str, Any]:
-    (row,) = workspace.reconcile(month).statements.to_pylist()
+    (row,) = workspace.reconcile(month).statements.arrow.to_pylist()
     return row
 
 

@@ -60,7 +60,7 @@ def test_a_month_that_proved_statements_cover_is_complete_beside_a_file_without_
     start, end = text.index("<Bal>"), text.rindex("</Bal>") + len("</Bal>")
     bare.write_text(text[:start] + text[end:], "utf-8")
     add(workspace, bare, camt(tmp_path, entry("7.00"), closing="107.00"))
-    (row,) = workspace.reconcile("2026-10").statements.to_pylist()
+    (row,) = workspace.reconcile("2026-10").statements.arrow.to_pylist()
     assert (row["account"], row["complete"], row["problem"]) == (OWN, True, None)
 
 

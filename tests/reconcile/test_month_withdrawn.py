@@ -49,7 +49,7 @@ def csv(folder: Path, text: str = CSV) -> Path:
 
 
 def account_row(workspace: Workspace, month: str = "2026-10") -> dict[str, Any]:
-    (row,) = workspace.reconcile(month).statements.to_pylist()
+    (row,) = workspace.reconcile(month).statements.arrow.to_pylist()
     return row
 
 
@@ -90,7 +90,7 @@ def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_
     withdrawal = workspace.statements.withdraw(statement, reason="read without its currency")
     assert withdrawal.movements == 2
     assert account_row(workspace)["complete"]
-    assert workspace.reconcile("2026-10").lines.num_rows == 2
+    assert workspace.reconcile("2026-10").lines.arrow.num_rows == 2
 
 
 @pytest.mark.acceptance
@@ -132,7 +132,9 @@ def test_a_currency_that_nothing_states_on_an_account_of_several_names_the_state
     workspace.statements.withdraw(statement, reason="no currency")
     profiled(workspace, "USD")
     workspace.statements.add([tmp_path / "bank.csv"], account=OWN)
-    rows = {row["currency"]: row for row in workspace.reconcile("2026-10").statements.to_pylist()}
+    rows = {
+        row["currency"]: row for row in workspace.reconcile("2026-10").statements.arrow.to_pylist()
+    }
     assert rows["USD"]["complete"]
     assert rows["USD"]["closing_balance"] == Decimal(1050)
     assert not rows["EUR"]["complete"]
@@ -155,12 +157,12 @@ def test_a_statement_in_a_currency_that_is_not_declared_keeps_its_account_from_b
 def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.statements.add([camt(tmp_path, entry("7.00"), entry("1.00"), closing="108.00")])
-    line = workspace.reconcile("2026-10").lines["entry_id"].to_pylist()[0]
+    line = workspace.reconcile("2026-10").lines.arrow["entry_id"].to_pylist()[0]
     workspace.matches.ignore(line, reason="ours")
     workspace.statements.withdraw("october.xml", reason="wrong file")
     corrected = camt(tmp_path, entry("9.00"), closing="109.00", name="corrected.xml")
     workspace.statements.add([corrected])
-    assert workspace.reconcile("2026-10").lines.num_rows == 1
+    assert workspace.reconcile("2026-10").lines.arrow.num_rows == 1
     assert "BANK LINES" in workspace.status("2026-10")
     assert [row["entry_id"] for row in workspace.matches.list().arrow.to_pylist()] == [line]
     report = workspace.statements.add([tmp_path / "october.xml"])
@@ -174,7 +176,7 @@ def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path
 def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.statements.add([camt(tmp_path, entry("7.00"), entry("1.00"), closing="108.00")])
-    line = workspace.reconcile("2026-10").lines["entry_id"].to_pylist()[0]
+    line = workspace.reconcile("2026-10").lines.arrow["entry_id"].to_pylist()[0]
     workspace.matches.ignore(line, reason="ours")
     arguments = ["-w", str(workspace.folder), "statements", "withdraw", "october.xml"]
     planned = [*arguments, "--reason", "wrong file", "--dry-run"]
@@ -184,7 +186,7 @@ def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path
     assert printed[2].startswith("would be withdrawn: october.xml ")
     assert printed[2].endswith("2 movements count no more")
     assert workspace.journal.entries("statement.") == []
-    assert workspace.reconcile("2026-10").lines.num_rows == 2
+    assert workspace.reconcile("2026-10").lines.arrow.num_rows == 2
     invocation = CliRunner().invoke(treasury, [*arguments, "--reason", "wrong file"]).stdout
     assert invocation.splitlines()[:2] == printed[:2]
     assert "\nwithdrawn: october.xml " in invocation

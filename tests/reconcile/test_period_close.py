@@ -74,7 +74,7 @@ def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carri
     assert (pin.commit.number, pin.why) == (close.commit, "close of 2026-10")
     assert close.head.seq == closing.preparation.entry.seq - 1
     assert close.rules_hash == desk.rules.current().hash
-    assert [row["state"] for row in desk.periods.list().to_pylist()] == ["prepared"]
+    assert [row["state"] for row in desk.periods.list().arrow.to_pylist()] == ["prepared"]
     signs = (
         "prepared by anna, 2 Nov 09:00 CET; a second person signs: treasury close 2026-10 --sign"
     )
@@ -126,7 +126,7 @@ def test_one_person_signs_alone_where_the_policy_says_so_and_every_page_says_it(
     assert header.endswith("signed alone, not reviewed")
     assert b'"alone": true' in (pack.folder / "evidence.json").read_bytes()
     assert verify_pack(pack.folder).holds
-    (row,) = desk.periods.list().to_pylist()
+    (row,) = desk.periods.list().arrow.to_pylist()
     assert (row["reviewed_by"], row["signed_alone"]) == (None, True)
 
 
@@ -139,10 +139,10 @@ def test_facts_that_come_after_the_preparation_are_late_items(
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")
     late = double(later, lines[0]["entry_id"], booking_date=date(2026, 10, 29))
     closing = later.periods.sign("2026-10", actor=BERT)
-    assert closing.r.lines.equals(prepared.r.lines)
-    assert late not in closing.r.lines["entry_id"].to_pylist()
-    assert [row["entry_id"] for row in later.periods.late().to_pylist()] == [late]
-    assert later.periods.verify("2026-10").answer.lines.equals(prepared.r.lines)
+    assert closing.r.lines.arrow.equals(prepared.r.lines.arrow)
+    assert late not in closing.r.lines.arrow["entry_id"].to_pylist()
+    assert [row["entry_id"] for row in later.periods.late().arrow.to_pylist()] == [late]
+    assert later.periods.verify("2026-10").answer.lines.arrow.equals(prepared.r.lines.arrow)
 
 
 @pytest.mark.acceptance
@@ -161,7 +161,7 @@ def test_what_is_accepted_after_the_preparation_counts_and_what_is_not_is_not_si
     closing = desk.periods.sign("2026-10", actor=BERT)
     assert closing.items.by_id[item.item_id].owner == "dora"
     assert desk.open_items("2026-10").by_id[item.item_id].accepted_by == "bert"
-    assert desk.periods.verify("2026-10").answer.lines.num_rows
+    assert desk.periods.verify("2026-10").answer.lines.arrow.num_rows
 
 
 @pytest.mark.acceptance
@@ -297,9 +297,9 @@ def test_a_reopened_month_says_who_and_why_and_is_closed_anew(
     with pytest.raises(ActionRefused, match="2026-10 is not closed"):
         desk.periods.reopen("2026-10", "again", actor=BERT)
     close_month(desk, "2026-10", preparer=BERT, reviewer=ANNA)
-    states = [(row["month"], row["state"]) for row in desk.periods.list().to_pylist()]
+    states = [(row["month"], row["state"]) for row in desk.periods.list().arrow.to_pylist()]
     assert states == [("2026-09", "closed"), ("2026-10", "reopened"), ("2026-10", "closed")]
-    reopened = desk.periods.list().to_pylist()[1]
+    reopened = desk.periods.list().arrow.to_pylist()[1]
     assert (reopened["reopened_by"], reopened["reopen_reason"]) == ("bert", "a late invoice")
 
 
@@ -313,28 +313,28 @@ def test_case_34_open_items_roll_forward_from_one_close_to_the_next(closed: Work
     assert kinds == {"on_ramp", "off_ramp"}, "virtual accounts stand outside"
     roll = closed.periods.roll_forward("2026-10")
     for table in (roll.totals, roll.items):
-        for row in table.to_pylist():
+        for row in table.arrow.to_pylist():
             assert row["closing"] == (
                 row["opening"] + row["new"] - row["matched"] + row["reopened"]
                 - row["cancelled"] - row["blocked"] + row["adjusted"]
             )  # fmt: skip
     closing = closed.periods.closing(closed.periods.get("2026-10"))
     assert closing.equals(roll.totals)
-    assert sum(row["matched"] for row in roll.totals.to_pylist()) > 0
+    assert sum(row["matched"] for row in roll.totals.arrow.to_pylist()) > 0
 
 
 @pytest.mark.acceptance
 def test_a_request_recorded_with_no_money_or_less_waits_for_none(
     closed: Workspace, tmp_path: Path
 ) -> None:
-    items = closed.periods.roll_forward("2026-10").items.to_pylist()
+    items = closed.periods.roll_forward("2026-10").items.arrow.to_pylist()
     names = [row["expectation_id"] for row in items if row["closing"] and row["kind"] == "on_ramp"]
     later = clock_at(copy_of(closed, tmp_path / "desk"), "2026-11-20T08:00:00+00:00")
     for name, amount in zip(names, (Decimal(0), Decimal(-5)), strict=False):
         edit(later, "ramp_requests", "id", name, fiat_amount=amount)
     open_amounts = {
         row["expectation_id"]: row
-        for row in later.periods.roll_forward("2026-11").items.to_pylist()
+        for row in later.periods.roll_forward("2026-11").items.arrow.to_pylist()
     }
     for name in names[:2]:
         row = open_amounts[name]
@@ -381,12 +381,14 @@ def test_a_closed_month_comes_out_again_whatever_becomes_known(
     later.rules.save(path, "everything is other business", actor=ANNA)
     again = later.periods.verify("2026-10").answer
     for name in ("lines", "awaiting_funds", "in_transit", "statements", "fee_requests"):
-        assert getattr(again, name).equals(getattr(before, name)), name
+        assert getattr(again, name).arrow.equals(getattr(before, name).arrow), name
     assert (again.as_of, again.known_at, again.matches.rules_hash) == (
         before.as_of, before.known_at, before.matches.rules_hash,
     )  # fmt: skip
     now = later.reconcile("2026-10")
-    assert now.lines.equals(before.lines), "a closed month answers from what it was closed on"
+    assert now.lines.arrow.equals(before.lines.arrow), (
+        "a closed month answers from what it was closed on"
+    )
     assert len(later.periods.late("2026-10")) == 1
     assert "LATE                1 item since the close" in later.status("2026-10")
     assert now.matches.rules_hash == before.matches.rules_hash, "a closed month keeps its rules"
@@ -461,7 +463,7 @@ def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(
     assert kinds == ["match.ignore", "period.prepare"]
     assert prepared.close.head.seq == prepared.entry.seq - 1
     basis = basis_of(desk.journal, desk.lake, prepared.close)
-    answer = {row["entry_id"]: row["outcome"] for row in reconcile(basis).lines.to_pylist()}
+    answer = {row["entry_id"]: row["outcome"] for row in reconcile(basis).lines.arrow.to_pylist()}
     assert answer[line] == "ignored"
 
 
@@ -477,7 +479,7 @@ def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
     withdrawn, changed = (first_line(lines, o)["entry_id"] for o in ("unreferenced", "conflict"))
     edit(later, "statement_entries", "entry_id", withdrawn, entry_status="SUPERSEDED")
     edit(later, "statement_entries", "entry_id", changed, amount=Decimal("12.34"))
-    rows = {row["entry_id"]: row for row in later.periods.late().to_pylist()}
+    rows = {row["entry_id"]: row for row in later.periods.late().arrow.to_pylist()}
     assert {key: rows[key]["change"] for key in rows} == {
         late: "new", withdrawn: "gone", changed: "changed",
     }  # fmt: skip
@@ -490,12 +492,14 @@ def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
     again = clock_at(desk, "2026-11-21T08:00:00+00:00")
     edit(again, "statement_entries", "entry_id", withdrawn, entry_status="BOOK")
     edit(again, "statement_entries", "entry_id", late, entry_status="SUPERSEDED")
-    changes_left = {row["change"] for row in again.periods.late().to_pylist()}
+    changes_left = {row["change"] for row in again.periods.late().arrow.to_pylist()}
     assert changes_left == {"changed"}, "what went and came again is as it was"
     once_more = clock_at(desk, "2026-11-22T08:00:00+00:00")
     edit(once_more, "statement_entries", "entry_id", late, entry_status="BOOK")
     (row,) = (
-        late_row for late_row in once_more.periods.late().to_pylist() if late_row["change"] == "new"
+        late_row
+        for late_row in once_more.periods.late().arrow.to_pylist()
+        if late_row["change"] == "new"
     )
     assert (row["entry_id"], row["what"]) == (late, "a later statement has it again")
 
@@ -515,7 +519,7 @@ def test_case_25_a_return_into_a_closed_month_posts_to_the_open_one_linked(
         return_reason="AC04",
         original_end_to_end_id=paid["end_to_end_id"],
     )
-    (row,) = later.periods.late().to_pylist()
+    (row,) = later.periods.late().arrow.to_pylist()
     assert (row["change"], row["entry_id"], row["original_id"]) == (
         "returned", back, paid["entry_id"],
     )  # fmt: skip
@@ -525,7 +529,7 @@ def test_case_25_a_return_into_a_closed_month_posts_to_the_open_one_linked(
     assert item["reopened"] == paid["amount"]
     assert item["closing"] == item["opening"] + paid["amount"]
     again = later.periods.verify("2026-10").answer
-    outcomes = {row["entry_id"]: row["outcome"] for row in again.lines.to_pylist()}
+    outcomes = {row["entry_id"]: row["outcome"] for row in again.lines.arrow.to_pylist()}
     assert outcomes[paid["entry_id"]] == "matched", "October stays as it was closed"
 
 
@@ -533,7 +537,9 @@ def original_with_reference(desk: Workspace, lines: list[dict[str, Any]]) -> dic
     """A matched on-ramp wire of October that has an end-to-end id of its own."""
     ids = {
         row["entry_id"]: row["end_to_end_id"]
-        for row in desk.sql("SELECT entry_id, end_to_end_id FROM statement_entries").to_pylist()
+        for row in desk.sql(
+            "SELECT entry_id, end_to_end_id FROM statement_entries"
+        ).arrow.to_pylist()
     }
     return next(
         row | {"end_to_end_id": ids[row["entry_id"]]}
@@ -546,7 +552,7 @@ def original_with_reference(desk: Workspace, lines: list[dict[str, Any]]) -> dic
 
 
 def moved_in_november(desk: Workspace) -> list[dict[str, Any]]:
-    return desk.periods.roll_forward("2026-11").items.to_pylist()
+    return desk.periods.roll_forward("2026-11").items.arrow.to_pylist()
 
 
 def test_a_close_is_known_only_after_it_was_made(closed: Workspace) -> None:
@@ -569,7 +575,7 @@ def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: W
     carry_all(desk, "2026-10")
     entries = len(desk.journal.entries())
     _alter_unread(desk, "statement_entries")
-    assert desk.reconcile("2026-10").lines.num_rows  # it reads
+    assert desk.reconcile("2026-10").lines.arrow.num_rows  # it reads
     with pytest.raises(WorkspaceDamaged, match="is not as it was written: nothing is closed"):
         desk.periods.prepare("2026-10", actor=ANNA)
     assert (len(desk.journal.entries()), desk.lake.pins()) == (entries, [])
@@ -581,7 +587,7 @@ def test_a_month_is_not_signed_on_a_file_altered_after_it_was_prepared(desk: Wor
     _alter_unread(desk, "statement_entries")
     with pytest.raises(WorkspaceDamaged, match="is not as it was written: nothing is closed"):
         desk.periods.sign("2026-10", actor=BERT)
-    assert [row["state"] for row in desk.periods.list().to_pylist()] == ["prepared"]
+    assert [row["state"] for row in desk.periods.list().arrow.to_pylist()] == ["prepared"]
 
 
 @pytest.mark.parametrize("name", ["close", "closes"])

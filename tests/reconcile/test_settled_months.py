@@ -107,7 +107,7 @@ def test_drawn_months_are_answered_alike(seed: int, tmp_path: Path) -> None:
         answers = ask(world)
         out += len(answers.out)
         need = [row for row in outcomes(answers.full).values() if row["outcome"] in OPEN]
-        candidates = answers.full.matches.candidates.to_pylist()
+        candidates = answers.full.matches.candidates.arrow.to_pylist()
         world.decide(need, [(row["entry_id"], row["expectation_id"]) for row in candidates])
         out += len(ask(world).out)
         world.surprise()
@@ -356,7 +356,7 @@ def test_a_hash_that_a_settled_request_has_is_used_twice(world: DrawnMonths) -> 
     answers = ask(world)
     assert "e2" not in answers.out
     assert answers.out
-    assert "HASH USED TWICE" in str(answers.part.differences.to_pylist())
+    assert "HASH USED TWICE" in str(answers.part.differences.arrow.to_pylist())
 
 
 @pytest.mark.acceptance
@@ -365,7 +365,9 @@ def test_what_a_ledger_is_held_against_rests_on_every_line(world: DrawnMonths) -
     world.store()
     answers = ask(world)
     assert answers.part.is_partial
-    assert matched_in_full(answers.part).matches.lines.equals(answers.full.matches.lines)
+    assert matched_in_full(answers.part).matches.lines.arrow.equals(
+        answers.full.matches.lines.arrow
+    )
     assert matched_in_full(answers.full) is answers.full
 
 
@@ -380,7 +382,9 @@ def changed(world: DrawnMonths) -> Reconciliation:
 def test_after_a_line_changed_everything_is_matched(world: DrawnMonths) -> None:
     world.lines["e2"]["entry_status"] = "SUPERSEDED"
     world.store()
-    states = {row["expectation_id"]: row for row in changed(world).matches.expectations.to_pylist()}
+    states = {
+        row["expectation_id"]: row for row in changed(world).matches.expectations.arrow.to_pylist()
+    }
     assert states["r2"]["state"] == "open"
     world.lines["e2"]["entry_status"] = "BOOK"
     world.store()
@@ -393,7 +397,7 @@ def test_after_a_request_was_reopened_by_its_service_everything_is_matched(
 ) -> None:
     world.requests["r2"] |= {"status": "PROCESSING", "is_open": True, "completed_at": None}
     world.store()
-    assert "r2" in changed(world).matches.expectations["expectation_id"].to_pylist()
+    assert "r2" in changed(world).matches.expectations.arrow["expectation_id"].to_pylist()
 
 
 @pytest.mark.acceptance
@@ -514,7 +518,7 @@ def test_on_a_full_disk_everything_is_answered_and_nothing_half_written_stays(
         try:
             forget(world)
             basis = world.basis(world.closed_months())
-            assert worked_out(basis).answer.matches.lines.num_rows
+            assert worked_out(basis).answer.matches.lines.arrow.num_rows
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert not [*(world.folder / "settled").iterdir()]

@@ -66,7 +66,7 @@ def test_a_bank_that_answered_a_payment_file_has_answered_it_on_spark_too(
     practice: dict[str, Any], desk: Workspace
 ) -> None:
     assert practice["differences"] == []
-    words = " ".join(map(str, desk.reconcile("2026-10").awaiting_funds.to_pylist()))
+    words = " ".join(map(str, desk.reconcile("2026-10").awaiting_funds.arrow.to_pylist()))
     assert "REJECTED" in words
     assert "WITH THE BANK" in words
 

@@ -27,7 +27,7 @@ def places(trace: Trace) -> list[tuple[str, str]]:
 
 
 def request(workspace: Workspace, **wanted: Any) -> dict[str, Any]:
-    requests = workspace.table("ramp_requests").to_pylist()
+    requests = workspace.table("ramp_requests").arrow.to_pylist()
     return next(
         row for row in requests if all(row[name] == value for name, value in wanted.items())
     )
@@ -61,7 +61,7 @@ def test_an_off_ramp_that_never_paid_out_names_the_gap_and_since_when(
 ) -> None:
     missing = next(
         row
-        for row in month_end.reconcile("2026-10").differences.to_pylist()
+        for row in month_end.reconcile("2026-10").differences.arrow.to_pylist()
         if (row["state"], row["direction"]) == ("NOT AT BANK", "off-ramp")
     )
     trace = month_end.trace(missing["request_id"])
@@ -92,11 +92,11 @@ def test_every_name_of_a_payment_leads_to_the_same_trace(month_end: Workspace) -
 def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Workspace) -> None:
     trace = month_end.trace("EUR 25,000.00")
     assert trace.hops == ()
-    assert trace.choices.num_rows == 3
+    assert len(trace.choices) == 3
     assert trace.title == "3 payments, latest first: choose one"
     assert trace.provider_text() == ""
-    assert set(trace.choices["kind"].to_pylist()) == {"request"}
-    for row in trace.choices.to_pylist():
+    assert set(trace.choices.arrow["kind"].to_pylist()) == {"request"}
+    for row in trace.choices.arrow.to_pylist():
         assert row["amount"] == 25000
         assert month_end.trace(row["id"]).hops
     assert repr(trace) == "<Trace of EUR 25,000.00: 3 to choose from>"
@@ -106,7 +106,7 @@ def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Wo
 def test_an_amount_may_be_a_number_that_is_exact(month_end: Workspace) -> None:
     snapshot, question = month_end.snapshot(), month_end.question("2026-10")
     for amount in (25000, Decimal(25000), Decimal("2.5E+4"), "25000"):
-        assert traced(snapshot, question, amount).choices.num_rows == 3
+        assert traced(snapshot, question, amount).choices.arrow.num_rows == 3
     others: list[Any] = [25000.0, True, None, b"PAY"]
     for spelling in others:
         with pytest.raises(InputError, match="is not what a payment goes by"):
@@ -118,21 +118,21 @@ def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: 
     account = virtual(month_end)
     of_it = [
         row
-        for row in month_end.reconcile("2026-10").matches.lines.to_pylist()
+        for row in month_end.reconcile("2026-10").matches.lines.arrow.to_pylist()
         if row["expectation_id"] == account["id"]
     ]
     for name in (account["reference_code"], account["reference_code"].lower()):
         trace = month_end.trace(name)
         choices = trace.choices
-        assert choices.num_rows == 50
+        assert len(choices) == 50
         counted = re.fullmatch(r"the latest 50 of (\d+) payments: choose one", trace.title)
         assert counted is not None
         assert int(counted[1]) >= len(of_it)
-        days = choices["happened_on"].to_pylist()
+        days = choices.arrow["happened_on"].to_pylist()
         assert days == sorted(days, reverse=True)
     by_iban = month_end.trace(account["iban"]).choices
-    assert by_iban.num_rows == 50
-    assert set(by_iban["kind"].to_pylist()) == {"line"}
+    assert len(by_iban) == 50
+    assert set(by_iban.arrow["kind"].to_pylist()) == {"line"}
 
 
 @pytest.mark.acceptance
@@ -160,7 +160,7 @@ def test_a_credit_is_told_on_to_the_virtual_account_and_its_wallet(tmp_path: Pat
 def test_a_credit_without_its_reference_is_never_proved_by_a_group(month_end: Workspace) -> None:
     lost = next(
         line
-        for line in month_end.reconcile("2026-10").lines.to_pylist()
+        for line in month_end.reconcile("2026-10").lines.arrow.to_pylist()
         if line["outcome"] == "unreferenced" and line["amount"] == 2050
     )
     trace = month_end.trace(lost["entry_id"])
@@ -179,7 +179,7 @@ def test_without_a_provider_report_the_way_of_a_credit_cannot_begin(
 
 @pytest.mark.acceptance
 def test_a_transfer_is_told_with_both_its_legs(month_end: Workspace) -> None:
-    transfers = month_end.table("transfers").to_pylist()
+    transfers = month_end.table("transfers").arrow.to_pylist()
     between = next(
         row
         for row in transfers
@@ -197,14 +197,14 @@ def test_a_transfer_is_told_with_both_its_legs(month_end: Workspace) -> None:
 @pytest.mark.acceptance
 def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Workspace) -> None:
     places: set[str] = set()
-    for line in month_end.reconcile("2026-10").lines.to_pylist():
+    for line in month_end.reconcile("2026-10").lines.arrow.to_pylist():
         kind = f"{line['outcome']} {line['line_class']}"
         if kind not in places:
             places.add(kind)
             assert month_end.trace(line["entry_id"]).hops
     by_status = {
         (row["ramp_type"], row["status"]): row["id"]
-        for row in month_end.table("ramp_requests").to_pylist()
+        for row in month_end.table("ramp_requests").arrow.to_pylist()
     }
     for name in by_status.values():
         trace = month_end.trace(name)
@@ -227,7 +227,7 @@ def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
 ) -> None:
     missing = next(
         row
-        for row in month_end.reconcile("2026-10").differences.to_pylist()
+        for row in month_end.reconcile("2026-10").differences.arrow.to_pylist()
         if (row["state"], row["direction"]) == ("NOT AT BANK", "off-ramp")
     )
     paid = request(month_end, id=missing["request_id"])
@@ -245,14 +245,16 @@ def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
 
 @pytest.mark.acceptance
 def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: Workspace) -> None:
-    (back,) = [row for row in month_end.awaiting_funds().to_pylist() if row["state"] == "RETURNED"]
+    (back,) = [
+        row for row in month_end.awaiting_funds().arrow.to_pylist() if row["state"] == "RETURNED"
+    ]
     trace = month_end.trace(back["reference"])
     assert trace.next_step == "RETURNED AC04; fix, then pay again"
     went, returned = [hop for hop in trace.hops if hop.place == "Bank line"][:2]
     brings = f"returned AC04: brings back the payment of {went.on}"
     assert went.says.partition("; ")[2] == f"returned AC04: came back on {returned.on}"
     assert returned.says.partition("; ")[2] == brings
-    ids = month_end.reconcile("2026-10").lines["entry_id"].to_pylist()
+    ids = month_end.reconcile("2026-10").lines.arrow["entry_id"].to_pylist()
     message = trace.provider_text()
     assert brings in message
     assert not [id_ for id_ in ids if id_ in message]
@@ -261,7 +263,7 @@ def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: 
 @pytest.mark.acceptance
 def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) -> None:
     """For a line of each outcome."""
-    lines = month_end.reconcile("2026-10").lines.to_pylist()
+    lines = month_end.reconcile("2026-10").lines.arrow.to_pylist()
     one_of_each = {(row["outcome"], row["kind"]): row["entry_id"] for row in lines}
     for name in one_of_each.values():
         message = month_end.trace(name).provider_text()
@@ -280,7 +282,7 @@ def test_nothing_is_exchanged_for_a_request_that_ended_or_waits(month_end: Works
 def test_hostile_text_stays_text(month_end: Workspace) -> None:
     hostile = next(
         line
-        for line in month_end.reconcile("2026-10").lines.to_pylist()
+        for line in month_end.reconcile("2026-10").lines.arrow.to_pylist()
         if "<" in (line["counterparty_name"] or "") or "<" in (line["remittance"] or "")
     )
     trace = month_end.trace(hostile["entry_id"])

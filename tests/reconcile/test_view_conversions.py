@@ -32,7 +32,7 @@ def told_conversions(
     """Of each account and asset: coins and euros that the practice company really converted."""
     accounts = {
         row["id"]: (row["account_id"], row["target_cryptocurrency"])
-        for row in workspace.sql("SELECT * FROM virtual_bank_accounts").to_pylist()
+        for row in workspace.sql("SELECT * FROM virtual_bank_accounts").arrow.to_pylist()
     }
     sums: dict[tuple[str, str], list[Decimal]] = {}
     for line in company.truth():
@@ -65,7 +65,7 @@ def since_the_first_observe(r: Reconciliation, account: dict[str, Any]) -> list[
 def test_what_the_balances_say_was_converted_is_what_was(seed: int, tmp_path: Path) -> None:
     company = Sandbox(seed)
     workspace = fill(tmp_path, company)
-    conversions = workspace.reconcile("2026-10").conversions.to_pylist()
+    conversions = workspace.reconcile("2026-10").conversions.arrow.to_pylist()
     truth = told_conversions(workspace, company)
     assert {(row["account_id"], row["asset"]) for row in conversions} == set(truth)
     for row in conversions:
@@ -86,7 +86,7 @@ def test_what_the_balances_say_was_converted_is_what_was(seed: int, tmp_path: Pa
 def test_case_38_without_a_provider_report_nothing_is_proved(
     month_end_unreported: Workspace,
 ) -> None:
-    conversions = month_end_unreported.reconcile("2026-10").conversions.to_pylist()
+    conversions = month_end_unreported.reconcile("2026-10").conversions.arrow.to_pylist()
     assert len(conversions) == 4
     assert {row["state"] for row in conversions} == {"not_provable"}
     assert all("no provider report" in row["reason"] for row in conversions)
@@ -153,7 +153,7 @@ def test_money_held_for_an_identity_check_is_told_as_inferred(tmp_path: Path) ->
     account = virtual(workspace)
     (party,) = workspace.sql(
         "SELECT party_id FROM party_roles WHERE account_id = ?", [account["account_id"]]
-    ).to_pylist()
+    ).arrow.to_pylist()
     company.clock.advance(days=1)
     observe(tmp_path, company)
     company.finance.kyc(party["party_id"], "PENDING")

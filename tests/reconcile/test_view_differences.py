@@ -21,7 +21,9 @@ NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 def states(r: Reconciliation) -> dict[str, str]:
     """The state of each ramp request that has a difference."""
-    return {row["item"]: row["state"] for row in r.differences.to_pylist() if row["request_id"]}
+    return {
+        row["item"]: row["state"] for row in r.differences.arrow.to_pylist() if row["request_id"]
+    }
 
 
 def requests(workspace: Workspace, **wanted: Any) -> list[dict[str, Any]]:
@@ -78,7 +80,7 @@ def test_case_23_every_difference_of_the_month_is_told_and_no_other(
 def test_what_is_late_comes_first_and_every_item_has_its_age_and_next_step(
     month_end: Workspace,
 ) -> None:
-    differences = month_end.reconcile("2026-10").differences.to_pylist()
+    differences = month_end.reconcile("2026-10").differences.arrow.to_pylist()
     ranks = [("missing", "late", "open", "expected").index(row["stage"]) for row in differences]
     assert ranks == sorted(ranks)
     assert all(row["next_step"] and row["age_unit"] and row["age"] >= 0 for row in differences)
@@ -88,7 +90,7 @@ def test_what_is_late_comes_first_and_every_item_has_its_age_and_next_step(
 def test_a_notebook_shows_the_month_and_its_differences_escaped(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
     output = r._repr_html_()
-    assert f"{r.lines.num_rows:,} bank lines" in output
+    assert f"{len(r.lines):,} bank lines" in output
     assert "NOT AT BANK" in output
     assert "EUR 7,829.08" in output
     hostile = msgspec.structs.replace(r, company="<b>$1$")._repr_html_()
@@ -238,7 +240,7 @@ def test_internal_transfers_show_both_their_legs(month_end: Workspace) -> None:
         " AND created_at >= '2026-09-30 22:00:00Z' AND created_at < '2026-10-31 23:00:00Z'"
     )
     both = {row["transfer_id"] for row in service if row["state"] == "both_legs"}
-    assert both == {row["id"] for row in completed.to_pylist()}
+    assert both == {row["id"] for row in completed.arrow.to_pylist()}
     waiting = [row for row in service if row["state"] == "under_way"]
     assert {row["stage"] for row in waiting} == {"late"}
     assert len(rows(r.differences, direction="internal")) == len(waiting) == 2
@@ -306,7 +308,7 @@ def test_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) 
     elsewhere = workspace.sql(
         "SELECT * FROM transfers WHERE chain = 'AVALANCHE' AND transaction_hash IS NOT NULL"
         " ORDER BY id LIMIT 1"
-    ).to_pylist()[0]
+    ).arrow.to_pylist()[0]
     add_hash(company, waiting["request"], elsewhere["transaction_hash"])
     r = observe(tmp_path, company).reconcile("2026-11")
     (row,) = rows(r.differences, state="HASH ON WRONG CHAIN")
@@ -320,7 +322,7 @@ def test_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) 
 
 def test_the_practice_companys_own_hashes_are_all_right(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
-    assert not [row for row in r.differences.to_pylist() if row["state"].startswith("HASH")]
+    assert not [row for row in r.differences.arrow.to_pylist() if row["state"].startswith("HASH")]
 
 
 # what people remarked

@@ -20,9 +20,9 @@ VIRTUAL = VIRTUAL_BANK_ACCOUNTS.table
 
 def matched(workspace: Workspace) -> set[tuple[str, str]]:
     """Each line of October that is matched to a virtual account, and the account."""
-    rows = workspace.sql("SELECT id FROM virtual_bank_accounts").to_pylist()
+    rows = workspace.sql("SELECT id FROM virtual_bank_accounts").arrow.to_pylist()
     ids = {row["id"] for row in rows}
-    lines = workspace.reconcile("2026-10").lines.to_pylist()
+    lines = workspace.reconcile("2026-10").lines.arrow.to_pylist()
     pairs = [(row["entry_id"], str(row["expectation_id"]).partition("/")[0]) for row in lines]
     return {pair for pair in pairs if pair[1] in ids}
 
@@ -30,8 +30,10 @@ def matched(workspace: Workspace) -> set[tuple[str, str]]:
 def test_a_rails_reference_is_as_good_as_the_accounts_own(tmp_path: Path) -> None:
     workspace = fill(tmp_path / "desk", Sandbox(7))
     before = matched(workspace)
-    accounts = workspace.reconcile("2026-10").virtual_accounts.to_pylist()
-    traced = workspace.sql("SELECT reference_code AS code FROM virtual_bank_accounts").to_pylist()
+    accounts = workspace.reconcile("2026-10").virtual_accounts.arrow.to_pylist()
+    traced = workspace.sql(
+        "SELECT reference_code AS code FROM virtual_bank_accounts"
+    ).arrow.to_pylist()
     columns = VIRTUAL.row_schema.names
     rows = workspace.table("virtual_bank_accounts").arrow.select(columns).to_pylist()
     for row in rows:
@@ -39,7 +41,7 @@ def test_a_rails_reference_is_as_good_as_the_accounts_own(tmp_path: Path) -> Non
     with workspace.lake.writer("sync", workspace.settings.now() + timedelta(hours=1)) as writer:
         writer.upsert(VIRTUAL, pa.Table.from_pylist(rows, schema=VIRTUAL.row_schema))
     assert matched(workspace) == before != set()
-    again = workspace.reconcile("2026-10").virtual_accounts.to_pylist()
+    again = workspace.reconcile("2026-10").virtual_accounts.arrow.to_pylist()
     assert [(row["credits"], row["amount"]) for row in again] == [
         (row["credits"], row["amount"]) for row in accounts
     ]

@@ -55,7 +55,7 @@ def virtual(workspace: Workspace, asset: str = "USDC") -> dict[str, Any]:
     accounts = workspace.sql(
         "SELECT * FROM virtual_bank_accounts WHERE target_cryptocurrency = ? ORDER BY iban", [asset]
     )
-    return accounts.to_pylist()[0]
+    return accounts.arrow.to_pylist()[0]
 
 
 def pay_in(company: Sandbox, account: dict[str, Any], amount: str, **more: Any) -> None:

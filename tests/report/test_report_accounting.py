@@ -41,7 +41,7 @@ def books(**tables: Any) -> Accounting:
 
 def posted(made: Accounting) -> dict[tuple[str, str], Decimal]:
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
-    for row in made.postings.to_pylist():
+    for row in made.postings.arrow.to_pylist():
         sums[row["role"], row["currency"]] += row["amount"]
     return {key: amount for key, amount in sums.items() if amount}
 
@@ -128,7 +128,7 @@ def test_what_is_owed_is_the_same_in_the_books_and_beside_the_ledger(month_end: 
 def test_a_completed_request_that_was_paid_a_cent_less_leaves_nothing_in_transit(
     month_end: Workspace,
 ) -> None:
-    rows = month_end.accounting("2026-10").postings.to_pylist()
+    rows = month_end.accounting("2026-10").postings.arrow.to_pylist()
     (short,) = [row for row in rows if row["role"] == "payment differences"]
     assert short["amount"] == Decimal("-0.01")
     reference = short["text"].removesuffix(" completed")
@@ -143,7 +143,7 @@ def test_a_completed_request_that_was_paid_a_cent_less_leaves_nothing_in_transit
 
 def test_a_request_without_amounts_is_named_and_not_posted() -> None:
     made = books(fee_requests=[fee(crypto=None)], statements=[account(complete=False)])
-    assert made.postings.num_rows == 0
+    assert len(made.postings) == 0
     assert made.notes == (
         f"no balance of {OWN} is asserted: its statements are not complete, proved",
         "PAY-2026-004417 is not posted: its amounts are not recorded; sync it",
@@ -180,7 +180,7 @@ def test_every_entry_balances_in_every_currency(rows: list[tuple[Any, ...]]) -> 
     ]
     made = books(lines=lines, fee_requests=[fee(), OFF_RAMP])
     legs: defaultdict[tuple[str, str], list[Decimal]] = defaultdict(list)
-    for row in made.postings.to_pylist():
+    for row in made.postings.arrow.to_pylist():
         legs[row["entry"], row["currency"]].append(row["amount"])
     assert not any(map(total, legs.values()))
 
@@ -205,9 +205,9 @@ def test_a_line_for_several_has_a_leg_and_a_source_for_each_and_the_rest_in_susp
     shares = [("e1", "r9", Decimal(60)), ("e1", "v1/2026-10-14", Decimal(30))]
     names = ("entry_id", "expectation_id", "amount")
     rows = [dict(zip(names, share, strict=True)) for share in shares]
-    allocations = pa.Table.from_pylist(rows, schema=r.matches.allocations.schema)
+    allocations = pa.Table.from_pylist(rows, schema=r.matches.allocations.arrow.schema)
     matches = msgspec.structs.replace(r.matches, allocations=allocations)
-    made = accounting(msgspec.structs.replace(r, matches=matches), ZONE).postings.to_pylist()
+    made = accounting(msgspec.structs.replace(r, matches=matches), ZONE).postings.arrow.to_pylist()
     assert [(row["entry"], row["posting"], row["role"], row["amount"]) for row in made] == [
         ("line:e1", 1, "bank", 100),
         ("line:e1", 2, "off-ramp in transit", -60),

@@ -37,7 +37,7 @@ class Desk:
         (self.account,) = self.workspace.sql(
             "SELECT * FROM virtual_bank_accounts WHERE target_cryptocurrency = 'USDC'"
             " ORDER BY iban LIMIT 1"
-        ).to_pylist()
+        ).arrow.to_pylist()
         for instant in LOOKS:
             self.look(instant)
         self.held = {}
@@ -62,7 +62,7 @@ class Desk:
 
     def true_balances(self) -> dict[Key, Decimal]:
         """What the company's own ledger holds, by account and asset."""
-        wallets = self.workspace.sql("SELECT id, account_id FROM wallets").to_pylist()
+        wallets = self.workspace.sql("SELECT id, account_id FROM wallets").arrow.to_pylist()
         of = {row["id"]: row["account_id"] for row in wallets}
         held: dict[Key, Decimal] = defaultdict(Decimal)
         for place, assets in self.company.finance.ledger_balances().items():
@@ -86,7 +86,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 def custodial(closing: Closing) -> dict[Key, dict[str, Any]]:
-    rows = closing.balances.to_pylist()
+    rows = closing.balances.arrow.to_pylist()
     return {(row["of"], row["currency"]): row for row in rows if row["kind"] == "custodial"}
 
 

@@ -30,7 +30,7 @@ def october(month_end: Workspace) -> Closing:
 def summed(bridge: TransitBridge, name: str, **wanted: str) -> Decimal:
     return total(
         row[name]
-        for row in bridge.rows.to_pylist()
+        for row in bridge.rows.arrow.to_pylist()
         if all(row[key] == value for key, value in wanted.items())
     )
 
@@ -41,11 +41,11 @@ def test_each_column_adds_up_to_the_figure_that_its_surface_shows(october: Closi
     for currency in {row["currency"] for row in sure}:
         shown = total(row["amount"] for row in sure if row["currency"] == currency)
         assert summed(bridge, "report", currency=currency) == shown
-    for row in accounting(october.r, october.zone).balances().to_pylist():
+    for row in accounting(october.r, october.zone).balances().arrow.to_pylist():
         if row["role"] in KINDS:
             kind = KINDS[row["role"]]
             assert summed(bridge, "journal", kind=kind, currency=row["currency"]) == row["balance"]
-    for row in october.rolled.roll_forward.to_pylist():
+    for row in october.rolled.roll_forward.arrow.to_pylist():
         found = summed(bridge, "roll_forward", kind=row["kind"], currency=row["currency"])
         assert found == row["closing"]
 
@@ -56,7 +56,7 @@ def test_the_undecided_8_850_leads_from_the_report_to_the_journal(october: Closi
     assert summed(bridge, "journal", kind="on_ramp") == Decimal(41_338)
     apart = [
         row
-        for row in bridge.rows.to_pylist()
+        for row in bridge.rows.arrow.to_pylist()
         if row["kind"] == "on_ramp" and row["report"] != row["journal"]
     ]
     assert [(row["reference"], row["journal"], row["why"]) for row in apart] == [
@@ -69,16 +69,18 @@ def test_the_undecided_8_850_leads_from_the_report_to_the_journal(october: Closi
 
 
 def test_an_own_transfer_with_both_legs_has_no_row(october: Closing) -> None:
-    books = accounting(october.r, october.zone).postings.to_pylist()
+    books = accounting(october.r, october.zone).postings.arrow.to_pylist()
     assert [row for row in books if row["role"] == TRANSIT[2]]
-    assert not [row for row in october.bridge.rows.to_pylist() if row["kind"] == "own_transfer"]
+    assert not [
+        row for row in october.bridge.rows.arrow.to_pylist() if row["kind"] == "own_transfer"
+    ]
 
 
 @pytest.mark.acceptance
 def test_the_report_the_workbook_and_the_workspace_show_the_same_rows(
     month_end: Workspace, october: Closing, tmp_path: Path
 ) -> None:
-    assert month_end.transit_bridge(MONTH).rows.equals(october.bridge.rows)
+    assert month_end.transit_bridge(MONTH).rows.arrow.equals(october.bridge.rows.arrow)
     assert "In transit bridge" in month_end.transit_bridge(MONTH).sheets()
     (section,) = [one for one in sections(october) if one.anchor == "transit"]
     (grid,) = [one for one in section.grids if one.sheet == "In transit bridge"]
@@ -88,19 +90,19 @@ def test_the_report_the_workbook_and_the_workspace_show_the_same_rows(
         pass
     sheet = load_workbook(tmp_path / "close.xlsx", read_only=True)["In transit bridge"]
     rows = [row for row in sheet.iter_rows(values_only=True) if row[0]]
-    assert len(rows) >= october.bridge.rows.num_rows
+    assert len(rows) >= len(october.bridge.rows)
 
 
 def test_the_rows_are_one_for_each_thing_and_say_why(october: Closing) -> None:
-    rows: list[dict[str, Any]] = october.bridge.rows.to_pylist()
-    assert october.bridge.rows.schema == BRIDGE
+    rows: list[dict[str, Any]] = october.bridge.rows.arrow.to_pylist()
+    assert october.bridge.rows.arrow.schema == BRIDGE
     keys = [(row["kind"], row["currency"], row["subject_id"]) for row in rows]
     assert len(set(keys)) == len(keys)
     assert all(row["why"] and row["reference"] for row in rows)
 
 
 def test_the_steps_count_every_row_once(october: Closing) -> None:
-    steps = october.bridge.steps.to_pylist()
-    assert sum(step["rows"] for step in steps) == october.bridge.rows.num_rows
+    steps = october.bridge.steps.arrow.to_pylist()
+    assert sum(step["rows"] for step in steps) == len(october.bridge.rows)
     for name in ("report", "journal", "roll_forward"):
         assert total(step[name] for step in steps) == summed(october.bridge, name)

@@ -23,8 +23,8 @@ from treasury.close.closing import Closing, closing_of
 from treasury.close.evidence import table_hash
 from treasury.core.errors import InputError, StorageError
 from treasury.core.tables import workbook
+from treasury.core.tables.column_texts import rows_hash
 from treasury.core.tables.column_types import AMOUNT
-from treasury.core.tables.tabular import rows_hash
 from treasury.core.tables.workbook import DIGITS
 from treasury.report import write_close
 from treasury.report.excel import FILES, SHEETS, workbook_beside
@@ -291,17 +291,17 @@ def test_rows_hash_as_one_list_however_many_there_are(rows: int) -> None:
 def test_the_hash_of_a_table_is_that_of_its_rows() -> None:
     rows = [line("a"), line("b", amount=Decimal("100.000000"))]
     table = reconciliation(lines=rows).lines
-    assert table_hash(table) == table_hash(table.take([0, 1]).combine_chunks())
-    assert table_hash(table) != table_hash(table.take([1, 0]))
-    assert table_hash(table) == table_hash(
-        reconciliation(lines=[line("a"), line("b", amount=Decimal(100))]).lines
+    assert table_hash(table.arrow) == table_hash(table.arrow.take([0, 1]).combine_chunks())
+    assert table_hash(table.arrow) != table_hash(table.arrow.take([1, 0]))
+    assert table_hash(table.arrow) == table_hash(
+        reconciliation(lines=[line("a"), line("b", amount=Decimal(100))]).lines.arrow
     )
 
 
 def test_samples_have_the_columns_of_a_real_reconciliation(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
     for name, schema in SCHEMAS.items():
-        assert dict(_types(getattr(r, name).schema)) == dict(_types(schema)), name
+        assert dict(_types(getattr(r, name).arrow.schema)) == dict(_types(schema)), name
 
 
 def _types(schema: Any) -> list[tuple[str, str]]:
@@ -315,8 +315,8 @@ def test_the_practice_month_closes_into_a_pack_that_reads_back_exactly(
     r = month_end.reconcile("2026-10")
     pack = write_close(closing_of(r, month_end.settings.zone), tmp_path)
     lines = read(pack.workbook, "Lines")
-    assert [Decimal(str(row["Amount"])) for row in lines] == r.lines["amount"].to_pylist()
-    assert [row["Booked"].date() for row in lines] == r.lines["booking_date"].to_pylist()
+    assert [Decimal(str(row["Amount"])) for row in lines] == r.lines.arrow["amount"].to_pylist()
+    assert [row["Booked"].date() for row in lines] == r.lines.arrow["booking_date"].to_pylist()
     assert {date(2026, 10, 1) <= row["Booked"].date() <= date(2026, 10, 31) for row in lines} == {
         True
     }

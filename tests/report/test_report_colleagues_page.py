@@ -37,7 +37,7 @@ def sheet():
 
 def payments():
     panel = Workspace(Path(os.environ["TREASURY_WORKSPACE"])).panels.funding()
-    rows = panel.rows.to_arrow().to_pylist()
+    rows = panel.rows.arrow.to_pylist()
     (name,) = (row["request"] for row in rows if row["reference"] == "PAY-2026-005402")
     parts = []
     panel.send = lambda content, **_: parts.append(content["file"]) if "file" in content else None

@@ -36,7 +36,7 @@ def delivered(desk: Workspace) -> list[dict[str, Any]]:
         "SELECT * FROM ramp_requests WHERE ramp_type = 'ON_RAMP' AND status = 'SUCCEEDED'"
         " AND company_wallet_chain = 'BASE' AND completed_at >= '2026-09-30 22:00:00+00'"
         " AND completed_at < '2026-10-31 23:00:00+00' ORDER BY completed_at, id"
-    ).to_pylist()
+    ).arrow.to_pylist()
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def export(tmp_path: Path) -> Callable[..., Path]:
 
 
 def account(desk: Workspace, address: str) -> dict[str, Any]:
-    rows = desk.periods.month("2026-10").balances.to_pylist()
+    rows = desk.periods.month("2026-10").balances.arrow.to_pylist()
     (found,) = [row for row in rows if row["of"].lower() == address.lower()]
     return found
 
@@ -95,7 +95,7 @@ def test_an_export_and_a_stated_balance_prove_the_wallet(
     spent = f"0xfe,2026-10-30T09:00Z,{wallet['address']},{OTHER},USDC,400.25"
     file = export(*map(line, delivered), spent)
     added = desk.wallets.add_evidence(file, **wallet, **OCTOBER)
-    assert added.movements.num_rows == len(delivered) + 1
+    assert len(added.movements) == len(delivered) + 1
     seen = account(desk, wallet["address"])
     assert (
         seen["proved_by"] == f"explorer export, for {len(delivered)} of {len(delivered)} deliveries"
@@ -172,14 +172,14 @@ def test_the_same_evidence_again_adds_nothing_and_another_balance_is_remembered(
     overlapping = desk.wallets.add_evidence(
         export(*map(line, delivered), name="other.csv"), **wallet, **OCTOBER
     )
-    assert overlapping.movements.num_rows == 0
+    assert len(overlapping.movements) == 0
     assert desk.table("wallet_movements").arrow.num_rows == len(delivered)
     assert desk.table("wallet_movements_history").arrow.num_rows == 0
     for balance in ("5", "6"):
         desk.wallets.add_balance(balance, "USDC", **wallet, at="2026-10-31", source="wallet app")
-    stated = [row for row in desk.wallets.list().to_pylist() if row["kind"] == "balance"]
+    stated = [row for row in desk.wallets.list().arrow.to_pylist() if row["kind"] == "balance"]
     assert [(row["balance"], row["stated_by"]) for row in stated] == [(6, "anna")]
-    assert desk.table("wallet_evidence_history").to_pylist()[0]["balance"] == 5
+    assert desk.table("wallet_evidence_history").arrow.to_pylist()[0]["balance"] == 5
 
 
 @pytest.mark.acceptance
@@ -224,7 +224,7 @@ def test_a_repeated_line_is_refused_unless_an_index_tells_it_apart(
     with pytest.raises(InputError, match="line 3: repeats line 2"):
         desk.wallets.add_evidence(export(one, one), **wallet, **OCTOBER)
     file = export(f"{one},7", f"{one},8", head=f"{HEAD},index")
-    assert desk.wallets.add_evidence(file, **wallet, **OCTOBER).movements.num_rows == 2
+    assert desk.wallets.add_evidence(file, **wallet, **OCTOBER).movements.arrow.num_rows == 2
 
 
 def test_a_wallet_that_is_not_the_companys_and_a_day_to_come_are_refused(
@@ -254,7 +254,7 @@ def test_an_export_in_which_nothing_moved_is_evidence_of_it(
 ) -> None:
     desk.wallets.add_evidence(export(), **wallet, **OCTOBER, assets=["EURC"])
     desk.wallets.add_balance("0", "EURC", **wallet, at="2026-09-30", source="wallet app")
-    rows = desk.periods.month("2026-10").balances.to_pylist()
+    rows = desk.periods.month("2026-10").balances.arrow.to_pylist()
     (row,) = [one for one in rows if (one["kind"], one["currency"]) == ("company", "EURC")
               and one["of"] == wallet["address"]]  # fmt: skip
     assert (row["proved"], row["opening"], row["money_in"], row["closing"]) == (True, 0, 0, 0)

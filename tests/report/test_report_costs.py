@@ -96,7 +96,7 @@ def costs(*exchanges: dict[str, Any], at: datetime | None = None) -> ConversionC
 
 
 def test_an_on_ramp_costs_its_fee_and_what_the_rate_took() -> None:
-    (row,) = costs(exchange()).each.to_pylist()
+    (row,) = costs(exchange()).each.arrow.to_pylist()
     values = [row[name] for name in ("given_value", "received_value", "cost", "stated_fee")]
     assert values == [Decimal(1000), Decimal(990), Decimal(10), Decimal(8)]
     assert row["reference_difference"] == 2
@@ -106,7 +106,7 @@ def test_an_on_ramp_costs_its_fee_and_what_the_rate_took() -> None:
 
 
 def test_an_off_ramp_gives_coins_and_receives_the_net() -> None:
-    (row,) = costs(exchange(is_on_ramp=False, fiat=Decimal(975))).each.to_pylist()
+    (row,) = costs(exchange(is_on_ramp=False, fiat=Decimal(975))).each.arrow.to_pylist()
     assert row["pair"] == "USDC → EUR"
     assert (row["given_value"], row["received_value"]) == (990, 975)
     assert (row["cost"], row["stated_fee"], row["reference_difference"]) == (15, 8, 7)
@@ -114,13 +114,15 @@ def test_an_off_ramp_gives_coins_and_receives_the_net() -> None:
 
 
 def test_more_received_than_given_is_a_negative_cost() -> None:
-    (row,) = costs(exchange(crypto=Decimal(1200))).each.to_pylist()
+    (row,) = costs(exchange(crypto=Decimal(1200))).each.arrow.to_pylist()
     assert (row["cost"], row["reference_difference"]) == (-80, -88)
 
 
 def test_a_fee_in_another_currency_is_valued_too() -> None:
     dollars = rates(("USD", "EUR", "0.9"), ("USDC", "EUR", "0.9"))
-    (row,) = conversion_costs(recorded(exchange(fiat_currency="USD")), dollars).each.to_pylist()
+    (row,) = conversion_costs(
+        recorded(exchange(fiat_currency="USD")), dollars
+    ).each.arrow.to_pylist()
     assert (row["given_value"], row["stated_fee"]) == (900, Decimal("7.20"))
     assert row["value_currency"] == "EUR"
 
@@ -142,20 +144,20 @@ def test_a_conversion_without_a_rate_is_counted_apart(
     changed: dict[str, Any], words: str | None
 ) -> None:
     told = costs(exchange(), exchange(source_id="r2", **changed))
-    (_, row) = told.each.to_pylist()
+    (_, row) = told.each.arrow.to_pylist()
     assert row["not_valued"] == (words or "")
     if words is None:
         return
     assert row["cost"] is row["reference_difference"] is row["reference_difference_bp"] is None
-    assert told.not_valued == sum(told.by_pair["not_valued"].to_pylist()) == 1
+    assert told.not_valued == sum(told.by_pair.arrow["not_valued"].to_pylist()) == 1
     assert (told.sums[0].conversions, told.sums[0].cost) == (1, 10)
-    assert told.without_value["not_valued"].to_pylist() == [words]
+    assert told.without_value.arrow["not_valued"].to_pylist() == [words]
     assert "1 conversion without a value, in no sum" in told.title
 
 
 def test_a_pair_without_any_rate_has_a_row_and_no_sum() -> None:
     told = costs(exchange(crypto_currency="ETH"))
-    (row,) = told.by_pair.to_pylist()
+    (row,) = told.by_pair.arrow.to_pylist()
     assert (row["conversions"], row["not_valued"], row["cost"]) == (0, 1, None)
     assert told.sums == ()
     assert told.title == "1 conversion without a value, in no sum"
@@ -164,14 +166,14 @@ def test_a_pair_without_any_rate_has_a_row_and_no_sum() -> None:
 def test_only_a_rate_of_the_instant_is_in_the_rate() -> None:
     near, far = AT.replace(hour=1, minute=30), AT.replace(hour=0)
     for at, expected in ((near, IN_THE_RATE), (far, TO_OWN_RATE), (None, TO_OWN_RATE)):
-        (row,) = costs(exchange(), at=at).each.to_pylist()
+        (row,) = costs(exchange(), at=at).each.arrow.to_pylist()
         assert row["difference_is"] == expected
-    (row,) = costs(exchange(at=None), at=near).each.to_pylist()
+    (row,) = costs(exchange(at=None), at=near).each.arrow.to_pylist()
     assert row["difference_is"] == TO_OWN_RATE
 
 
 def test_a_rate_of_a_later_instant_values_nothing_before_it_and_that_is_said() -> None:
-    (row,) = costs(exchange(), at=AT.replace(hour=3)).each.to_pylist()
+    (row,) = costs(exchange(), at=AT.replace(hour=3)).each.arrow.to_pylist()
     assert row["cost"] is None
     assert row["not_valued"] == (
         "no reference rate of USDC for 2026-10-13: the company's begins at 03:00Z"
@@ -188,8 +190,8 @@ def test_a_difference_is_named_by_who_published_the_rates() -> None:
         (bank, "EURC", TO_ASSUMED_RATE),
     ):
         told = conversion_costs(recorded(exchange(crypto_currency=coin)), known)
-        assert told.each["difference_is"].to_pylist() == [expected]
-        assert told.by_pair["difference_is"].to_pylist() == [expected]
+        assert told.each.arrow["difference_is"].to_pylist() == [expected]
+        assert told.by_pair.arrow["difference_is"].to_pylist() == [expected]
         assert expected in told.title
         assert conversion_costs_section(told).grids[0].foot[0][0].note == expected
 
@@ -210,7 +212,7 @@ def test_both_kinds_of_difference_stand_apart_and_count_what_has_no_value_once()
         exchange(), exchange(source_id="r2", at=None), exchange(source_id="r3", fee=None),
         at=AT,
     )  # fmt: skip
-    rows = told.by_pair.to_pylist()
+    rows = told.by_pair.arrow.to_pylist()
     assert [(row["difference_is"], row["conversions"]) for row in rows] == [
         (TO_OWN_RATE, 1),
         (IN_THE_RATE, 1),
@@ -240,7 +242,7 @@ def test_sums_are_exact_and_rounded_once(
         exact += cost - Fraction(charged)
     shown = Fraction(told.sums[0].reference_difference)
     assert abs(shown - exact) <= Fraction(1, 200)
-    assert sum(told.by_pair["conversions"].to_pylist()) == len(drawn)
+    assert sum(told.by_pair.arrow["conversions"].to_pylist()) == len(drawn)
 
 
 anything = st.none() | st.integers(-(10**38) + 1, 10**38 - 1) | st.integers(-(10**22), 10**22)
@@ -273,8 +275,10 @@ def test_conversions_of_many_days_and_coins_are_valued_as_each_by_itself(
     ]  # fmt: skip
     told = conversion_costs(recorded(*exchanges), known)
     alone = [conversion_costs(recorded(one), known).each for one in exchanges]
-    assert told.each.to_pylist() == [row for table in alone for row in table.to_pylist()]
-    for one, row in zip(exchanges, told.each.to_pylist(), strict=True):
+    assert told.each.arrow.to_pylist() == [
+        row for table in alone for row in table.arrow.to_pylist()
+    ]
+    for one, row in zip(exchanges, told.each.arrow.to_pylist(), strict=True):
         if row["not_valued"]:
             assert row["cost"] is None
             continue
@@ -312,7 +316,7 @@ def account_costs(**changed: Any) -> list[dict[str, Any]]:
     r = reconciliation()
     table = pa.Table.from_pylist([converted(**changed)], schema=CONVERSIONS)
     exchanges = account_conversions(type(r)(**{**fields_of(r), "conversions": table}))
-    return conversion_costs(exchanges, rates(("USDC", "EUR", "0.9"))).each.to_pylist()
+    return conversion_costs(exchanges, rates(("USDC", "EUR", "0.9"))).each.arrow.to_pylist()
 
 
 def fields_of(r: Any) -> dict[str, Any]:
@@ -392,7 +396,7 @@ def test_a_pair_without_a_value_says_that_the_rate_is_missing_and_no_amount(
 def test_a_month_without_a_conversion_says_so() -> None:
     assert section().lead == "No conversion in the month."
     assert "never read" in conversion_costs_section(costs(), is_unread=True).lead
-    assert costs().each.schema == CONVERSION_COSTS
+    assert costs().each.arrow.schema == CONVERSION_COSTS
     assert costs().title == "no conversion"
 
 

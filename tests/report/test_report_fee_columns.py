@@ -77,7 +77,7 @@ def test_a_column_of_fees_is_each_fee_by_itself(seed: int) -> None:
     calculated = {"r3": Decimal("2.345"), "r4": Decimal(0), "r1999": Decimal("1.005")}
     recorded = fees_of(reconciliation(fee_requests=drawn_rows), calculated=calculated).recorded
     seen = set()
-    for row, found in zip(drawn_rows, recorded.to_pylist(), strict=True):
+    for row, found in zip(drawn_rows, recorded.arrow.to_pylist(), strict=True):
         request = {**row, "fiat_currency": row["fiat_currency"] or "?"}
         computed, by = expected_fee(request, calculated)
         taken = request["fee"]

@@ -34,7 +34,7 @@ OFF_RAMP = fee(
 
 
 def test_amounts_are_named_and_the_rate_is_the_fee_over_gross() -> None:
-    (row,) = fees(fee()).requests.to_pylist()
+    (row,) = fees(fee()).requests.arrow.to_pylist()
     assert row["direction"] == "on-ramp"
     assert row["pair"] == "EUR → USDC"
     assert (row["fiat_gross"], row["fee"], row["fiat_net"]) == (25_000, 200, 24_800)
@@ -43,7 +43,7 @@ def test_amounts_are_named_and_the_rate_is_the_fee_over_gross() -> None:
 
 
 def test_totals_are_by_direction_pair_and_tier() -> None:
-    rows = fees(fee(), fee(request_id="r3", fee=Decimal(100)), OFF_RAMP).totals.to_pylist()
+    rows = fees(fee(), fee(request_id="r3", fee=Decimal(100)), OFF_RAMP).totals.arrow.to_pylist()
     shown = [
         (row["direction"], row["pair"], row["tier"], row["requests"], row["fee"], row["rate_bp"])
         for row in rows
@@ -71,13 +71,13 @@ def test_a_request_without_a_recorded_fee_does_not_lower_the_rate() -> None:
     (total,) = result.by_currency()
     assert (total.requests, total.without_fee, total.gross) == (2, 1, 50_000)
     assert total.rate_bp == Decimal("80.00")
-    assert result.totals["without_fee"].to_pylist() == [1]
+    assert result.totals.arrow["without_fee"].to_pylist() == [1]
 
 
 def test_a_fee_of_nothing_has_no_rate() -> None:
-    assert fees(fee(fiat_gross=Decimal(0), fee=Decimal(0))).requests["rate_bp"].to_pylist() == [
-        None
-    ]
+    assert fees(fee(fiat_gross=Decimal(0), fee=Decimal(0))).requests.arrow[
+        "rate_bp"
+    ].to_pylist() == [None]
 
 
 def test_accruals_are_kept_apart() -> None:
@@ -91,7 +91,7 @@ def test_accruals_are_kept_apart() -> None:
         "fee": Decimal(1),
     }
     result = fees_of(reconciliation(fee_requests=[fee()], fee_accruals=[accrual]))
-    assert result.accruals.to_pylist() == [accrual]
+    assert result.accruals.arrow.to_pylist() == [accrual]
     assert result.by_currency()[0].fee == 200
 
 
@@ -99,7 +99,7 @@ def test_pandas_gets_exact_decimals() -> None:
     exact = Decimal("1234567890123456789.123456789012345678")
     frame = fees(fee(crypto=exact)).to_pandas()
     assert frame["crypto"].iloc[0] == exact
-    assert frame["completed_on"].iloc[0] == date(2026, 10, 13)
+    assert str(frame["completed_on"].iloc[0]) == "2026-10-13 00:00:00"
 
 
 def test_outside_text_is_escaped_in_a_notebook() -> None:
@@ -115,18 +115,20 @@ amounts = st.decimals(min_value=0, max_value=10**16, places=18)
 def test_the_totals_tie_to_the_requests(rows: list[tuple[Decimal, Decimal, str]]) -> None:
     result = fees(*(fee(fiat_gross=g, fee=f, ramp_type=way) for g, f, way in rows))
     for name in ("fiat_gross", "fee"):
-        assert pc.sum(result.totals[name]).as_py() == pc.sum(result.requests[name]).as_py()
+        assert (
+            pc.sum(result.totals.arrow[name]).as_py() == pc.sum(result.requests.arrow[name]).as_py()
+        )
     assert sum(total.requests for total in result.by_currency()) == len(rows)
 
 
 def test_a_fee_is_computed_again_from_its_tier() -> None:
-    (row,) = fees(fee()).requests.to_pylist()
+    (row,) = fees(fee()).requests.arrow.to_pylist()
     assert (row["expected_fee"], row["expected_by"]) == (200, "on-ramp tier 1")
     assert (row["variance"], row["finding"]) == (0, "as expected")
 
 
 def test_a_percentage_of_no_tier_is_named_as_what_was_recorded() -> None:
-    (row,) = fees(fee(tier="tier not determinable")).requests.to_pylist()
+    (row,) = fees(fee(tier="tier not determinable")).requests.arrow.to_pylist()
     assert (row["expected_fee"], row["expected_by"]) == (200, "recorded percentage")
 
 
@@ -143,7 +145,7 @@ def test_a_cent_is_explained_by_its_rounding_or_flagged(recorded: str, text: str
     result = fees(fee(fiat_gross=Decimal("15.63"), fee=Decimal(recorded)))
     (row,) = result.rows
     assert row["finding"] == text
-    assert result.to_check.num_rows == text.startswith("CHECK")
+    assert len(result.to_check) == text.startswith("CHECK")
 
 
 def test_an_off_ramp_fee_taken_in_crypto_explains_its_cent() -> None:
@@ -205,7 +207,7 @@ def test_a_rate_of_others_keeps_every_digit_that_a_column_holds() -> None:
 
 def test_sums_are_by_any_group_and_always_by_currency() -> None:
     result = fees(fee(), fee(fiat_currency="GBP"), OFF_RAMP)
-    rows = result.by("bank_account", "chain").to_pylist()
+    rows = result.by("bank_account", "chain").arrow.to_pylist()
     assert [(r["fiat_currency"], r["bank_account"], r["requests"]) for r in rows] == [
         ("EUR", OWN, 2),
         ("GBP", OWN, 1),
@@ -227,14 +229,14 @@ def test_the_trend_has_every_month_and_its_change() -> None:
     ]
     some = Fees(
         months=months,
-        recorded=pa.Table.from_pylist(rows, schema=fees().recorded.schema),
+        recorded=pa.Table.from_pylist(rows, schema=fees().recorded.arrow.schema),
         accruals=pa.table({}),
         sql="",
         answers=lambda: (reconciliation(),),
     )
     shown = [
         (r["fiat_currency"], r["month"], r["fee"], r["fee_change"], r["rate_change_bp"])
-        for r in some.trend.to_pylist()
+        for r in some.trend.arrow.to_pylist()
     ]
     assert shown == [
         ("EUR", "2026-08", 100, None, None),

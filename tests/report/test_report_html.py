@@ -291,9 +291,7 @@ def test_every_list_that_may_be_cut_names_a_sheet_that_has_it() -> None:
 @pytest.mark.acceptance
 def test_every_figure_of_the_pack_is_in_the_page_with_its_words() -> None:
     closing = closing_of(FULL, ZONE)
-    assert not closing.exposure.positions.num_rows, (
-        "nothing stood, and that is said without a figure"
-    )
+    assert not len(closing.exposure.positions), "nothing stood, and that is said without a figure"
     drawn = {name: one for name, one in month_figures(closing).items() if name != "exposure"}
     told = [a["aria-label"] for a in full_page().named("div") if a.get("role") == "img"]
     assert sorted(told) == sorted(one.words for one in drawn.values())

@@ -29,7 +29,7 @@ def tied(tmp_path: Path, *lines: str, head: str = "reference,fee,currency,vat") 
 
 
 def findings(result: Tied) -> dict[str, str]:
-    return {row["reference"]: row["finding"] for row in result.lines.to_pylist()}
+    return {row["reference"]: row["finding"] for row in result.lines.arrow.to_pylist()}
 
 
 def test_an_invoice_that_ties_agrees_with_its_vat_apart(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_an_invoice_that_ties_agrees_with_its_vat_apart(tmp_path: Path) -> None:
         "r3,5,gbp,",
     )
     assert result.agrees
-    assert [tuple(row.values()) for row in result.totals.to_pylist()] == [
+    assert [tuple(row.values()) for row in result.totals.arrow.to_pylist()] == [
         ("EUR", 2, Decimal("217.30"), Decimal("217.30"), 0, Decimal("45.63"), 0),
         ("GBP", 1, 5, 5, 0, 0, 0),
     ]
@@ -55,7 +55,7 @@ def test_every_gap_on_either_side_is_named(tmp_path: Path) -> None:
         "r3,5,EUR,",
     )
     assert not result.agrees
-    found = [(row["reference"], row["finding"]) for row in result.lines.to_pylist()]
+    found = [(row["reference"], row["finding"]) for row in result.lines.arrow.to_pylist()]
     assert found == [
         ("PAY-2026-004417", "EUR 0.01 more than recorded"),
         ("PAY-2026-004417", "on the invoice more than once"),
@@ -85,18 +85,18 @@ def test_whatever_is_invoiced_each_recorded_fee_counts_once_in_its_currency(
     result = tied(
         tmp_path_factory.mktemp("tied"), *(f"{name},{fee},{unit}," for name, fee, unit in lines)
     )
-    recorded = {row["currency"]: row["recorded"] for row in result.totals.to_pylist()}
+    recorded = {row["currency"]: row["recorded"] for row in result.totals.arrow.to_pylist()}
     assert {unit: sum_ for unit, sum_ in recorded.items() if sum_} == {
         sums.currency: sums.fee for sums in FEES.by_currency()
     }
-    for row in result.totals.to_pylist():
+    for row in result.totals.arrow.to_pylist():
         assert row["difference"] == row["invoiced"] - row["recorded"]
         assert row["invoiced"] == sum(fee for _, fee, unit in lines if unit == row["currency"])
 
 
 def test_a_second_line_for_a_request_is_charged_in_full(tmp_path: Path) -> None:
     result = tied(tmp_path, "PAY-2026-004417,200,EUR,", "PAY-2026-004417,200,EUR,")
-    euro = result.totals.to_pylist()[0]
+    euro = result.totals.arrow.to_pylist()[0]
     assert (euro["invoiced"], euro["recorded"], euro["difference"]) == (
         400,
         Decimal("217.30"),

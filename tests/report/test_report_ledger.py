@@ -56,11 +56,13 @@ def compared(folder: Path, *lines: str, **tables: Any) -> LedgerComparison:
 
 
 def findings(result: LedgerComparison) -> dict[tuple[str, str], str]:
-    return {(row["account"], row["currency"]): row["finding"] for row in result.lines.to_pylist()}
+    return {
+        (row["account"], row["currency"]): row["finding"] for row in result.lines.arrow.to_pylist()
+    }
 
 
 def row_of(result: LedgerComparison, account: str) -> dict[str, Any]:
-    (row,) = (row for row in result.lines.to_pylist() if row["account"] == account)
+    (row,) = (row for row in result.lines.arrow.to_pylist() if row["account"] == account)
     return row
 
 
@@ -74,10 +76,10 @@ def test_a_ledger_that_has_the_balance_agrees_by_iban_or_by_name(tmp_path: Path)
 def test_a_ledger_that_differs_by_the_last_digit_does_not_agree(tmp_path: Path) -> None:
     result = compared(tmp_path, f"{OWN},EUR,251686.060000000000000001")
     assert not result.agrees
-    (row,) = result.lines.to_pylist()
+    (row,) = result.lines.arrow.to_pylist()
     assert row["difference"] == Decimal("1e-18")
     assert (
-        compared(tmp_path, f"{OWN},EUR,251600.00").lines["finding"][0].as_py()
+        compared(tmp_path, f"{OWN},EUR,251600.00").lines.arrow["finding"][0].as_py()
         == "the ledger has EUR 86.06 less"
     )
 
@@ -122,16 +124,16 @@ def test_the_providers_account_is_compared_only_where_the_ledger_has_it(tmp_path
     tables = {"statements": [account(), theirs]}
     mine = compared(tmp_path, f"{OWN},EUR,251686.06", **tables)
     assert mine.agrees
-    assert mine.lines.num_rows == 1
+    assert len(mine.lines) == 1
     both = compared(tmp_path, f"{OWN},EUR,251686.06", f"{PROVIDER},EUR,5", **tables)
     assert both.agrees
-    assert both.lines.num_rows == 2
+    assert len(both.lines) == 2
 
 
 def test_no_ledger_agrees_with_a_balance_that_is_not_proved(tmp_path: Path) -> None:
     open_one = account(complete=False, problem="October has no statement")
     result = compared(tmp_path, f"{OWN},EUR,251686.06", statements=[open_one])
-    (row,) = result.lines.to_pylist()
+    (row,) = result.lines.arrow.to_pylist()
     assert row["difference"] == 0
     assert row["finding"] == "the balance is not proved: October has no statement"
     assert not result.agrees
@@ -177,7 +179,7 @@ def test_a_payout_that_had_not_come_is_on_its_way_in(month_end: Workspace, tmp_p
     r = month_end.reconcile("2026-10")
     net = {
         row["payment_reference"]: row["fiat_net_amount"]
-        for row in month_end.table("ramp_requests").to_pylist()
+        for row in month_end.table("ramp_requests").arrow.to_pylist()
     }
     under_way = net["PAY-2026-005349"]
     compared_now = compare_ledger(r, ledger(tmp_path, f"{PAYOUTS},EUR,1017248.24"))
@@ -233,7 +235,7 @@ def test_a_transfer_between_own_accounts_is_on_its_way_over_the_cut_off(
     r = month_end.reconcile("2026-10")
     moved = [
         row | {"state": state, "in_on": in_on}
-        for row in r.internal_transfers.to_pylist()
+        for row in r.internal_transfers.arrow.to_pylist()
         if row["kind"] == "between own bank accounts"
     ]
     crossing = msgspec.structs.replace(
@@ -279,9 +281,9 @@ def test_the_books_of_our_own_export_agree_to_the_cent(
     journal = books.write_csv(tmp_path / "journal.csv", path if mapping else None)
     given = ledger(tmp_path, *summed(journal))
     result = compare_ledger(month_end.reconcile("2026-10"), given, accounts=accounts)
-    assert {row["difference"] for row in result.lines.to_pylist()} == {Decimal(0)}
+    assert {row["difference"] for row in result.lines.arrow.to_pylist()} == {Decimal(0)}
     assert result.agrees
-    assert result.lines.num_rows == len(summed(journal))
+    assert len(result.lines) == len(summed(journal))
     assert (
         "EUR 7,829.08 is expected on the ledger's own account of off-ramp in transit, not at a bank"
         in result.notes

@@ -261,7 +261,7 @@ def test_the_summary_ties_items_and_sums_in_each_currency() -> None:
 
 
 def test_requests_are_shown_in_the_desks_columns() -> None:
-    shown = funding_view(reconciliation(awaiting_funds=[waiting()]).awaiting_funds, zone=ZONE)
+    shown = funding_view(reconciliation(awaiting_funds=[waiting()]).awaiting_funds.arrow, zone=ZONE)
     assert shown.to_pylist() == [
         {
             "state": "PAY",
@@ -287,7 +287,7 @@ def test_funding_totals_are_apart_by_state_and_currency() -> None:
         waiting("SENT"),
         waiting("SEND CRYPTO", currency="USDC", send=Decimal(2)),
     ]
-    shown = funding_totals(reconciliation(awaiting_funds=rows).awaiting_funds)
+    shown = funding_totals(reconciliation(awaiting_funds=rows).awaiting_funds.arrow)
     assert shown == (
         "PAY: 2, EUR 15,001.00 · SENT: 1, EUR 15,000.00 · SEND CRYPTO: 1, USDC 2.000000"
     )
@@ -305,5 +305,5 @@ def test_the_first_screen_does_not_roll_open_items_forward(
         patch.setattr("treasury.close.period_pins.month_end", never)
         assert str(month_end.status("2026-10")).startswith("October 2026")
     closing = month_end.periods.month("2026-10")
-    assert closing.rolled.roll_forward.num_rows > 0
+    assert len(closing.rolled.roll_forward) > 0
     assert closing.rolled.items is closing.rolled.items

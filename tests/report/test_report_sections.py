@@ -67,10 +67,12 @@ def test_unexplained_and_undecided_are_two_figures_alike_in_report_and_workbook(
         for name, text in (("Unexplained", unexplained), ("Undecided", undecided)):
             amount = Decimal(0) if text == "–" else Decimal(text.replace(",", ""))
             assert Decimal(str(row[name] or 0)) == amount, (name, row)
-    needing = needing_a_person(october.r.lines)
-    assert needing.num_rows == sum(filter(None, october.balances["undecided_lines"].to_pylist()))
+    needing = needing_a_person(october.r.lines.arrow)
+    assert needing.num_rows == sum(
+        filter(None, october.balances.arrow["undecided_lines"].to_pylist())
+    )
     assert total(needing["amount"].to_pylist()) == total(
-        filter(None, october.balances["undecided"].to_pylist())
+        filter(None, october.balances.arrow["undecided"].to_pylist())
     )
 
 
@@ -79,7 +81,7 @@ def test_an_own_transfer_is_counted_once_and_its_rule_is_named(october: Closing)
     assert grid.caption == "Left out of matching, by rule"
     shown = {(row[0].text, row[1].text): (row[2].text, row[3].text) for row in grid.rows}
     assert shown["Own transfer", "own transfer"] == ("2", "EUR 55,000.00")
-    left = [row for row in october.r.lines.to_pylist() if row["line_class"]]
+    left = [row for row in october.r.lines.arrow.to_pylist() if row["line_class"]]
     assert sum(int(lines) for lines, _ in shown.values()) == len(left)
     assert {rule for _, rule in shown} == {row["rule_name"] for row in left}
 
@@ -116,8 +118,8 @@ def test_the_money_that_may_be_back_is_named_wherever_a_second_payment_is(
     back = "A credit of 19 Oct may be the money back; decide it first"
     assert item.next_step == back
     assert month_end.trace(item.subject_id).next_step == back
-    panel = month_end.panels.exceptions(MONTH).rows.to_arrow().to_pylist()
+    panel = month_end.panels.exceptions(MONTH).rows.arrow.to_pylist()
     assert [row["next_step"] for row in panel if row["item_id"] == item.item_id] == [back]
-    told = [row for row in october.r.differences.to_pylist() if row["state"] == "PAID TWICE"]
+    told = [row for row in october.r.differences.arrow.to_pylist() if row["state"] == "PAID TWICE"]
     assert [row["next_step"] for row in told] == [back]
     assert back in render_html(october)

@@ -36,7 +36,7 @@ def answered(texts: list[str], folder: Path, desk: Workspace) -> dict[str, Any]:
     for place, text in enumerate(texts):
         (folder / f"{place}.xml").write_text(text, "utf-8")
     desk.statements.add(*sorted(folder.glob("*.xml")))
-    rows = desk.table("payment_statuses").to_pylist()
+    rows = desk.table("payment_statuses").arrow.to_pylist()
     message = rows[0]["original_message_id"]
     references = {row["original_end_to_end_id"] for row in rows}
     return {name: order_answer(rows, message, name) for name in references}

@@ -100,7 +100,7 @@ def test_an_overlap_of_two_lists_adds_nothing(chain: Chain) -> None:
     both = (listed(), listed(hash="0x02"))
     chain.add(list_text(*both))
     later = chain.add(list_text(*both, listed(hash="0x03", went="0")), "later.csv")
-    assert (later.movements.num_rows, later.gas.num_rows) == (0, 1)
+    assert (len(later.movements), len(later.gas)) == (0, 1)
     again = chain.add(list_text(*both, listed(hash="0x03", went="0")), "later.csv")
     assert "known before" in str(again)
     assert len(chain.rows("wallet_gas")) == 3
@@ -117,7 +117,7 @@ def test_a_hash_in_a_token_export_and_in_a_list_is_one_payment(chain: Chain) -> 
     chain.add(plain(token, second), "tokens.csv")
     assert len(chain.rows("wallet_gas")) == 1
     added = chain.add(list_text(listed(went="0")))
-    assert added.gas.num_rows == 0
+    assert len(added.gas) == 0
     assert len(chain.rows("wallet_gas")) == 1
     assert {row["asset"] for row in chain.rows("wallet_movements")} == {"USDC"}
 
@@ -188,9 +188,9 @@ def test_a_transfer_between_own_wallets_is_one_movement_whichever_export_shows_i
     chain.add(list_text(listed(to=SECOND)), "first.csv")
     came = listed(to=SECOND, came="0.5", went="0")
     added = chain.add(list_text(came), "second.csv", place=second)
-    assert (added.movements.num_rows, added.gas.num_rows) == (0, 0)
+    assert (len(added.movements), len(added.gas)) == (0, 0)
     assert len(chain.rows("wallet_movements")) == len(chain.rows("wallet_gas")) == 1
-    assert chain.add(list_text(came), "again.csv", place=second).movements.num_rows == 0
+    assert chain.add(list_text(came), "again.csv", place=second).movements.arrow.num_rows == 0
     with pytest.raises(InputError, match=r"dearer.csv, line 2: gas of 0x01 is 0.0022 ETH, and"):
         chain.add(list_text(came | {"fee": "0.0022"}), "dearer.csv", place=second)
     chain.add(list_text(came | {"fee": "0.0022"}), "dearer.csv", place=second, replace=True)

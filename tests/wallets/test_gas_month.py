@@ -81,7 +81,7 @@ def desk(practice: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Workspa
 
 def before(desk: Workspace, kind: str) -> Workspace:
     """The workspace as it was known before the first commit of a kind."""
-    commits = desk.sql('SELECT "at", kind FROM commits ORDER BY number').to_pylist()
+    commits = desk.sql('SELECT "at", kind FROM commits ORDER BY number').arrow.to_pylist()
     first = next(place for place, commit in enumerate(commits) if commit["kind"] == kind)
     return desk.at(commits[first - 1]["at"])
 
@@ -120,7 +120,7 @@ def closed(
 
 
 def native(desk: Workspace) -> list[dict[str, Any]]:
-    rows = desk.periods.month(MONTH).balances.to_pylist()
+    rows = desk.periods.month(MONTH).balances.arrow.to_pylist()
     return [row for row in rows if row["kind"] == "company" and row["currency"] in PAID]
 
 
@@ -139,7 +139,7 @@ def test_native_coin_of_each_wallet_proves_with_its_gas(desk: Workspace, practic
         assert row["opening"] + row["money_in"] - left == row["closing"]
         assert (row["proved"], row["blocks"], row["unexplained"]) == (True, False, 0)
         assert row["proved_by"] == "explorer export and stated balance"
-    others = desk.periods.month(MONTH).balances.to_pylist()
+    others = desk.periods.month(MONTH).balances.arrow.to_pylist()
     assert {row["gas"] for row in others if row["currency"] not in PAID} == {None}
 
 
@@ -185,13 +185,13 @@ def test_an_export_without_gas_does_not_prove_native_coin(
 @pytest.mark.acceptance
 def test_every_transaction_counts_once_and_in_its_place(desk: Workspace) -> None:
     gas = desk.fees(MONTH).gas
-    rows = gas.by_use.to_pylist()
+    rows = gas.by_use.arrow.to_pylist()
     uses = {(row["used_for"], row["coin"]) for row in rows}
     assert uses == {("request", "ETH"), ("transfer", "ETH"), (NEITHER, "ETH"), (NEITHER, "POL")}
     for row in rows:
         own = [
             each
-            for each in gas.each.to_pylist()
+            for each in gas.each.arrow.to_pylist()
             if (each["used_for"], each["coin"]) == (row["used_for"], row["coin"])
         ]
         assert row["payments"] == len(own)
@@ -203,10 +203,10 @@ def test_every_transaction_counts_once_and_in_its_place(desk: Workspace) -> None
         assert abs(Fraction(row["gas_value"]) - worth) <= Fraction(1, 200)
         assert row["not_valued"] == 0
     assert sum(row["failed"] for row in rows) == 3  # one a wallet
-    hashes = gas.each["transaction_hash"].to_pylist()
+    hashes = gas.each.arrow["transaction_hash"].to_pylist()
     assert len(hashes) == len(set(hashes)) == sum(row["payments"] for row in rows)
     (source,) = gas.rests_on
-    assert source == f"coins.csv, to {max(gas.each['paid_on'].to_pylist())}"
+    assert source == f"coins.csv, to {max(gas.each.arrow['paid_on'].to_pylist())}"
 
 
 @pytest.mark.acceptance
@@ -214,16 +214,16 @@ def test_gas_of_a_request_and_of_a_transfer_names_it(desk: Workspace) -> None:
     requests = desk.sql(
         "SELECT id, payment_reference, blockchain_transaction_hash AS hash FROM ramp_requests"
         " WHERE ramp_type = 'OFF_RAMP'"
-    ).to_pylist()
-    transfers = desk.sql("SELECT id, transaction_hash AS hash FROM transfers").to_pylist()
+    ).arrow.to_pylist()
+    transfers = desk.sql("SELECT id, transaction_hash AS hash FROM transfers").arrow.to_pylist()
     by_hash = {row["hash"]: row["id"] for row in (*requests, *transfers) if row["hash"]}
-    for row in desk.fees(MONTH).gas.each.to_pylist():
+    for row in desk.fees(MONTH).gas.each.arrow.to_pylist():
         assert row["source_id"] == by_hash.get(row["transaction_hash"], "")
         assert (row["shared_by"] == 0) is (row["used_for"] == NEITHER)
     names = {row["payment_reference"] for row in requests}
     shown = [
         row["reference"]
-        for row in desk.fees(MONTH).gas.each.to_pylist()
+        for row in desk.fees(MONTH).gas.each.arrow.to_pylist()
         if row["used_for"] == "request"
     ]
     assert len(shown) == 12
@@ -234,8 +234,10 @@ def test_gas_of_a_request_and_of_a_transfer_names_it(desk: Workspace) -> None:
 def test_months_add_up(desk: Workspace) -> None:
     several = desk.fees("2026-09..2026-10").gas
     one = [desk.fees(month).gas for month in ("2026-09", MONTH)]
-    assert several.by_use.to_pylist() == [row for gas in one for row in gas.by_use.to_pylist()]
-    assert several.each.num_rows == sum(gas.each.num_rows for gas in one)
+    assert several.by_use.arrow.to_pylist() == [
+        row for gas in one for row in gas.by_use.arrow.to_pylist()
+    ]
+    assert len(several.each) == sum(len(gas.each) for gas in one)
 
 
 @pytest.mark.acceptance
@@ -243,8 +245,8 @@ def test_without_a_rate_gas_is_counted_apart_and_never_zero(desk: Workspace) -> 
     unrated = before(desk, "rates")
     gas = unrated.fees(MONTH).gas
     assert gas.value is None
-    assert gas.not_valued == gas.each.num_rows == sum(gas.by_use["not_valued"].to_pylist())
-    for row in gas.each.to_pylist():
+    assert gas.not_valued == len(gas.each) == sum(gas.by_use.arrow["not_valued"].to_pylist())
+    for row in gas.each.arrow.to_pylist():
         assert row["gas_value"] is None
         assert row["not_valued"].startswith("no reference rate: no file has ")
     assert f"{gas.not_valued} without a reference rate, in no value" in gas.title
@@ -269,11 +271,11 @@ def test_a_gap_in_the_rates_leaves_out_what_is_of_its_days(desk: Workspace) -> N
     )
     uses = paid_gas(desk.snapshot(), Months.parse(MONTH), desk.settings.zone)
     gas = gas_costs(gas_payments(uses, rates))
-    valued = [row for row in gas.each.to_pylist() if not row["not_valued"]]
+    valued = [row for row in gas.each.arrow.to_pylist() if not row["not_valued"]]
     assert {(row["coin"], row["paid_on"], row["gas_value"]) for row in valued} == {("ETH", day, 4)}
     assert gas.value == 4 * len(valued)
-    assert gas.not_valued == gas.each.num_rows - len(valued)
-    absent = {row["not_valued"] for row in gas.each.to_pylist() if row["coin"] == "ETH"}
+    assert gas.not_valued == len(gas.each) - len(valued)
+    absent = {row["not_valued"] for row in gas.each.arrow.to_pylist() if row["coin"] == "ETH"}
     assert "no reference rate of ETH for 2026-10-12" in absent
 
 
@@ -291,8 +293,8 @@ def test_the_command_shows_gas_and_refuses_two_answers(
     assert f"Gas of October 2026: {gas.title}" in shown.stdout
     assert "PAY-2026-" in shown.stdout
     table = run(desk, "fees", "--month", MONTH, "--gas", "--format", "csv").stdout
-    assert table.splitlines()[0] == ",".join(f'"{name}"' for name in gas.by_use.column_names)
-    assert len(table.splitlines()) == gas.by_use.num_rows + 1
+    assert table.splitlines()[0] == ",".join(f'"{name}"' for name in gas.by_use.arrow.column_names)
+    assert len(table.splitlines()) == len(gas.by_use) + 1
     both = run(desk, "fees", "--month", MONTH, "--gas", "--cost")
     assert both.exit_code != 0
     assert "ask for one" in str(both.exception)
@@ -310,10 +312,10 @@ def test_report_workbook_and_pack_show_it_and_the_pack_comes_out_again(
     assert f"{gas.title}." in page
     book = openpyxl.load_workbook(next(pack.glob("*.xlsx")), read_only=True)
     for sheet, table in (("Gas", gas.by_use), ("Gas payments", gas.each)):
-        assert sum(any(cell.value for cell in row) for row in book[sheet].rows) > table.num_rows
+        assert sum(any(cell.value for cell in row) for row in book[sheet].rows) > len(table)
     assert "Gas" in [cell.value for row in book["Balances"].rows for cell in row]
     for name, table in (("gas_costs", gas.by_use), ("gas_payments", gas.each)):
-        assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table)
+        assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table.arrow)
     again = verify_pack(pack)
     assert (again.findings, again.notes) == ((), ())
     # Somebody leaves a payment out of the table, and seals the evidence again.
@@ -350,12 +352,12 @@ def test_gas_of_measured_coins_is_a_disposal_and_an_expense(
     workspace, _ = closed
     closing = workspace.periods.month(MONTH)
     proved = {(row["of"], row["currency"]): row["closing"] for row in native(workspace)}
-    pools = closing.coins.measured.to_pylist()
+    pools = closing.coins.measured.arrow.to_pylist()
     assert {(row["pool"], row["coin"]): row["closing_quantity"] for row in pools} == proved
     assert {row["problem"] for row in pools} == {""}
-    burnt = [row for row in closing.coins.movements.to_pylist() if row["contra"] == "gas"]
+    burnt = [row for row in closing.coins.movements.arrow.to_pylist() if row["contra"] == "gas"]
     assert {row["kind"] for row in burnt} == {"disposed"}
-    paid = closing.fees.gas.each.to_pylist()
+    paid = closing.fees.gas.each.arrow.to_pylist()
     assert sorted(row["source_id"] for row in burnt) == sorted(
         row["transaction_hash"].lower() for row in paid
     )
@@ -363,7 +365,7 @@ def test_gas_of_measured_coins_is_a_disposal_and_an_expense(
         own = [row for row in burnt if row["coin"] == coin]
         assert {row["quantity"] for row in own} == {-each}
     books = workspace.accounting(MONTH)
-    expense = [row for row in books.postings.to_pylist() if row["role"] == "gas"]
+    expense = [row for row in books.postings.arrow.to_pylist() if row["role"] == "gas"]
     worth = {row["transaction_hash"].lower(): row["gas_value"] for row in paid}
     posted = {row["source_ids"][0]: row["amount"] for row in expense}
     assert posted == {name: value for name, value in worth.items() if value}
@@ -377,16 +379,18 @@ def test_gas_of_measured_coins_is_a_disposal_and_an_expense(
 @pytest.mark.acceptance
 def test_native_coin_that_nobody_measures_is_disclosed_alone(desk: Workspace) -> None:
     closing = desk.periods.month(MONTH)
-    assert closing.coins.measured.num_rows == closing.coins.movements.num_rows == 0
-    disclosed = [row for row in closing.coins.disclosed.to_pylist() if row["coin"] in PAID]
+    assert len(closing.coins.measured) == len(closing.coins.movements) == 0
+    disclosed = [row for row in closing.coins.disclosed.arrow.to_pylist() if row["coin"] in PAID]
     closed = {(row["of"], row["currency"]): row["closing"] for row in native(desk)}
     assert {(row["pool"], row["coin"]): row["closing_quantity"] for row in disclosed} == closed
-    assert not [row for row in desk.accounting(MONTH).postings.to_pylist() if row["role"] == "gas"]
+    assert not [
+        row for row in desk.accounting(MONTH).postings.arrow.to_pylist() if row["role"] == "gas"
+    ]
 
 
 @pytest.mark.acceptance
 def test_what_was_known_before_the_exports_has_no_gas(desk: Workspace) -> None:
     gas = before(desk, "wallets").fees(MONTH).gas
-    assert gas.each.num_rows == 0
+    assert len(gas.each) == 0
     assert gas.title == "no gas"
     assert "treasury wallets add" in gas_section(gas).lead

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from treasury.cli.address_question import terminal_question
 from treasury.cli.output import as_of_option, format_option, print_rows
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Tables
 from treasury.core.text import clean
 from treasury.workspace import Workspace, find_workspace
 
@@ -59,12 +59,12 @@ class CommandView:
         """Print rows in the form that was asked for, as `print_rows` does."""
         print_rows(table, self.form, zone=self.zone, **how)
 
-    def report(self, report: Tabular) -> None:
+    def report(self, report: Tables) -> None:
         """Print what a verb did: its own sentences for a person, its first sheet for a program."""
         if self.is_table:
             click.echo(str(report))
         else:
-            self.rows(report.to_arrow())
+            self.rows(report.arrow)
 
     def notes(self, notes: Iterable[object]) -> None:
         """Say on standard error what stands beside the rows."""

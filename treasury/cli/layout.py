@@ -19,7 +19,8 @@ import msgspec
 import pyarrow as pa
 from rich.cells import cell_len
 
-from treasury.core.tables.tabular import cell
+from treasury.core.tables.table import units_of
+from treasury.core.tables.table_view import cell_text
 from treasury.core.text import clean
 
 _WIDTH: Final = 240
@@ -89,11 +90,12 @@ def print_table(
     if not table.num_rows:
         click.echo(f"{title}: {empty}" if title else empty)
         return
+    units = units_of(table.column_names)
     grid = _Grid(
         title,
         columns,
         [
-            [clean(cell(row, name, as_stored=as_stored)) for name in columns]
+            [clean(cell_text(row, name, units, as_stored=as_stored)) for name in columns]
             for row in table.to_pylist()
         ],
         [pa.types.is_decimal(table.schema.field(name).type) for name in columns],

@@ -20,9 +20,9 @@ import pyarrow as pa
 from treasury.cli.layout import print_table
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_toml
+from treasury.core.tables.column_texts import value_text as plain
 from treasury.core.tables.csv_output import csv_text, rows_of
-from treasury.core.tables.tabular import in_zone
-from treasury.core.tables.tabular import value_text as plain
+from treasury.core.tables.table import in_zone
 from treasury.core.text import clean, is_hidden
 
 as_of_option = click.option(

@@ -53,7 +53,7 @@ def play_payments(workspace: Workspace, company: Sandbox, requests: Sequence[str
         workspace.sql(
             "SELECT id, updated_at FROM ramp_requests WHERE id IN (SELECT unnest($ids))",
             {"ids": list(requests)},
-        ).to_pylist(),
+        ).arrow.to_pylist(),
         key=lambda row: row["updated_at"],
     )["updated_at"]
     made = approved + _MADE
@@ -70,11 +70,11 @@ def play_payments(workspace: Workspace, company: Sandbox, requests: Sequence[str
     (rejected,) = workspace.sql(
         "SELECT original_end_to_end_id AS name FROM payment_statuses WHERE status = $status",
         {"status": _REJECTED},
-    ).to_pylist()
+    ).arrow.to_pylist()
     month = Month.of(made.astimezone(workspace.settings.zone).date())
     ines, jonas = (_desk_of(workspace, name, workspace.now()) for name in ("ines", "jonas"))
     ines.items.remark(rejected["name"], _REMARK, month=month)
-    (asked,) = ines.items.remarks().to_pylist()
+    (asked,) = ines.items.remarks().arrow.to_pylist()
     jonas.items.remark(rejected["name"], _ANSWER, month=month, answers=asked["seq"])
 
 

@@ -22,9 +22,9 @@ from treasury.close.result_words import moment
 from treasury.close.wallet_balances import company_rows
 from treasury.core.identifiers import plain_account
 from treasury.core.money import difference, total
+from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import wide
 from treasury.matching.engine.pipeline import needed
 from treasury.month.items.item_facts import needing_a_person
 from treasury.month.kept_run import kept_run
@@ -89,13 +89,13 @@ def _month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
 
 
 def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
-    moved = _moved(r.lines)
+    moved = _moved(r.lines.arrow)
     open_lines: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
-    needing = needing_a_person(r.lines).select(["statement_account", "currency", "amount"])
+    needing = needing_a_person(r.lines.arrow).select(["statement_account", "currency", "amount"])
     for row in needing.to_pylist():
         key = (plain_account(row["statement_account"]), row["currency"])
         open_lines[key].append(row["amount"])
-    for row in r.statements.to_pylist():
+    for row in r.statements.arrow.to_pylist():
         sums = moved.get((plain_account(row["account"]), row["currency"]), {})
         money_in, money_out = sums.get(("CRDT", False), _ZERO), sums.get(("DBIT", False), _ZERO)
         fees = difference(sums.get(("DBIT", True), _ZERO), sums.get(("CRDT", True), _ZERO))
@@ -244,7 +244,7 @@ def _converted(
     """What proved conversions of the month brought."""
     return total(
         row["converted"]
-        for row in r.conversions.to_pylist()
+        for row in r.conversions.arrow.to_pylist()
         if (row["account_id"], row["asset"]) == (account, asset)
         and row["state"] in PROVED
         and row["converted"] is not None

@@ -20,7 +20,7 @@ from treasury.close.month_proof import proof_of
 from treasury.close.result_words import amount_words, bank_lines_words, count, day, moment
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean, safe_html
 from treasury.month.items.item_kinds import OWNERS, CheckStep
 
@@ -84,7 +84,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join((*lines, *(f"      {clean(blocker)}" for blocker in self.blockers)))
 
 
-class Checklist(Tabular, msgspec.Struct, frozen=True):
+class Checklist(Tables, msgspec.Struct, frozen=True):
     """The steps of a close in their order; the last is the lock. `sql`: the outcomes' query."""
 
     title: str
@@ -97,12 +97,12 @@ class Checklist(Tabular, msgspec.Struct, frozen=True):
         return tuple(blocker for step in self.steps for blocker in step.blockers)
 
     @property
-    def table(self) -> pa.Table:
+    def table(self) -> Table:
         """The same as a table; columns as in CHECKLIST."""
         rows = [row for step in self.steps for row in _rows(step)]
-        return pa.Table.from_pylist(rows, schema=CHECKLIST)
+        return Table(pa.Table.from_pylist(rows, schema=CHECKLIST))
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The steps."""
         return {"Checklist": self.table}
 
@@ -159,7 +159,7 @@ def checklist(closing: Closing) -> Checklist:
 
 
 def _balances(closing: Closing) -> ChecklistStep:
-    ways = Counter(closing.balances["proved_by"].to_pylist())
+    ways = Counter(closing.balances.arrow["proved_by"].to_pylist())
     words = ", ".join(f"{number} by {way}" for way, number in sorted(ways.items()))
     words = words.replace("by nothing yet", "not proved").replace("by service says", "service says")
     return _step(closing, "Balances", "balances", words or "none")
@@ -172,7 +172,7 @@ def _rolled(closing: Closing) -> ChecklistStep:
     parts = [
         f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
         f" to {amount_words(row['closing'], row['currency'])}"
-        for row in closing.rolled.roll_forward.to_pylist()
+        for row in closing.rolled.roll_forward.arrow.to_pylist()
     ]
     return ChecklistStep(
         title="Roll-forward", found="tied: " + " · ".join(parts) if parts else "no request"

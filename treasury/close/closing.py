@@ -33,8 +33,7 @@ from treasury.close.stored_answers import Answers, read_answers
 from treasury.close.valuation.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
 from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS, ExposureLimits
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, provider_exposure
-from treasury.core.tables.counted_tables import CountedTables
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.journal import Entry, Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
@@ -61,7 +60,7 @@ from treasury.month.items import (
 from treasury.month.reconciliation import Reconciliation, synced_at
 
 
-class Rolled(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a month's close knows from the months before it, and of later changes.
 
     `opened` gives the open items from one month's end to the other, when they are asked for: the
@@ -79,32 +78,32 @@ class Rolled(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True)
         ROLL_FORWARD.empty_table(),
         ITEMS.empty_table(),
     )
-    late: pa.Table = msgspec.field(default_factory=LATE_ITEMS.empty_table)
-    corrections: pa.Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
-    moved: pa.Table = msgspec.field(default_factory=STANDING.empty_table)
-    actions: pa.Table = msgspec.field(default_factory=ACTIONS.empty_table)
+    late: Table = msgspec.field(default_factory=LATE_ITEMS.empty_table)
+    corrections: Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
+    moved: Table = msgspec.field(default_factory=STANDING.empty_table)
+    actions: Table = msgspec.field(default_factory=ACTIONS.empty_table)
     accepted: Mapping[str, Acceptance] = msgspec.field(default_factory=dict)
-    limits: pa.Table = msgspec.field(default_factory=LIMITS.empty_table)
-    remarks: pa.Table = msgspec.field(default_factory=ITEM_REMARKS.empty_table)
+    limits: Table = msgspec.field(default_factory=LIMITS.empty_table)
+    remarks: Table = msgspec.field(default_factory=ITEM_REMARKS.empty_table)
     coins: CoinHistory = CoinHistory()
-    exposure_limits: pa.Table = msgspec.field(default_factory=EXPOSURE_LIMITS.empty_table)
+    exposure_limits: Table = msgspec.field(default_factory=EXPOSURE_LIMITS.empty_table)
     agreed_to: int = 0
     decisions: int = 0
     head: Head | None = None
     journal_problem: str = ""
 
     @property
-    def roll_forward(self) -> pa.Table:
+    def roll_forward(self) -> Table:
         """What was open, moved and is open, by kind and currency; columns as in ROLL_FORWARD."""
-        return self.opened()[0]
+        return Table(self.opened()[0])
 
     @property
-    def items(self) -> pa.Table:
+    def items(self) -> Table:
         """The request behind each of its amounts; columns as in ITEMS."""
-        return self.opened()[1]
+        return Table(self.opened()[1])
 
 
-class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month's answer, its balances, everything that is open, and what was rolled forward.
 
     `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the query of the outcomes.
@@ -118,7 +117,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
 
     r: Reconciliation
     zone: ZoneInfo
-    balances: pa.Table
+    balances: Table
     items: OpenItems
     synced_at: datetime | None
     rolled: Rolled
@@ -127,19 +126,23 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     ledger: LedgerComparison | None = None
     ledger_file: LedgerFile | None = None
     stored_by: str = ""
-    stored_waits: pa.Table | None = None
+    stored_waits: Table | None = None
     measured_coins: CoinAccounts | None = None
     limited_exposure: ProviderExposure | None = None
+
+    def time_zone(self) -> ZoneInfo:
+        """The reporting time zone."""
+        return self.zone
 
     @property
     def sql(self) -> str:
         """The query behind the outcomes; `r.sql(STEP)` is that of a step."""
         return self.r.matches.sql
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """What is open, balances, roll-forward by request, what came late; the answer is in `r`."""
         return {
-            "Open items": self.items.arrow,
+            "Open items": self.items.table,
             "Balances": self.balances,
             "Roll-forward": self.rolled.roll_forward,
             "Requests rolled forward": self.rolled.items,
@@ -155,10 +158,10 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
         return self.r.basis is not None and self.synced_at is None
 
     @cached_property
-    def waits(self) -> pa.Table:
+    def waits(self) -> Table:
         """The requests that were funded in the month, and how long each took."""
         stored = self.stored_waits
-        return funding_waits(self.r, self.zone) if stored is None else stored
+        return Table(funding_waits(self.r, self.zone)) if stored is None else stored
 
     @cached_property
     def fees(self) -> Fees:
@@ -170,7 +173,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
         """The month's coins: what they are carried at, or what they would be worth."""
         if self.measured_coins is not None:
             return self.measured_coins
-        return coin_accounts(self.r, self.zone, self.balances, self.rolled.coins)
+        return coin_accounts(self.r, self.zone, self.balances.arrow, self.rolled.coins)
 
     @property
     def coin_books(self) -> CoinBooks:
@@ -182,12 +185,12 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
         """All that stood with the provider at the month's end, by day, and against its limits."""
         if self.limited_exposure is not None:
             return self.limited_exposure
-        return provider_exposure(self.r, self.zone, self.rolled.exposure_limits)
+        return provider_exposure(self.r, self.zone, self.rolled.exposure_limits.arrow)
 
     @cached_property
     def bridge(self) -> TransitBridge:
         """Money in transit by the report, the journal and the roll-forward."""
-        return transit_bridge(self.r, self.rolled.items, self.zone)
+        return transit_bridge(self.r, self.rolled.items.arrow, self.zone)
 
     @cached_property
     def fingerprints(self) -> tuple[Fingerprint, ...]:
@@ -211,8 +214,8 @@ def closing_of(
     if rolled.coins.measured.num_rows:
         coins = coin_accounts(r, zone, balances, rolled.coins)
     exposure = None
-    if rolled.exposure_limits.num_rows:
-        exposure = provider_exposure(r, zone, rolled.exposure_limits)
+    if len(rolled.exposure_limits):
+        exposure = provider_exposure(r, zone, rolled.exposure_limits.arrow)
     compared = None
     if ledger is not None:
         compared = compare_with(r, ledger, balances, coin_books(coins))
@@ -222,20 +225,20 @@ def closing_of(
         zone=zone,
         balances=balances,
         synced_at=synced,
-        ledger=None if compared is None else compared.lines,
-        coins=None if coins is None else coins.measured,
-        exposure=None if exposure is None else exposure.totals,
-        late=rolled.late,
-        corrections=rolled.corrections,
-        moved=rolled.moved,
-        actions=rolled.actions,
+        ledger=None if compared is None else compared.lines.arrow,
+        coins=None if coins is None else coins.measured.arrow,
+        exposure=None if exposure is None else exposure.totals.arrow,
+        late=rolled.late.arrow,
+        corrections=rolled.corrections.arrow,
+        moved=rolled.moved.arrow,
+        actions=rolled.actions.arrow,
         journal_problem=rolled.journal_problem,
     )
     return Closing(
         r=r,
         zone=zone,
         balances=balances,
-        items=open_items(facts, rolled.accepted, rolled.limits, rolled.remarks),
+        items=open_items(facts, rolled.accepted, rolled.limits.arrow, rolled.remarks.arrow),
         synced_at=synced,
         rolled=rolled,
         period=period,
@@ -263,7 +266,10 @@ def closing_from(
     """
     agreed = examined.decided.entries if agreed is None else agreed
     rolled = Rolled(
-        opened=lambda: (examined.roll_forward.totals, examined.roll_forward.items),
+        opened=lambda: (
+            examined.roll_forward.totals.arrow,
+            examined.roll_forward.items.arrow,
+        ),
         late=late_items(
             examined.knowledge, closed_periods(examined.decided.entries), examined.decided.entries
         ),
@@ -287,19 +293,19 @@ def closing_from(
 
 def stored_answers(closing: Closing) -> Answers:
     """What a close stores of a month: the tables of its answer, and what gave them."""
-    tables = {name: getattr(closing.r, name) for name in TABLES} | {
-        "balances": closing.balances,
+    tables = {name: getattr(closing.r, name).arrow for name in TABLES} | {
+        "balances": closing.balances.arrow,
         "open_items": closing.items.arrow,
-        "funding_times": closing.waits,
-        "roll_forward": closing.rolled.roll_forward,
-        "rolled_items": closing.rolled.items,
-        "late_items": closing.rolled.late,
-        "corrections": closing.rolled.corrections,
+        "funding_times": closing.waits.arrow,
+        "roll_forward": closing.rolled.roll_forward.arrow,
+        "rolled_items": closing.rolled.items.arrow,
+        "late_items": closing.rolled.late.arrow,
+        "corrections": closing.rolled.corrections.arrow,
     }
     for part, (prefix, names) in _STORED_PARTS.items():
         answer = getattr(closing, part)
         if answer is not None:
-            tables |= {f"{prefix}_{name}": getattr(answer, name) for name in names}
+            tables |= {f"{prefix}_{name}": getattr(answer, name).arrow for name in names}
     return Answers(_models(), tables)
 
 
@@ -349,14 +355,14 @@ class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
 
     def facts(self) -> pa.Table:
         """One row: the month, its lines, and how it was verified where other models closed it."""
-        month, lines = str(self.answer.month), self.answer.lines.num_rows
+        month, lines = str(self.answer.month), len(self.answer.lines)
         row = {"month": month, "lines": lines, "stored_by": self.closing.stored_by}
         return pa.Table.from_pylist([row])
 
     def __str__(self) -> str:
         if self.closing.stored_by:
             return f"{self.answer.month}: {self.closing.stored_by}"
-        lines = count(self.answer.lines.num_rows, "line")
+        lines = count(len(self.answer.lines), "line")
         return f"{self.answer.month} comes out as it was closed: {lines}"
 
 
@@ -379,28 +385,30 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
 
     rolled = closing.rolled
     opened = (
-        as_stored("roll_forward", rolled.roll_forward),
-        as_stored("rolled_items", rolled.items),
+        as_stored("roll_forward", rolled.roll_forward.arrow),
+        as_stored("rolled_items", rolled.items.arrow),
     )
-    answers = {name: as_stored(name, getattr(closing.r, name)) for name in TABLES}
+    answers = {name: as_stored(name, getattr(closing.r, name).arrow) for name in TABLES}
     parts = {}
     for part, (prefix, names) in _STORED_PARTS.items():
         answer = getattr(closing, part)
         if answer is not None and f"{prefix}_{names[0]}" in stored:
-            tables = {name: as_stored(f"{prefix}_{name}", getattr(answer, name)) for name in names}
+            tables = {
+                name: as_stored(f"{prefix}_{name}", getattr(answer, name).arrow) for name in names
+            }
             parts[part] = msgspec.structs.replace(answer, **tables)
     return msgspec.structs.replace(
         closing,
         r=msgspec.structs.replace(closing.r, **answers),
-        balances=as_stored("balances", closing.balances),
-        stored_waits=as_stored("funding_times", closing.waits),
+        balances=as_stored("balances", closing.balances.arrow),
+        stored_waits=as_stored("funding_times", closing.waits.arrow),
         **parts,
         items=read_items(closing.r.month, as_stored("open_items", closing.items.arrow)),
         rolled=msgspec.structs.replace(
             rolled,
             opened=lambda: opened,
-            late=as_stored("late_items", rolled.late),
-            corrections=as_stored("corrections", rolled.corrections),
+            late=as_stored("late_items", rolled.late.arrow),
+            corrections=as_stored("corrections", rolled.corrections.arrow),
         ),
         stored_by="closed by an earlier version of the models; verified by what it stored"
         f" ({apart}: this version answers otherwise)",

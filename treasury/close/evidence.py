@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.settings import BankAccount
-from treasury.core.tables.tabular import in_one, plain_amounts
+from treasury.core.tables.column_texts import in_one, plain_amounts
 from treasury.journal.chain import Head
 from treasury.journal.period_history import Period, Preparation
 from treasury.month.reconciliation import Reconciliation
@@ -165,7 +165,7 @@ def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
     """Every table of the answer, then the query of the outcomes and the rules."""
     query = hashlib.sha256(r.matches.sql.encode()).hexdigest()
     return (
-        *table_marks({name: getattr(r, name) for name in TABLES}),
+        *table_marks({name: getattr(r, name).arrow for name in TABLES}),
         Fingerprint("query of the outcomes", None, query),
         Fingerprint("rules", None, r.matches.rules_hash),
     )
@@ -180,7 +180,7 @@ def table_marks(tables: Mapping[str, pa.Table]) -> tuple[Fingerprint, ...]:
 
 def bank_files(r: Reconciliation) -> list[str]:
     """The names of the bank files that the month's lines were read from."""
-    return sorted(name for name in pc.unique(r.lines["file_name"]).to_pylist() if name)
+    return sorted(name for name in pc.unique(r.lines.arrow["file_name"]).to_pylist() if name)
 
 
 def table_hash(table: pa.Table) -> str:

@@ -20,7 +20,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
 def proof_of(r: Reconciliation) -> Proof:
     """How far the statements prove a month."""
-    rows = r.statements.to_pylist()
+    rows = r.statements.arrow.to_pylist()
     reached = [row["covered_to"] for row in rows if row["statements"]]
     return Proof(
         accounts=len(rows),
@@ -37,7 +37,7 @@ def in_transit(r: Reconciliation) -> tuple[list[dict[str, Any]], list[dict[str, 
     """
     sure: list[dict[str, Any]] = []
     maybe: list[dict[str, Any]] = []
-    for row in r.in_transit.to_pylist():
+    for row in r.in_transit.arrow.to_pylist():
         arrived = row["may_have_arrived_on"]
         (maybe if arrived is not None and arrived <= r.month.last else sure).append(row)
     return sure, maybe

@@ -26,8 +26,8 @@ from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, InputError, JournalError
 from treasury.core.settings import BankAccount
-from treasury.core.tables.counted_tables import CountedTables
-from treasury.core.tables.tabular import rows_hash
+from treasury.core.tables.column_texts import rows_hash
+from treasury.core.tables.table import Tables
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import Decided, decide, read_decided
@@ -52,7 +52,7 @@ _OUTCOME: Final = (
 )  # fmt: skip
 
 
-class Examined(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Examined(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month as it is closed: the answer, all that matching knew, and the open items rolled on.
 
     `moved` are decisions on lines up to the month's end whose facts have changed since, `acted` the
@@ -142,7 +142,7 @@ def _corrections(
             return read_answers(lake.workspace, period.close)["lines"]
         then = basis if period is None else basis_of(journal, lake, period.close)
         question = msgspec.structs.replace(then.question, month=Month.parse(booked))
-        return reconcile(Basis(then.snapshot, question, then.decisions, then.remarks)).lines
+        return reconcile(Basis(then.snapshot, question, then.decisions, then.remarks)).lines.arrow
 
     before: dict[str, pa.Table] = {}
     after: dict[str, pa.Table] = {}
@@ -234,12 +234,12 @@ def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
 
 def difference_from_close(close: Close, examined: Examined) -> str:
     """What of a month's answer is not as its close journaled; nothing where all of it is."""
-    if outcomes_hash(examined.answer.lines) != close.outcomes_hash:
+    if outcomes_hash(examined.answer.lines.arrow) != close.outcomes_hash:
         return "the outcomes of its lines"
     apart = _totals_apart(close, examined.end)
     if apart:
         return apart
-    if journaled_roll_forward(close) != examined.roll_forward.totals.to_pylist():
+    if journaled_roll_forward(close) != examined.roll_forward.totals.arrow.to_pylist():
         return "how its open items were rolled forward"
     return "" if examined.roll_forward.items_hash == close.items_hash else "its open items"
 

@@ -13,11 +13,9 @@ from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-import pyarrow as pa
-
 from treasury.core.identifiers import plain_account
 from treasury.core.money import format_amount, totals
-from treasury.core.tables.tabular import html_table
+from treasury.core.tables.table import Table
 from treasury.core.text import clean, safe_html
 from treasury.core.wording import LINE_CLASSES, OUTCOMES, instant_words
 from treasury.month.funding import short_account
@@ -120,7 +118,7 @@ LINES_NOT_KNOWN: Final = "not known: the statements of the month are not complet
 
 def are_lines_known(r: Reconciliation) -> bool:
     """Whether there is a line, or the complete statements of every declared account say of none."""
-    complete = r.statements["complete"].to_pylist()
+    complete = r.statements.arrow["complete"].to_pylist()
     return any(r.counts().values()) or (bool(complete) and all(complete))
 
 
@@ -176,11 +174,11 @@ def outcome_word(line: Mapping[str, Any]) -> str:
             return OUTCOMES.get(outcome, clean(outcome))
 
 
-def noted_html(title: str, notes: Iterable[str], *tables: pa.Table) -> str:
+def noted_html(title: str, notes: Iterable[str], *tables: Table) -> str:
     """A title, what was left out and why, and tables, as a notebook shows them."""
     items = "".join(f"<li>{safe_html(note)}</li>" for note in notes)
     head = f"<p class='tex2jax_ignore'>{safe_html(title)}</p><ul>{items}</ul>"
-    return head + "".join(map(html_table, tables))
+    return head + "".join(table._repr_html_() for table in tables)
 
 
 def reason_words(reason: str) -> str:

@@ -24,10 +24,10 @@ import pyarrow.compute as pc
 from treasury.core.calendar import Month
 from treasury.core.errors import TreasuryError
 from treasury.core.money import format_amount
+from treasury.core.tables.column_texts import rows_hash
 from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
-from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, rows_hash
+from treasury.core.tables.table import Table, Tables
 from treasury.matching.engine.memo import Memo, fingerprint
 from treasury.matching.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.matching.reference_matching import FEW, match_references, read_decisions, rule_tables
@@ -82,7 +82,7 @@ ROLL_STEPS: Final = in_order(steps_of(PACKAGE), ("untied", "totals_rolled", "mov
 _EXPECTATION_STEPS: Final = needed(END_STEPS, "made")
 
 
-class MonthEnd(CountedTables, msgspec.Struct, frozen=True, eq=False):
+class MonthEnd(Tables, msgspec.Struct, frozen=True, eq=False):
     """Every expectation with an amount as it stood at the end of `month`.
 
     `positions` are as in POSITIONS, what each line has in them as in SHARES.
@@ -107,14 +107,14 @@ class MonthEnd(CountedTables, msgspec.Struct, frozen=True, eq=False):
         return {"positions": self.positions, "shares": self.shares}
 
 
-class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
+class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     """The month's identity: `totals` as in ROLL_FORWARD, `items` as in ITEMS; both tie exactly."""
 
     month: Month
-    totals: pa.Table
-    items: pa.Table
+    totals: Table
+    items: Table
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The totals, and the request behind each."""
         return {"Roll-forward": self.totals, "Open items": self.items}
 
@@ -124,17 +124,17 @@ class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
         return step_sql("outcomes")
 
     def __repr__(self) -> str:
-        return f"<RollForward {self.month}: {self.items.num_rows} requests>"
+        return f"<RollForward {self.month}: {len(self.items)} requests>"
 
     @property
     def nbytes(self) -> int:
         """Bytes that its tables hold."""
-        return self.totals.nbytes + self.items.nbytes
+        return self.totals.arrow.nbytes + self.items.arrow.nbytes
 
     @cached_property
     def items_hash(self) -> str:
         """SHA-256 of the items' canonical text."""
-        return rows_hash(self.items)
+        return rows_hash(self.items.arrow)
 
 
 def month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
@@ -182,9 +182,9 @@ def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
             connection,
             {
                 "lines": booked.select(["entry_id", "direction", "amount"]),
-                "outcomes": matches.lines,
-                "expectation_states": matches.expectations,
-                "allocations": matches.allocations,
+                "outcomes": matches.lines.arrow,
+                "expectation_states": matches.expectations.arrow,
+                "allocations": matches.allocations.arrow,
                 "contradicting_statuses": rule_tables(knowledge.rules)["contradicting_statuses"],
             },
         )

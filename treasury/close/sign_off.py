@@ -22,7 +22,7 @@ from treasury.close.pinned_inputs import read_tables
 from treasury.close.stored_answers import write_answers
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, NothingStored
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.journal import Actor, Entry, Journal, period_history
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
@@ -102,11 +102,11 @@ def prepare_month(
                     name: value_text(value) if isinstance(value, Decimal) else value
                     for name, value in row.items()
                 }
-                for row in examined.roll_forward.totals.to_pylist()
+                for row in examined.roll_forward.totals.arrow.to_pylist()
             ],
             items_hash=examined.roll_forward.items_hash,
             open_items=_groups(closing.items),
-            outcomes_hash=period_pins.outcomes_hash(examined.answer.lines),
+            outcomes_hash=period_pins.outcomes_hash(examined.answer.lines.arrow),
             list_hash=closing.items.hash,
         )
         beside = [] if ledger is None else [ledger.draft(close.month, actor)]

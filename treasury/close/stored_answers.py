@@ -20,13 +20,13 @@ import pyarrow.parquet as pq
 
 from treasury.core.errors import WorkspaceDamaged
 from treasury.core.files import durable
-from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.table import Tables
 from treasury.journal.period_history import AnswerFile, Close
 from treasury.lake.home.heads import CLOSES
 from treasury.lake.store import disk
 
 
-class Answers(CountedTables, msgspec.Struct, frozen=True, eq=False):
+class Answers(Tables, msgspec.Struct, frozen=True, eq=False):
     """The tables of a month's answer by name, and the version of the models that gave them."""
 
     models: str

@@ -131,7 +131,7 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
 
 
 def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[_Key, _Wallet]:
-    on_ramps = r.fee_requests.filter(pc.equal(r.fee_requests["ramp_type"], "ON_RAMP"))
+    on_ramps = r.fee_requests.arrow.filter(pc.equal(r.fee_requests.arrow["ramp_type"], "ON_RAMP"))
     ids = on_ramps["request_id"].to_pylist()
     with snapshot.connection() as connection:
         deliveries = connection.execute(_DELIVERED, {"ids": ids}).to_arrow_table().to_pylist()

@@ -54,6 +54,10 @@ class TreasuryError(Exception):
         self.what = problem
         self.do = do
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the one line that IPython shows in place of a traceback; `%tb` has that."""
+        return [f"{type(self).__name__}: {self}"]
+
     def __str__(self) -> str:
         text = self.what if self.do is None else f"{self.what} - {self.do}"
         return "\n".join(map(visible, text.split("\n")))

@@ -71,6 +71,15 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
 """By column: the words for its values; a value that has none is shown as it is."""
 
 
+def codes() -> dict[str, dict[str, str]]:
+    """Return the codes of each column with the words that a screen has for them.
+
+    >>> treasury.codes()["outcome"]["suggested"]
+    'Needs decision'
+    """
+    return {column: dict(words) for column, words in _WORDS.items()}
+
+
 def in_words(column: str, value: object) -> object:
     """The word for a value of a column, where people have one; else the value itself."""
     if isinstance(value, bool):

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from treasury.core.errors import Forbidden, NotFound, NotOffered, ServiceError
 from treasury.core.tables.column_types import schema_of
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.extract import completeness
 from treasury.extract.completeness import SyncFinding
 from treasury.extract.fetched_rows import FetchedRows
@@ -137,7 +137,7 @@ class Drift(msgspec.Struct, frozen=True):
         return f"{self.table}: drift: {self.count:,} {self.kind} ({', '.join(self.examples)}{more})"
 
 
-class SyncReport(Tabular, msgspec.Struct, frozen=True):
+class SyncReport(Tables, msgspec.Struct, frozen=True):
     """The report of one sync; `notices` are sentences about what a person should know."""
 
     at: datetime
@@ -149,7 +149,7 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
     unoffered: tuple[Unoffered, ...] = ()
     """Lists that this generation of a service does not have: their tables are whole without."""
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """A row for each table, each that was left as it was, and each list not offered."""
         sheets: dict[str, tuple[Sequence[msgspec.Struct], type[msgspec.Struct]]] = {
             "Tables": (self.tables, TableReport),
@@ -157,8 +157,8 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
             "Not offered": (self.unoffered, Unoffered),
         }
         return {
-            name: pa.Table.from_pylist(
-                [msgspec.structs.asdict(row) for row in rows], schema_of(kind)
+            name: Table(
+                pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema_of(kind))
             )
             for name, (rows, kind) in sheets.items()
         }

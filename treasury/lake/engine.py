@@ -9,20 +9,17 @@ network and no extension, and its settings are locked.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import duckdb
-import msgspec
 import pyarrow as pa
 
-from treasury.core.decoding import decode_json
-from treasury.core.errors import QueryError, WorkspaceDamaged
+from treasury.core.errors import WorkspaceDamaged
 from treasury.core.tables.column_types import INSTANT, SQL_TYPES
-from treasury.core.tables.duckdb_engine import Params, literal, moment, quoted
-from treasury.core.text import clean
+from treasury.core.tables.duckdb_engine import literal, lock, moment, quoted
 from treasury.lake.store.delta import StoredFile
 from treasury.lake.store.disk import REPAIR, problem_of, refuse_pipes
 from treasury.lake.table_declaration import OPEN, VALID_FROM, VALID_TO
@@ -30,25 +27,13 @@ from treasury.lake.table_declaration import OPEN, VALID_FROM, VALID_TO
 _PATTERN: Final = re.compile(r"[\[*?]")
 """Characters that DuckDB takes for a pattern in the path of a file; in brackets each is itself."""
 
-_READING_FUNCTIONS: Final = frozenset({
-    "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_schemas", "duckdb_settings",
-    "duckdb_tables", "duckdb_types", "duckdb_views", "generate_series", "histogram",
-    "histogram_values", "json_each", "json_tree", "pragma_table_info", "pragma_version", "range",
-    "repeat", "repeat_row", "unnest",
-})  # fmt: skip
-"""Functions that a query may read rows from. Others change the process, read memory at an address
-or run a text as a query; some of them end the process under locked settings."""
-
-_READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
-
 
 def lock_down(connection: duckdb.DuckDBPyConnection, readable: Iterable[str]) -> None:
     """Allow these files and nothing else from here on."""
     files = tuple(readable)
     allowed = dict.fromkeys((*files, *map(_as_itself, files)))
     connection.execute(f"SET allowed_paths = [{', '.join(map(literal, allowed))}]")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
+    lock(connection)
 
 
 def paths_of(files: Iterable[StoredFile]) -> str:
@@ -114,46 +99,3 @@ def damage(
         if problem:
             return WorkspaceDamaged(f"the stored file {file.path} {problem}", do=REPAIR)
     return None
-
-
-def check_reads(connection: duckdb.DuckDBPyConnection, query: str, params: Params) -> None:
-    """Refuse anything but one statement that only reads.
-
-    DuckDB lets a WITH clause hold a COPY, but only at the top level: planning the query as a
-    subquery makes its own binder refuse every clause that writes.
-    """
-    statements = connection.extract_statements(query)
-    if len(statements) != 1 or statements[0].type not in _READS:
-        raise QueryError(
-            "only one SELECT at a time can be run over the lake",
-            do="write a single query that reads",
-        )
-    text = statements[0].query.rstrip().rstrip(";")
-    for function in _table_functions(connection, text):
-        if function.lower() not in _READING_FUNCTIONS:
-            raise QueryError(
-                f"a query over the lake cannot call {clean(function)[:60]!r} as a table",
-                do=f"read tables, or call one of {', '.join(sorted(_READING_FUNCTIONS))}",
-            )
-    connection.execute(f"EXPLAIN SELECT * FROM (\n{text}\n)", params)
-
-
-def _table_functions(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[str]:
-    """Yield the functions that a query calls as tables, from DuckDB's own syntax tree."""
-    row = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
-    assert row is not None
-    try:
-        tree = decode_json(row[0], dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise QueryError(f"the query cannot be checked: {error}", do="nest it less") from None
-    if tree["error"]:
-        raise QueryError(clean(tree["error_message"]), do="write a single query that reads")
-    nodes: list[Any] = [tree]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, dict):
-            if node.get("type") == "TABLE_FUNCTION":
-                yield node["function"]["function_name"]
-            nodes += node.values()
-        elif isinstance(node, list):
-            nodes += node

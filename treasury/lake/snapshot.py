@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.errors import InputError, QueryError
-from treasury.core.tables import duckdb_engine
+from treasury.core.tables import duckdb_engine, query_checks
 from treasury.lake import engine
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
@@ -100,7 +100,7 @@ class Snapshot:
         Each is asked for when a query first names it, so that whoever does not need it neither
         waits for it nor meets its errors.
         """
-        self._beside = tables
+        self._beside = {**self._beside, **tables}
         return self
 
     @property
@@ -246,7 +246,7 @@ class Snapshot:
     def sql(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:
         """The rows of one SELECT, decimals exact; QueryError for anything else."""
         with self._cursor(query, (*self._catalogue, COMMITS)) as cursor:
-            engine.check_reads(cursor, query, params)
+            query_checks.check_reads(cursor, query, params)
             return duckdb_engine.rows(cursor, query, params)
 
     def select(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:

@@ -20,14 +20,13 @@ import pyarrow.parquet as pq
 
 from treasury.core.errors import TableError
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
+from treasury.core.tables.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from treasury.core.tables.row_view import Rows
-
     TableLike: TypeAlias = (
-        pa.Table | pa.RecordBatch | Rows | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
+        pa.Table | pa.RecordBatch | Table | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
     )
 
 
@@ -102,35 +101,71 @@ def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str
     table = _arrow(source, name) if source is not None else pa.table({})
     if table.num_rows == 0 and table.num_columns == 0:
         return pa.schema([(field.name, field.type) for field in fields]).empty_table()
-    require_columns(table.column_names, fields, name)
+    _require_shape(table, fields, name)
     return pa.table({field.name: _column(table, field, name) for field in fields})
+
+
+def _require_shape(table: pa.Table, fields: tuple[Field, ...], name: str) -> None:
+    """Raise TableError that names every missing, repeated and mistyped column at once."""
+    errors = _column_errors(table.column_names, fields, name)
+    for field in fields:
+        if table.column_names.count(field.name) == 1:
+            column = table.column(field.name)
+            kind = column.type
+            if column.null_count < len(column) and not pa.types.is_dictionary(kind):
+                try:
+                    require_convertible(kind, field, name)
+                except TableError as mistyped:
+                    errors.append(mistyped)
+    if len(errors) > 1:
+        problems = "; ".join(error.what.removeprefix(f"{name}: ") for error in errors)
+        needed = ", ".join(f"{f.name}={_EXAMPLES[f.type]}" for f in fields if f.required)
+        raise TableError(f"{name}: {problems}", do=f"a row looks like {needed}")
+    for error in errors:
+        raise error
 
 
 def require_columns(given: Sequence[str], fields: tuple[Field, ...], name: str) -> None:
     """TableError where a column is there twice, or one that is needed is not there."""
+    for error in _column_errors(given, fields, name):
+        raise error
+
+
+def _column_errors(given: Sequence[str], fields: tuple[Field, ...], name: str) -> list[TableError]:
+    """Return an error for each repeated column, and each that is needed and missing."""
+    errors = []
     for field in fields:
         count = given.count(field.name)
         if count > 1:
-            raise TableError(
-                f"{name}: the column {field.name!r} is there {count} times",
-                do="keep the one you mean",
+            errors.append(
+                TableError(
+                    f"{name}: the column {field.name!r} is there {count} times",
+                    do="keep the one you mean",
+                )
             )
         if not count and field.required:
-            raise TableError(
-                f"{name}: there is no column {field.name!r}",
-                do=f"add it as {field.type}; the columns are: {', '.join(given)}",
+            errors.append(
+                TableError(
+                    f"{name}: there is no column {field.name!r}",
+                    do=f"add it as {field.type}; the columns are: {', '.join(given)}",
+                )
             )
     references = [field.name for field in fields if field.is_reference]
     if references and not set(references) & set(given):
-        raise TableError(
-            f"{name}: there is no column that a reference may stand in",
-            do=f"add {', '.join(references)}, or one of them",
+        errors.append(
+            TableError(
+                f"{name}: there is no column that a reference may stand in",
+                do=f"add {', '.join(references)}, or one of them",
+            )
         )
+    return errors
 
 
 def _arrow(source: TableLike, name: str) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
+    if isinstance(source, Table):
+        return source.arrow
     if isinstance(source, str | Path):
         try:
             return pq.read_table(source)
@@ -283,6 +318,13 @@ def _convertible(kind: pa.DataType, field: Field) -> bool:
     return _is_text(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
 
 
+_EXAMPLES = {
+    TEXT: '"text"',
+    AMOUNT: 'Decimal("9126.40")',
+    DATE: "date(2026, 10, 6)",
+    INSTANT: "datetime(2026, 10, 6, tzinfo=UTC)",
+    pa.bool_(): "True",
+}
 TYPE_NAMES = {
     TEXT: "text",
     AMOUNT: "an exact decimal",

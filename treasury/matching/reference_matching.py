@@ -20,7 +20,7 @@ from treasury.core.errors import TableError
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import safe_html
 from treasury.matching import letter_forms
 from treasury.matching.engine import pipeline
@@ -81,7 +81,7 @@ _NEIGHBOUR: Final = grouped_schema((TEXT, "word"), (BOOL, "is_other"))
 _CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
 
 
-class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
+class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
     """What became of every line and every expectation, as Arrow tables sorted by id.
 
     `lines`: entry_id, outcome, expectation_id, tier, reason, matched_amount, runner_up_id, margin,
@@ -91,14 +91,14 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
     of the outcomes, `rules_hash` the hash of the rules that were used.
     """
 
-    lines: pa.Table
-    expectations: pa.Table
-    allocations: pa.Table
-    candidates: pa.Table
+    lines: Table
+    expectations: Table
+    allocations: Table
+    candidates: Table
     sql: str
     rules_hash: str
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The lines, what they may belong to, and what was allocated to what."""
         return {
             "Lines": self.lines,
@@ -110,14 +110,15 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
     @property
     def nbytes(self) -> int:
         """Bytes that its tables hold."""
-        return sum(table.nbytes for table in self.sheets().values())
+        return sum(table.arrow.nbytes for table in self.sheets().values())
 
     def groups(self) -> dict[str, dict[str, str]]:
         """Return the group of equal payments of each line that is in one.
 
         A group gives the expectation that is assigned to each of its lines.
         """
-        rows = self.candidates.filter(pc.is_valid(self.candidates["group_id"]))
+        candidates = self.candidates.arrow
+        rows = candidates.filter(pc.is_valid(candidates["group_id"]))
         by_id: dict[str, dict[str, str]] = {}
         for row in rows.select(["group_id", "entry_id", "expectation_id"]).to_pylist():
             by_id.setdefault(row["group_id"], {})[row["entry_id"]] = row["expectation_id"]
@@ -126,20 +127,20 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
     def counts(self) -> dict[str, int]:
         """How many lines ended in each outcome, every outcome named."""
         counts = dict.fromkeys(OUTCOMES, 0)
-        for row in pc.value_counts(self.lines["outcome"]).to_pylist():
+        for row in pc.value_counts(self.lines.arrow["outcome"]).to_pylist():
             counts[row["values"]] = row["counts"]
         return counts
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.counts().items() if count)
-        return f"<Matches of {self.lines.num_rows} lines: {counts or 'none'}>"
+        return f"<Matches of {len(self.lines)} lines: {counts or 'none'}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><th scope='row'>{safe_html(name)}</th><td>{count}</td></tr>"
             for name, count in self.counts().items()
         )
-        caption = f"{self.lines.num_rows} bank lines, rules {self.rules_hash[:12]}"
+        caption = f"{len(self.lines)} bank lines, rules {self.rules_hash[:12]}"
         return f"<table><caption>{safe_html(caption)}</caption>{rows}</table>"
 
 

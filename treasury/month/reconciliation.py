@@ -22,9 +22,8 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.errors import NothingStored
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
-from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import safe_html
 from treasury.lake import Snapshot
 from treasury.matching.engine import pipeline
@@ -134,7 +133,7 @@ _EXCESS_LINES: Final = grouped_schema(
 it. `expectation_id` and `reference` are empty where it was matched to several."""
 
 
-class Basis(CountedTables, msgspec.Struct, frozen=True, eq=False):
+class Basis(Tables, msgspec.Struct, frozen=True, eq=False):
     """What an answer is a function of: the records, the question with its rules, the decisions.
 
     With `closed` what closed months settled is left out of matching: the answer is the same, but
@@ -148,7 +147,7 @@ class Basis(CountedTables, msgspec.Struct, frozen=True, eq=False):
     closed: ClosedMonths | None = None
 
 
-class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the bank's month amounts to; every table is Arrow, every amount exact.
 
     `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT
@@ -165,26 +164,26 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     """The instant that the question was asked at: dues and overdues count to here."""
     known_at: datetime
     """The instant of the last commit that the answer rests on."""
-    lines: pa.Table
-    earlier_lines: pa.Table
+    lines: Table
+    earlier_lines: Table
     """Lines of earlier months that still need a person; columns as in `lines`."""
-    awaiting_funds: pa.Table
-    virtual_accounts: pa.Table
-    in_transit: pa.Table
-    statements: pa.Table
-    fee_requests: pa.Table
-    fee_accruals: pa.Table
-    fee_totals: pa.Table
+    awaiting_funds: Table
+    virtual_accounts: Table
+    in_transit: Table
+    statements: Table
+    fee_requests: Table
+    fee_accruals: Table
+    fee_totals: Table
     matches: Matches
-    conversions: pa.Table = msgspec.field(default_factory=CONVERSIONS.empty_table)
+    conversions: Table = msgspec.field(default_factory=CONVERSIONS.empty_table)
     """Euros that became coins, proved by balances: columns as in `conversion.Conversion`."""
-    differences: pa.Table = msgspec.field(default_factory=DIFFERENCES.empty_table)
+    differences: Table = msgspec.field(default_factory=DIFFERENCES.empty_table)
     """What the bank and the services do not say alike, with its age and the next step."""
-    internal_transfers: pa.Table = msgspec.field(default_factory=INTERNAL_TRANSFERS.empty_table)
+    internal_transfers: Table = msgspec.field(default_factory=INTERNAL_TRANSFERS.empty_table)
     """Transfers between own accounts and their two legs."""
-    bank_cutoffs: pa.Table = msgspec.field(default_factory=_BANK_CUTOFFS.empty_table)
+    bank_cutoffs: Table = msgspec.field(default_factory=_BANK_CUTOFFS.empty_table)
     """Instant payments of the month that the bank booked after it; columns as in BANK_CUTOFFS."""
-    excess_lines: pa.Table = msgspec.field(default_factory=_EXCESS_LINES.empty_table)
+    excess_lines: Table = msgspec.field(default_factory=_EXCESS_LINES.empty_table)
     """What was received above what was expected, in any month; columns as in EXCESS_LINES."""
     rules: Rules = Rules()
     """The rules that the answer was given under."""
@@ -207,7 +206,9 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     def counts(self) -> dict[str, int]:
         """Lines of the month by outcome; other business, which matching leaves out, apart."""
         counts = dict.fromkeys((*OUTCOMES, "other_business"), 0)
-        counted = self.lines.group_by(["outcome", "line_class"]).aggregate([([], "count_all")])
+        counted = self.lines.arrow.group_by(["outcome", "line_class"]).aggregate(
+            [([], "count_all")]
+        )
         for row in counted.to_pylist():
             name = "other_business" if row["line_class"] else row["outcome"]
             counts[name] += row["count_all"]
@@ -216,16 +217,20 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     @property
     def provable(self) -> bool:
         """Whether every virtual account's credits can be proved."""
-        proofs = self.virtual_accounts["proof"].to_pylist()
+        proofs = self.virtual_accounts.arrow["proof"].to_pylist()
         return not any(proof.startswith("NOT PROVABLE") for proof in proofs)
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def time_zone(self) -> ZoneInfo | None:
+        """The reporting time zone; None for an answer without its basis."""
+        return None if self.basis is None else self.basis.question.zone
+
+    def sheets(self) -> Mapping[str, Table]:
         """The month's lines, then every other table."""
         return {title: getattr(self, name) for title, name in SHEETS.items()}
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {name}" for name, n in self.counts().items() if n)
-        return f"<Reconciliation {self.month}: {self.lines.num_rows} lines: {counts or 'none'}>"
+        return f"<Reconciliation {self.month}: {len(self.lines)} lines: {counts or 'none'}>"
 
     def _repr_html_(self) -> str:
         counted = "".join(
@@ -234,10 +239,8 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
             for name, count in self.counts().items()
             if count
         )
-        caption = safe_html(
-            f"{self.month.title}, {self.company}: {self.lines.num_rows:,} bank lines"
-        )
-        differences = html_table(self.differences.select(_NOTEBOOK_COLUMNS))
+        caption = safe_html(f"{self.month.title}, {self.company}: {len(self.lines):,} bank lines")
+        differences = self.differences[_NOTEBOOK_COLUMNS]._repr_html_()
         return f"<table><caption>{caption}</caption>{counted}</table>{differences}"
 
 
@@ -267,7 +270,7 @@ def matched_in_full(answer: Reconciliation) -> Reconciliation:
     return worked_out(answer.basis).answer
 
 
-class Matched(CountedTables, msgspec.Struct, frozen=True, eq=False):
+class Matched(Tables, msgspec.Struct, frozen=True, eq=False):
     """One run of matching: by name the tables that went in, and what came out."""
 
     tables: Mapping[str, pa.Table]
@@ -289,7 +292,7 @@ class WorkedOut(msgspec.Struct, frozen=True, eq=False):
     def nbytes(self) -> int:
         """Bytes that its tables hold."""
         tables = self.answer.sheets().values()
-        return self.matched.nbytes + sum(table.nbytes for table in tables)
+        return self.matched.nbytes + sum(table.arrow.nbytes for table in tables)
 
 
 def worked_out(basis: Basis) -> WorkedOut:
@@ -532,11 +535,12 @@ def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iter
     What matching has given of the same records, question and decisions stands there as it was.
     """
     matching = matched(basis)
-    if matching.matches.lines.num_rows < FEW:  # such a run is kept for what is decided next
+    if len(matching.matches.lines) < FEW:  # such a run is kept for what is decided next
         with run_on_question(basis.snapshot, basis.question, basis.decisions, steps) as steps_run:
             yield steps_run
         return
-    results = dict(zip(RESULTS, matching.matches.sheets().values(), strict=True))
+    answers = (table.arrow for table in matching.matches.sheets().values())
+    results = dict(zip(RESULTS, answers, strict=True))
     given = {**matching.tables, **results}
     unmatched = tuple(step for step in steps if step.name not in given)
     with basis.snapshot.connection(alone=True) as connection:

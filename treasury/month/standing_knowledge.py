@@ -55,12 +55,12 @@ class Knowledge:
     @cached_property
     def outcomes(self) -> Mapping[str, dict[str, Any]]:
         """What became of each line, by its id."""
-        return _ById(self.matches.lines, "entry_id")
+        return _ById(self.matches.lines.arrow, "entry_id")
 
     @cached_property
     def expectation_rows(self) -> Mapping[str, dict[str, Any]]:
         """Each expectation with where it stands, by its id."""
-        rows, states = self.expectations, self.matches.expectations
+        rows, states = self.expectations, self.matches.expectations.arrow
         assert rows["expectation_id"].equals(states["expectation_id"])  # both by id
         for name in states.column_names[1:]:
             rows = rows.append_column(name, states[name])

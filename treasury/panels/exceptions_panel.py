@@ -157,7 +157,7 @@ class ExceptionsPanel(LookingPanel):
             raise InputError("Several rows are chosen", do="remark on one at a time")
         subject, answered = row["item_id"], None
         if name == "answer":
-            threads = self._desk.items.remarks().to_arrow().to_pylist()
+            threads = self._desk.items.remarks().arrow.to_pylist()
             answered = next((said for said in threads if said["item_id"] == subject), None)
             if answered is None:
                 raise InputError("Nobody has said anything of this", do="press Remark")

@@ -201,7 +201,7 @@ class FundingPanel(ListPanel):
     def read(self, snapshot: Snapshot) -> QuerySource:
         """The desk's rows with the deposit details as delivered."""
         try:
-            waiting = self._desk.awaiting_funds().to_arrow().select(FUNDING.names)
+            waiting = self._desk.awaiting_funds().arrow.select(FUNDING.names)
         except NothingStored as unknown:
             waiting, self._unknown = FUNDING.empty_table(), str(unknown)
         else:

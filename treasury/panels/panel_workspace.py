@@ -10,7 +10,7 @@ from treasury.actions import Actions
 from treasury.api import Client
 from treasury.core.calendar import Month
 from treasury.core.settings import Settings
-from treasury.core.tables.row_view import Rows
+from treasury.core.tables.table import Table
 from treasury.extract import Progress, SyncReport
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision
@@ -51,7 +51,7 @@ class PanelWorkspace(Protocol):
     def funding(self) -> Marking:
         """Remarks on what waits for its funds."""
 
-    def awaiting_funds(self) -> Rows:
+    def awaiting_funds(self) -> Table:
         """What waits for its funds, in the words of the desk."""
 
     def reconcile(self, month: str | Month | None = None) -> Reconciliation:

@@ -245,7 +245,7 @@ class TransfersPanel(LookingPanel):
 def _legs(desk: PanelWorkspace) -> pa.Table:
     """The two legs, numbered; none before there is anything to reconcile."""
     try:
-        legs = answer_now(desk).internal_transfers
+        legs = answer_now(desk).internal_transfers.arrow
     except NothingStored:
         legs = INTERNAL_TRANSFERS.empty_table()
     numbers = [str(number) for number in range(legs.num_rows)]

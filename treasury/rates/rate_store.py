@@ -14,31 +14,31 @@ import pyarrow.compute as pc
 from treasury.core.errors import InputError
 from treasury.core.money import plain_digits
 from treasury.core.tables.column_types import TEXT
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import visible
 from treasury.lake import Lake
 from treasury.rates.rate_files import inverse_id, read_rates
 from treasury.rates.rate_table import REFERENCE_RATES
 
 
-class AddedRates(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What adding a file did: `rates` has those that are new, or that took another's place."""
 
     file_name: str
     source: str
-    rates: pa.Table
+    rates: Table
     read: int
     replaced: int
     first_day: str
     last_day: str
     sql: str = "SELECT * FROM reference_rates WHERE vanished_at IS NULL ORDER BY rate_id"
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The rates that were stored."""
         return {"Rates": self.rates}
 
     def __str__(self) -> str:
-        new = self.rates.num_rows - self.replaced
+        new = len(self.rates) - self.replaced
         words = [f"{new:,} new" if new else "", f"{self.replaced:,} replaced"]
         stored = ", ".join(filter(None, words if self.replaced else words[:1])) or "known before"
         days = f"{self.first_day} to {self.last_day}"

@@ -17,8 +17,8 @@ from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
 from treasury.core.files.package_files import package_toml
 from treasury.core.money import plain_digits
+from treasury.core.tables.column_texts import amount_texts, clean_column, in_one
 from treasury.core.tables.csv_output import write_csv_table
-from treasury.core.tables.tabular import amount_texts, clean_column, in_one
 from treasury.core.text import clean
 
 _DAY: Final = timedelta(days=1)
@@ -63,8 +63,8 @@ def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = N
     accounts = accounts or LedgerAccounts()
     accounts.require(_used(books))
     with path.open("w", encoding="utf-8", newline="") as file:
-        for start in range(0, max(books.postings.num_rows, 1), _BATCH):
-            rows = _journal(books.postings.slice(start, _BATCH), accounts)
+        for start in range(0, max(len(books.postings), 1), _BATCH):
+            rows = _journal(books.postings.arrow.slice(start, _BATCH), accounts)
             write_csv_table(file, rows, named=not start)
     return path
 
@@ -113,8 +113,8 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         yield f"{before} open {_account(role, of)}"
         if (ledger := accounts.of(role, of)) != f"{role} {of}".strip():
             yield f'  ledger: "{_quoted(ledger)}"'
-    for start in range(0, books.postings.num_rows, _BATCH):
-        yield in_one(_booked(books.postings, start), "\n").decode()
+    for start in range(0, len(books.postings), _BATCH):
+        yield in_one(_booked(books.postings.arrow, start), "\n").decode()
     yield ""
     for balance in (*books.opening, *books.closing):
         # Every decimal is written: Beancount lets a cent pass where it sees two.
@@ -155,7 +155,7 @@ def _as_quoted(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _used(books: Accounting) -> Iterator[tuple[str, str]]:
-    table = books.postings.select(["role", "of"]).group_by(["role", "of"]).aggregate([])
+    table = books.postings.arrow.select(["role", "of"]).group_by(["role", "of"]).aggregate([])
     yield from ((row["role"], row["of"]) for row in table.to_pylist())
 
 

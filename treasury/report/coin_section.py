@@ -38,14 +38,14 @@ _RECOGNISED: Final = ("opening", "reversed", "acquired", "transferred", "dispose
 
 def coins_section(coins: CoinAccounts) -> Section:
     """The section; nothing of it has a figure."""
-    known = coins.disclosed.filter(pc.is_valid(coins.disclosed["value"])).to_pylist()
+    known = coins.disclosed.arrow.filter(pc.is_valid(coins.disclosed.arrow["value"])).to_pylist()
     worth = [(row["value"], row["currency"]) for row in known]
     grids = filled(
         make_grid(
             "Measured: what coins are carried at",
             "Coin | >Quantity | >Opening | >Reversed | >Acquired | >Transferred | >Disposed"
             " | >Remeasured | >Closing | >Realised | >Value | Problem",
-            coins.measured,
+            coins.measured.arrow,
             lambda row: (
                 make_cell(
                     row["coin"],
@@ -65,7 +65,7 @@ def coins_section(coins: CoinAccounts) -> Section:
         make_grid(
             "Disclosed: no measurement is set, and nothing is posted",
             "Coin | >Quantity | >Value, assumed | Rate",
-            coins.disclosed,
+            coins.disclosed.arrow,
             lambda row: (
                 make_cell(row["coin"], _holder(row)),
                 amount_cell(row, "closing_quantity", "coin"),
@@ -80,7 +80,7 @@ def coins_section(coins: CoinAccounts) -> Section:
         make_grid(
             "Not proved: in no sum above",
             "Coin | What | >Quantity | >Value, assumed | Why",
-            coins.unproved,
+            coins.unproved.arrow,
             lambda row: (
                 row["coin"],
                 make_cell(row["subject"], short_account(row["holder"])),
@@ -92,7 +92,7 @@ def coins_section(coins: CoinAccounts) -> Section:
         ),
     )
     notes = NOTES["disclosed"]
-    if coins.measured.num_rows:
+    if len(coins.measured):
         notes = (*NOTES["measured"], *notes, *coins.notes)
     lead = f"{coins.title}." if grids else "No coins at the month's end."
     return Section("coins", "Coins", lead, grids, tuple(map(clean, notes)) if grids else ())

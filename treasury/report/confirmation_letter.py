@@ -73,13 +73,13 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
         whole_grid(
             "What our records prove, by currency",
             "Currency | >Amount by our records | Your figure",
-            [row for row in exposure.currencies.to_pylist() if row["amount"]],
+            [row for row in exposure.currencies.arrow.to_pylist() if row["amount"]],
             lambda row: (row["scope"], amount_cell(row), _BLANK),
         ),
         whole_grid(
             "What it is made of",
             "What | Reference | Since | >Amount by our records | Your figure",
-            exposure.proved.to_pylist(),
+            exposure.proved.arrow.to_pylist(),
             lambda row: (
                 make_cell(row["kind"], row["state"]),
                 row["reference"],
@@ -91,7 +91,7 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
         whole_grid(
             "What our records do not prove: please state it",
             "What | Reference | >May be | Why we ask | Your figure",
-            exposure.not_provable.to_pylist(),
+            exposure.not_provable.arrow.to_pylist(),
             lambda row: (
                 make_cell(row["kind"], row["currency"]),
                 row["reference"],

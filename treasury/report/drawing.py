@@ -26,14 +26,17 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from treasury.close.result_words import amount_words, day
 from treasury.core.calendar import Month, is_target_day
 from treasury.core.errors import InputError
-from treasury.core.tables.tabular import wide
+from treasury.core.tables.column_texts import wide
+from treasury.core.tables.table import Table
+from treasury.core.text import safe_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    Frame: TypeAlias = pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
+    Frame: TypeAlias = pd.DataFrame | Table | pa.Table | Sequence[Mapping[str, Any]]
 
 P = ParamSpec("P")
+RAMP_TYPE_WORDS: Final = {"on_ramp": "on-ramp", "off_ramp": "off-ramp"}
 
 INK: Final = {
     "text": "#1c2733",
@@ -59,7 +62,20 @@ _NO_METADATA: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 class Drawing(Figure):
-    """A figure that a notebook shows by itself, as SVG."""
+    """A figure that a notebook shows by itself, as SVG; `words` say what it shows."""
+
+    words: str = ""
+
+    def __repr__(self) -> str:
+        return self.words or super().__repr__()
+
+    def _repr_html_(self) -> str | None:
+        if not self.words:
+            return None
+        caption = f"<figcaption>{safe_html(self.words)}</figcaption>"
+        # HTML has no XML declaration.
+        svg = self._repr_svg_()
+        return f"<figure style='margin:0'>{svg[svg.index('<svg') :]}{caption}</figure>"
 
     def _repr_svg_(self) -> str:
         return figure_svg(self).decode()
@@ -84,6 +100,8 @@ def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str
 
     `rows` is how many a row stands for; those without the amount are apart from the others.
     """
+    if isinstance(frame, Table):
+        frame = frame.arrow
     if not isinstance(frame, pa.Table) or set(columns) - set(frame.column_names):
         return [{**row, "rows": 1} for row in records(frame, columns)]
     keys = [name for name in columns if name != amount]
@@ -95,12 +113,19 @@ def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str
 
 
 def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    if isinstance(frame, Table):
+        frame = frame.arrow
     if isinstance(frame, pa.Table):
         present = [name for name in columns if name in frame.column_names]
         return frame.select(present).to_pylist(), frame.column_names
     if isinstance(frame, Sequence):
         rows = [dict(row) for row in frame]
         return rows, list(rows[0]) if rows else []
+    # A DataFrame of a Table says `in` where a bank says CRDT, and `ramp_type` of a request.
+    shown = {"credit_debit": "direction"} if "credit_debit" in frame else {"ramp_type": "direction"}
+    if set(shown) & set(frame):
+        frame = frame.drop(columns="direction", errors="ignore").rename(columns=shown)
+        frame["direction"] = frame["direction"].replace(RAMP_TYPE_WORDS)
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(k): v for k, v in row.items()} for row in plain.to_dict("records")], list(plain)
 

@@ -33,7 +33,7 @@ from treasury.close.valuation.exposure.provider_exposure import (
 )
 from treasury.core.decoding import convert
 from treasury.core.files.package_files import package_rows
-from treasury.core.tables.tabular import units_of
+from treasury.core.tables.table import units_of
 from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
 from treasury.core.tables.workbook_process import written_beside
 from treasury.core.text import clean
@@ -105,42 +105,42 @@ _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement
 
 def answer_tables(closing: Closing) -> dict[str, pa.Table]:
     """Every table of the answer, by the name of its file."""
-    tables = {name: getattr(closing.r, name) for name in TABLES} | {
-        "checklist": checklist(closing).table,
-        "balances": closing.balances,
-        "fees": closing.fees.requests,
-        "conversion_costs": closing.fees.costs.by_pair,
-        "conversions_valued": closing.fees.costs.each,
-        "gas_costs": closing.fees.gas.by_use,
-        "gas_payments": closing.fees.gas.each,
-        "funding_times": closing.waits,
-        "roll_forward": closing.rolled.roll_forward,
+    tables = {name: getattr(closing.r, name).arrow for name in TABLES} | {
+        "checklist": checklist(closing).arrow,
+        "balances": closing.balances.arrow,
+        "fees": closing.fees.requests.arrow,
+        "conversion_costs": closing.fees.costs.by_pair.arrow,
+        "conversions_valued": closing.fees.costs.each.arrow,
+        "gas_costs": closing.fees.gas.by_use.arrow,
+        "gas_payments": closing.fees.gas.each.arrow,
+        "funding_times": closing.waits.arrow,
+        "roll_forward": closing.rolled.roll_forward.arrow,
         "open_items": closing.items.arrow,
-        "requests_rolled_forward": closing.rolled.items,
-        "late_items": closing.rolled.late,
-        "corrections": closing.rolled.corrections,
-        "moved_decisions": closing.rolled.moved,
-        "open_actions": closing.rolled.actions,
+        "requests_rolled_forward": closing.rolled.items.arrow,
+        "late_items": closing.rolled.late.arrow,
+        "corrections": closing.rolled.corrections.arrow,
+        "moved_decisions": closing.rolled.moved.arrow,
+        "open_actions": closing.rolled.actions.arrow,
         "accepted_items": acceptance_table(closing.rolled.accepted),
-        "materiality": closing.rolled.limits,
-        "item_remarks": closing.rolled.remarks,
-        "coins": closing.coins.coins,
-        "coin_movements": closing.coins.movements,
-        "coins_unproved": closing.coins.unproved,
+        "materiality": closing.rolled.limits.arrow,
+        "item_remarks": closing.rolled.remarks.arrow,
+        "coins": closing.coins.coins.arrow,
+        "coin_movements": closing.coins.movements.arrow,
+        "coins_unproved": closing.coins.unproved.arrow,
         "coins_measured": closing.rolled.coins.measured,
-        "exposure": closing.exposure.positions,
-        "exposure_totals": closing.exposure.totals,
-        "exposure_days": closing.exposure.days,
-        "exposure_ages": closing.exposure.ages,
-        "exposure_limits": closing.rolled.exposure_limits,
+        "exposure": closing.exposure.positions.arrow,
+        "exposure_totals": closing.exposure.totals.arrow,
+        "exposure_days": closing.exposure.days.arrow,
+        "exposure_ages": closing.exposure.ages.arrow,
+        "exposure_limits": closing.rolled.exposure_limits.arrow,
         "coin_openings": closing.rolled.coins.openings,
         "coin_lots_before": closing.rolled.coins.lots,
         "coin_events_before": closing.rolled.coins.events,
     }
     if closing.ledger is not None:
-        tables["ledger"] = closing.ledger.lines
-    if closing.bridge.rows.num_rows > LONGEST_SHEET:  # else the workbook alone has it
-        tables["in_transit_bridge"] = closing.bridge.rows
+        tables["ledger"] = closing.ledger.lines.arrow
+    if len(closing.bridge.rows) > LONGEST_SHEET:  # else the workbook alone has it
+        tables["in_transit_bridge"] = closing.bridge.rows.arrow
     return tables
 
 
@@ -153,7 +153,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     closing.exposure.sheets()  # first, before others hold memory: it runs steps over all
     whole = {
         "ledger": LEDGER.empty_table(),
-        "in_transit_bridge": closing.bridge.rows,
+        "in_transit_bridge": closing.bridge.rows.arrow,
         **answer_tables(closing),
     }
     remarks = None if r.basis is None else r.basis.remarks

@@ -50,7 +50,7 @@ OPEN_LINES: Final = grouped_schema(
 
 def exceptions_section(r: Reconciliation) -> Section:
     """A table for each outcome that needs a look."""
-    table = r.lines.filter(pc.is_null(r.lines["line_class"]))
+    table = r.lines.arrow.filter(pc.is_null(r.lines.arrow["line_class"]))
     is_exception = pc.is_in(table["outcome"], pa.array(list(_EXCEPTIONS), pa.string()))
     lines = table.filter(is_exception).to_pylist()
     grids = []
@@ -76,14 +76,14 @@ def open_lines(r: Reconciliation) -> pa.Table:
             "why": reason_words(line["reason"]) if line["outcome"] == "suggested" else "",
         }
         for table in (r.earlier_lines, r.lines)
-        for line in needing_a_person(table).to_pylist()
+        for line in needing_a_person(table.arrow).to_pylist()
     ]
     return pa.Table.from_pylist(rows, schema=OPEN_LINES)
 
 
 def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Section:
     """Lines of earlier months that still need somebody, and what came after those were closed."""
-    lines, year = r.earlier_lines.to_pylist(), r.month.year
+    lines, year = r.earlier_lines.arrow.to_pylist(), r.month.year
     lead = "No line of an earlier month is open."
     if lines:
         sums = amounts_words((line["amount"], line["currency"]) for line in lines)
@@ -155,7 +155,7 @@ def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dic
     """The candidates of some lines, best first."""
     if not entries:
         return {}
-    table = r.matches.candidates
+    table = r.matches.candidates.arrow
     candidates = table.filter(pc.is_in(table["entry_id"], pa.array(entries, pa.string())))
     by_entry: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(candidates.to_pylist(), key=lambda row: row["rank"]):
@@ -176,7 +176,7 @@ def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str,
         (r.virtual_accounts, "virtual_bank_account_id"),
         (r.lines, "expectation_id"),
     ):
-        rows = table.filter(pc.is_in(table[key], ids))
+        rows = table.arrow.filter(pc.is_in(table.arrow[key], ids))
         for row in rows.select([key, "reference"]).to_pylist():
             if row["reference"]:
                 references[row[key]] = row["reference"]
@@ -186,9 +186,11 @@ def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str,
 def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     """What people decided about lines of the month and about requests: who, what, why."""
     # What a rule set apart is no decision; the assumptions name it.
-    closed = pc.and_(pc.equal(r.lines["outcome"], "ignored"), pc.is_null(r.lines["rule_name"]))
-    is_decided = pc.or_(pc.is_valid(r.lines["decided_by"]), closed)
-    decided = r.lines.filter(pc.fill_null(is_decided, fill_value=False))
+    closed = pc.and_(
+        pc.equal(r.lines.arrow["outcome"], "ignored"), pc.is_null(r.lines.arrow["rule_name"])
+    )
+    is_decided = pc.or_(pc.is_valid(r.lines.arrow["decided_by"]), closed)
+    decided = r.lines.arrow.filter(pc.fill_null(is_decided, fill_value=False))
     year = r.month.year
     lines = make_grid(
         "What people decided about lines of the month",

@@ -17,7 +17,7 @@ from treasury.close.fees.fee_table import Fees, FeeTotal
 from treasury.close.fees.gas_costs import GasCosts
 from treasury.close.result_words import amount_words, count, day
 from treasury.close.valuation.coins.coin_value import REPORTING
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS
 from treasury.month.funding import short_account
@@ -43,13 +43,13 @@ _LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
 def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:
     """The section; its figure is `fees_and_rate`."""
     lead = f"{fees_words(fees)}, by the day of completion."
-    if not fees.requests.num_rows:
+    if not len(fees.requests):
         none = f"{UNREAD}." if is_unread else "No request completed in the month."
         return Section("fees", "Fees", none, filled(_accruals(r)))
     totals = make_grid(
         "Fees by direction, pair and tier",
         "Direction | Pair | Tier | >Requests | >Gross | >Fee | >Net | >Rate, bp | >Expected fee",
-        fees.totals,
+        fees.totals.arrow,
         _fee_total_row,
         foot=tuple(_fee_foot(sums) for sums in fees.by_currency()),
         sheet="Fees",
@@ -57,7 +57,7 @@ def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> S
     requests = make_grid(
         "Requests completed in the month",
         "Reference | Completed | Pair | >Gross | >Fee | >Net | >Rate, bp | >Crypto | Finding",
-        fees.requests,
+        fees.requests.arrow,
         _fee_row,
         sheet="Fees",
     )
@@ -135,7 +135,7 @@ def _accruals(r: Reconciliation) -> Grid:
     return make_grid(
         "Accruals, not in the sums above: funded by month end, not completed by then",
         "Reference | Direction | Status | >Gross | >Fee",
-        r.fee_accruals,
+        r.fee_accruals.arrow,
         lambda row: (
             row["reference"] or "no reference",
             DIRECTIONS.get(row["ramp_type"], row["ramp_type"]),
@@ -150,7 +150,7 @@ def _accruals(r: Reconciliation) -> Grid:
 def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False) -> Section:
     """What conversions cost by month and pair; its figure is `conversion_costs`."""
     title, name = "What conversions cost", "conversion-costs"
-    if not costs.each.num_rows:
+    if not len(costs.each):
         none = f"{UNREAD}." if is_unread else "No conversion in the month."
         return Section(name, title, none)
     grids = [
@@ -158,7 +158,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
             "Conversions by pair and month",
             "Pair | Month | >Conversions | >Given | >Stated fee | >Difference to the reference"
             " | >bp | >From, bp | >To, bp | >Cost",
-            costs.by_pair,
+            costs.by_pair.arrow,
             partial(_pair_row, _absences(costs)),
             foot=tuple(
                 (
@@ -183,7 +183,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
             make_grid(
                 "Without a value: in no sum above",
                 "Conversion | Day | Pair | >Given | >Received | Why",
-                costs.without_value,
+                costs.without_value.arrow,
                 lambda row: (
                     make_cell(row["reference"] or "no reference", row["source"]),
                     day(row["converted_on"]),
@@ -203,7 +203,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
 def _absences(costs: ConversionCosts) -> dict[tuple[str, str], str]:
     """What stands for the values of a month and pair without any: what all of it lacks."""
     reasons: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
-    without = costs.each.filter(pc.not_equal(costs.each["not_valued"], ""))
+    without = costs.each.arrow.filter(pc.not_equal(costs.each.arrow["not_valued"], ""))
     for row in without.select(["month", "pair", "not_valued"]).to_pylist():
         reasons[row["month"], row["pair"]].add(row["not_valued"].startswith(_LACK_A_RATE))
     return {key: _RATE_ABSENT if all(of) else "without a value" for key, of in reasons.items()}
@@ -234,7 +234,7 @@ def _points(basis_points: Decimal | None) -> Cell:
 
 def gas_section(gas: GasCosts) -> Section:
     """The section; nothing of it has a figure."""
-    if not gas.each.num_rows:
+    if not len(gas.each):
         return Section("gas", "Gas", *NOTES["no_gas"])
     coins = tuple(
         (
@@ -255,7 +255,7 @@ def gas_section(gas: GasCosts) -> Section:
         make_grid(
             "Gas by use and coin",
             "For | Month | >Transactions | >Failed | >Gas | >Value | >No reference rate",
-            gas.by_use,
+            gas.by_use.arrow,
             lambda row: (
                 row["used_for"],
                 row["month"],
@@ -271,7 +271,7 @@ def gas_section(gas: GasCosts) -> Section:
         make_grid(
             "Gas of each transaction",
             "For | Day | Wallet | >Gas | >Value | Rate",
-            gas.each,
+            gas.each.arrow,
             _payment_row,
             sheet="Gas payments",
         ),

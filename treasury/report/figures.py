@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from treasury.close.result_words import amount_words, amounts_words, count, day
 from treasury.core.calendar import Month
 from treasury.core.money import total
+from treasury.month.items.open_item import OpenItem
 from treasury.report.drawing import (
     INK,
     amount_text,
@@ -262,6 +263,21 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
     if pairs.count((row["month"], row["pair"])) > 1:
         words.append(row["difference_is"].removeprefix("difference ").partition(" (")[0])
     return ", ".join(words)
+
+
+def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
+    """Return the items whose money is counted, with their age on a day in calendar days."""
+    return [
+        {
+            "currency": item.currency,
+            "amount": item.counted_amount,
+            "age_days": max((at - item.since).days, 0),
+        }
+        for item in items
+        if item.counted_amount is not None
+        and item.since is not None
+        and item.subject not in ("balance", "ledger")
+    ]
 
 
 @drawn

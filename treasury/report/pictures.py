@@ -30,19 +30,7 @@ def month_figures(closing: Closing) -> dict[str, Drawn]:
     """The figures of a month by the name of their file."""
     r, requests, waits = closing.r, closing.fees.requests, closing.waits
     costs = closing.fees.costs.by_pair
-    # The items whose money is counted, with their age at the month's end in calendar days.
-    last = closing.r.month.last
-    items = [
-        {
-            "currency": item.currency,
-            "amount": item.counted_amount,
-            "age_days": max((last - item.since).days, 0),
-        }
-        for item in closing.items
-        if item.counted_amount is not None
-        and item.since is not None
-        and item.subject not in ("balance", "ledger")
-    ]
+    items = figures.aged_items(closing.items, r.month.last)
     stood, limit = closing.exposure.days, closing.exposure.whole["limit"]
     each: dict[str, tuple[Callable[..., Figure], Callable[..., str], tuple[Any, ...]]] = {
         "cash": (figures.cash_by_day, figures.cash_words, (r.lines, r.month)),

@@ -133,7 +133,7 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
     # Items, money in and money out by outcome, a block for each currency, ending in its sum.
     blocks: dict[str, dict[str, list[dict[str, Any]]]] = {}
     columns = ["outcome", "line_class", "currency", "direction", "amount"]
-    for line in r.lines.select(columns).to_pylist():
+    for line in r.lines.arrow.select(columns).to_pylist():
         name = "other_business" if line["line_class"] else line["outcome"]
         blocks.setdefault(clean(line["currency"]), {}).setdefault(name, []).append(line)
     return "\n".join(

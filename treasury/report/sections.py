@@ -25,7 +25,7 @@ from treasury.close.result_words import (
 )
 from treasury.core.coins import NATIVE_COINS
 from treasury.core.money import total
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
 from treasury.core.wording import LINE_CLASSES, OUTCOMES
 from treasury.month.funding import short_account
@@ -89,7 +89,7 @@ def sections(closing: Closing) -> list[Section]:
         coins_section(closing.coins),
         exposure_section(closing.exposure, is_unread=closing.is_unread),
         decisions_section(r, zone),
-        earlier_section(r, closing.rolled.late, zone),
+        earlier_section(r, closing.rolled.late.arrow, zone),
         _assumptions(closing),
         _evidence(closing),
     ]
@@ -100,7 +100,7 @@ def sections(closing: Closing) -> list[Section]:
 
 def _accounts(closing: Closing) -> Section:
     proof = proof_of(closing.r)
-    balances = closing.balances.to_pylist()
+    balances = closing.balances.arrow.to_pylist()
     grid = make_grid(
         "Accounts: opening + in - out - fees = closing",
         "Account | Currency | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained"
@@ -132,7 +132,7 @@ def _ledger(ledger: LedgerComparison) -> Grid:
         ledger.title,
         "Account | >Balance | >In transit in | >In transit out | >Expected | >Ledger"
         " | >Difference | Finding",
-        ledger.lines.to_pylist(),
+        ledger.lines.arrow.to_pylist(),
         lambda row: (
             make_cell(
                 row["name"] or short_account(row["account"]),
@@ -267,7 +267,7 @@ def _in_transit(closing: Closing) -> Section:
 def _bridge(bridge: TransitBridge) -> Grid:
     """Why the three have other sums, by reason; the workbook has the rows."""
     names = ("report", "journal", "roll_forward")
-    steps = bridge.steps.to_pylist() if bridge.rows.num_rows else []
+    steps = bridge.steps.arrow.to_pylist() if len(bridge.rows) else []
     return make_grid(
         "In transit by this report, by the journal, and open in the roll-forward",
         "What | Why | >Items | >Report | >Journal | >Roll-forward",
@@ -301,11 +301,11 @@ def _awaiting(closing: Closing) -> Section:
     awaiting = make_grid(
         f"Requests awaiting funds, at {moment(r.as_of, zone, r.month.year)}",
         "State | Due | Reference | >Send | To | Seen | Next step",
-        r.awaiting_funds,
+        r.awaiting_funds.arrow,
         lambda row: _awaiting_row(row, zone, blocking),
         sheet="Awaiting funds",
     )
-    rolled = _rolled(closing.rolled.roll_forward)
+    rolled = _rolled(closing.rolled.roll_forward.arrow)
     lead = "" if awaiting.rows else "No request waits for its funds."
     if closing.is_unread:
         lead = f"{UNREAD}."
@@ -349,19 +349,19 @@ def _awaiting_row(
 
 def _collections(r: Reconciliation) -> Section:
     title = "Collections per virtual account"
-    if not r.virtual_accounts.num_rows:
+    if not len(r.virtual_accounts):
         return Section("collections", title, "There are no virtual accounts.")
     grid = make_grid(
         title,
         "Virtual account | Reference code | >Credits | >Amount | Becomes | Proof",
-        r.virtual_accounts,
+        r.virtual_accounts.arrow,
         _collection_row,
         sheet="Virtual accounts",
     )
     conversions = make_grid(
         "What became of them, by account and interval of its balance",
         "Account | Until | >Credits | >Amount | >Stablecoin | >Implied rate | Proof",
-        r.conversions,
+        r.conversions.arrow,
         _conversion_row,
         sheet="Conversions",
     )
@@ -427,9 +427,9 @@ def _assumptions(closing: Closing) -> Section:
 def _left_out(r: Reconciliation) -> list[dict[str, Any]]:
     """Lines of other business by class and rule; the amount of an own transfer counts once."""
     names = ["entry_id", "line_class", "rule_name", "amount", "currency"]
-    apart = r.lines.filter(pc.is_valid(r.lines["line_class"])).select(names).to_pylist()
+    apart = r.lines.arrow.filter(pc.is_valid(r.lines.arrow["line_class"])).select(names).to_pylist()
     listed = {line["entry_id"] for line in apart}
-    pairs = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
+    pairs = r.internal_transfers.arrow.select(["out_id", "in_id"]).to_pylist()
     second = {pair["in_id"] for pair in pairs if pair["out_id"] in listed}
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in apart:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.tables.column_types import BOOL
-from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.table import Tables
 from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt.camt_file import CamtFile
 from treasury.statements.csv.csv_file import CsvFile
@@ -44,7 +44,7 @@ class FileTerms(msgspec.Struct, frozen=True):
     answers: Mapping[str, str] = {}
 
 
-class StatementFile(CountedTables, msgspec.Struct, frozen=True):
+class StatementFile(Tables, msgspec.Struct, frozen=True):
     """A file as read: its statements, their entries, and what a person should know about it."""
 
     name: str

@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import StatementError
-from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.table import Tables
 from treasury.core.text import clean
 from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile
@@ -27,7 +27,7 @@ _EXAMPLE_ROWS: Final = 3
 _LONGEST: Final = 40
 
 
-class Proposal(CountedTables, msgspec.Struct, frozen=True):
+class Proposal(Tables, msgspec.Struct, frozen=True):
     """A profile, whether it is known already, and what it reads from the file it is made from.
 
     While a question is open it reads nothing, and must not be kept.

@@ -25,8 +25,8 @@ from treasury.close.roll_forward import ROLL_FORWARD, RollForward
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.core.files.state_folder import user_path
-from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.table import Table
 from treasury.journal import Actor
 from treasury.journal.decision_log import Decided, require_present
 from treasury.journal.kept_heads import publish_head
@@ -186,12 +186,14 @@ class Periods:
         journal = self._workspace.journal
         return reopen_period(journal, _month(month), reason, actor=actor or journal.who())
 
-    def list(self) -> Rows:
+    def list(self) -> Table:
         """Every close there was, and what waits for a signature: who, when, what it rests on."""
         entries = self._workspace.decided().entries
         rows = [_row(period.close, period) for period in period_history(entries)]
         rows += [_row(each.close, None) for each in preparations(entries).values()]
-        return Rows(pa.Table.from_pylist(rows, schema=_PERIODS), zone=self._workspace.settings.zone)
+        return Table(
+            pa.Table.from_pylist(rows, schema=_PERIODS), zone=self._workspace.settings.zone
+        )
 
     def get(self, month: str | Month) -> Period:
         """The close of a month; InputError where it is not closed."""
@@ -229,14 +231,14 @@ class Periods:
         require_synced(t.snapshot())
         return roll_forward_of(t.lake, self._basis(month), self._workspace.decided())
 
-    def late(self, month: str | Month | None = None) -> Rows:
+    def late(self, month: str | Month | None = None) -> Table:
         """What was learnt about closed months, or one, after the close, and where it posts to."""
         entries = self._workspace.decided().entries
         knowledge = run_knowledge(self._basis(self._workspace.this_month))
         items = late_items(knowledge, closed_periods(entries), entries)
         if month is not None:
             items = items.filter(pc.equal(items["month"], str(month)))
-        return Rows(items, zone=self._workspace.settings.zone)
+        return Table(items, zone=self._workspace.settings.zone)
 
     def _basis(self, month: str | Month, decided: Decided | None = None) -> Basis:
         t = self._workspace

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from treasury.core.calendar import Month, Months
 from treasury.core.errors import InputError, NothingStored
@@ -13,12 +14,14 @@ from treasury.workspace.payment_verbs import WorkspacePayments
 from treasury.workspace.stores import Span
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from treasury.close.checklist import Checklist
     from treasury.close.closing import Closing
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.close.valuation.coins.coin_accounts import CoinAccounts
     from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
-    from treasury.core.tables.row_view import Rows
+    from treasury.core.tables.table import Table
     from treasury.core.text import Screen
     from treasury.month.reconciliation import Reconciliation
     from treasury.report import ClosePack, Fees, Tied
@@ -26,8 +29,55 @@ if TYPE_CHECKING:
     from treasury.report.pack.pack_verification import Verified
 
 
+_ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
+    "bank_lines": lambda closing: closing.r.lines,
+    "earlier_lines": lambda closing: closing.r.earlier_lines,
+    "virtual_account_credits": lambda closing: closing.r.virtual_accounts,
+    "in_transit": lambda closing: closing.r.in_transit,
+    "differences": lambda closing: closing.r.differences,
+    "internal_transfers": lambda closing: closing.r.internal_transfers,
+    "conversions": lambda closing: closing.r.conversions,
+    "open_items": lambda closing: closing.items.table,
+    "balances": lambda closing: closing.balances,
+    "roll_forward": lambda closing: closing.rolled.roll_forward,
+    "fee_requests": lambda closing: closing.fees.requests,
+}
+"""The tables of a month that a query may read, by name."""
+_READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
+"""The tables that a query names."""
+_AWAITING: Final = "awaiting_funds"
+
+
 class WorkspaceMonths(WorkspacePayments):
     """The workspace as it answers for a month."""
+
+    def sql(
+        self,
+        query: str,
+        params: Mapping[str, Any] | Sequence[Any] | None = None,
+        *,
+        month: str | Month | None = None,
+    ) -> Table:
+        """Run one SELECT over the stored tables and the answers for a month.
+
+        The answers are bank_lines, earlier_lines, virtual_account_credits, in_transit,
+        differences, internal_transfers, conversions, open_items, balances, roll_forward,
+        fee_requests, and awaiting_funds, which is of now. They have the columns that they have as
+        a Table. Without a month it is the last one that has ended. Raises QueryError.
+
+        >>> t.sql("SELECT state, sum(signed_amount) FROM open_items GROUP BY state")
+        >>> t.sql("SELECT * FROM bank_lines JOIN ramp_requests ON expectation_id = id")
+        """
+
+        def answer_of(name: str) -> Callable[[], pa.Table]:
+            if name == _AWAITING:
+                return lambda: self.awaiting_funds().to_arrow()
+            return lambda: _ANSWERS[name](self.periods.month(month)).to_arrow()
+
+        read = _READ.findall(query.casefold())
+        named = [name for name in (*_ANSWERS, _AWAITING) if name in read]
+        snapshot = self.snapshot().beside({name: answer_of(name) for name in named})
+        return self._rows(snapshot.sql(query, params), query, as_stored=True)
 
     def reconcile(
         self,
@@ -118,7 +168,7 @@ class WorkspaceMonths(WorkspacePayments):
             screen = f"{screen}\nNOT SET UP  {SERVICES_ADD}"
         return Screen(screen)
 
-    def facts(self, month: str | Month | None = None) -> Rows:
+    def facts(self, month: str | Month | None = None) -> Table:
         """The facts of the first screen as rows, for a program; amounts in their currency."""
         from treasury.report.screen import screen_facts
 
@@ -197,7 +247,9 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.report.accounting_files import export_books
 
         closing = self.periods.month(month)
-        books = accounting(closing.r, closing.zone, closing.rolled.corrections, closing.coin_books)
+        books = accounting(
+            closing.r, closing.zone, closing.rolled.corrections.arrow, closing.coin_books
+        )
         return export_books(books)
 
     def coins(self, month: str | Month | None = None) -> CoinAccounts:
@@ -218,11 +270,17 @@ class WorkspaceMonths(WorkspacePayments):
 
         return write_letter(self.exposure(month), Path(path))
 
-    def checklist(self, month: str | Month | None = None) -> Checklist:
-        """What has to be true before a month is locked, what is, and what blocks."""
-        from treasury.close.checklist import checklist
+    def checklist(self, month: str | Month | Closing | None = None) -> Checklist:
+        """What has to be true before a month is locked, what is, and what blocks.
 
-        return checklist(self.periods.month(month))
+        A month that `periods.month` gave keeps the ledger that it was compared with.
+
+        >>> t.checklist("2026-10")
+        """
+        from treasury.close.checklist import checklist
+        from treasury.close.closing import Closing
+
+        return checklist(month if isinstance(month, Closing) else self.periods.month(month))
 
     def close(
         self,

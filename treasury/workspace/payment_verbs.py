@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from treasury.actions import Actions
     from treasury.api import Client
-    from treasury.core.tables.row_view import Rows
+    from treasury.core.tables.table import Table
     from treasury.extract import Progress, SyncReport
     from treasury.month.trace.payment_trace import Trace
 
@@ -150,7 +150,7 @@ class WorkspacePayments(WorkspaceFiles):
             snapshot=self.lake.snapshot,
         )
 
-    def awaiting_funds(self) -> Rows:
+    def awaiting_funds(self) -> Table:
         """Requests that wait for their funds, in the words of the desk, most overdue first.
 
         `differs` names the payment details that changed since the last payment, as in the panel.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from treasury.actions.policies.policy import Policy
-    from treasury.core.tables.row_view import Rows
+    from treasury.core.tables.table import Table
     from treasury.journal import Journal, Signing
     from treasury.journal.decision_log import Decided
     from treasury.lake import Lake, Snapshot
@@ -136,31 +136,31 @@ class WorkspaceStores:
         """Return the workspace as it was known at `instant`; it reads and does not write."""
         return type(self)(self.folder, as_of=instant_of(instant), ask=self._ask)
 
-    def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Rows:
+    def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Table:
         """Run one SELECT over the lake; amounts come out as exact decimals. Raises QueryError."""
         return self._rows(self.snapshot().sql(query, params), query, as_stored=True)
 
-    def table(self, name: str) -> Rows:
+    def table(self, name: str) -> Table:
         """A whole table or history, for Arrow, pandas or Polars: `polars.DataFrame(t.table(…))`."""
         quoted = name.replace('"', '""')
         query = f'SELECT * FROM "{quoted}"'  # noqa: S608 - shown beside the rows, never run
         return self._rows(self.snapshot().table(name), query, as_stored=True)
 
-    def tables(self, name: str | None = None) -> Rows:
+    def tables(self, name: str | None = None) -> Table:
         """Every table and what it is for; with a name every column of it.
 
         Below the columns stand the fields that a sync found in the records and nobody knows here.
         """
-        from treasury.core.tables.row_view import Rows
+        from treasury.core.tables.table import Table
         from treasury.workspace.upkeep.dictionary import column_rows, new_fields, table_rows
 
         if name is None:
-            return Rows(table_rows())
-        return Rows(column_rows(name, new_fields(self.snapshot())))
+            return Table(table_rows())
+        return Table(column_rows(name, new_fields(self.snapshot())))
 
     def changes(
         self, name: str, *, since: str | datetime, until: str | datetime | None = None
-    ) -> Rows:
+    ) -> Table:
         """What changed in a table after `since`: a row for each field, from what to what."""
         from treasury.lake import changes
 
@@ -169,7 +169,7 @@ class WorkspaceStores:
         self._require_known("what changed")
         return self._rows(rows, as_stored=True)
 
-    def status_durations(self, name: str = "ramp_requests") -> Rows:
+    def status_durations(self, name: str = "ramp_requests") -> Table:
         """How long each record was in each status, and whether events or observation say so."""
         from treasury.extract.synced_tables import LIFECYCLES
         from treasury.lake import durations
@@ -177,10 +177,10 @@ class WorkspaceStores:
         self._require_known("how long anything was in a status")
         return self._rows(durations(self.snapshot(), name, LIFECYCLES.get(name)))
 
-    def _rows(self, table: pa.Table, sql: str = "", *, as_stored: bool = False) -> Rows:
-        from treasury.core.tables.row_view import Rows
+    def _rows(self, table: pa.Table, sql: str = "", *, as_stored: bool = False) -> Table:
+        from treasury.core.tables.table import Table
 
-        return Rows(table, sql, self.settings.zone, as_stored=as_stored)
+        return Table(table, sql, self.settings.zone, as_stored=as_stored)
 
     def _require_known(self, subject: str) -> None:
         """NothingStored where nothing had been stored yet: then nothing can be said of it."""

@@ -102,6 +102,6 @@ def verify(view: CommandView, pack: str, with_workspace: bool) -> None:
     if view.is_table:
         click.echo(str(verified))
     else:
-        view.rows(verified.to_arrow())
+        view.rows(verified.arrow)
     if not verified.holds:
         raise SystemExit(1)

@@ -33,11 +33,11 @@ def show_coins(view: CommandView, month: str | None, movements: bool, unproved: 
         raise click.UsageError("--movements and --unproved show different tables")
     accounts = view.workspace.coins(month)
     if movements:
-        view.rows(accounts.movements, title="Movements of coins", empty="none")
+        view.rows(accounts.movements.arrow, title="Movements of coins", empty="none")
     elif unproved:
-        view.rows(accounts.unproved, title="Coins in no pool", empty="none")
+        view.rows(accounts.unproved.arrow, title="Coins in no pool", empty="none")
     else:
-        view.rows(accounts.coins, layout="coins", title=accounts.title, empty="no coins")
+        view.rows(accounts.coins.arrow, layout="coins", title=accounts.title, empty="no coins")
     view.notes(accounts.notes)
 
 

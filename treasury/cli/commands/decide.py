@@ -293,7 +293,7 @@ def decide(view: CommandView, file: Path, dry_run: bool) -> None:
 def _print_plan(view: CommandView, plan: SheetPlan) -> None:
     """The rows, the sums, and what changes beside them."""
     view.rows(plan.arrow, layout="sheet_rows", title="Each row")
-    view.rows(plan.totals, title=f"What {plan.file} does, of {plan.month}")
+    view.rows(plan.totals.arrow, title=f"What {plan.file} does, of {plan.month}")
     if plan.effects is None:
         return
     if plan.effects.unknown:
@@ -444,13 +444,13 @@ def rules_preview(view: CommandView, file: str) -> None:
     """Show what the rules in FILE would move in all that is stored, in currency; save nothing."""
     effect = view.workspace.rules.preview(file)
     if not view.is_table:
-        view.rows(effect.lines)
+        view.rows(effect.lines.arrow)
         return
-    view.rows(effect.totals, title="Lines that would move")
-    view.rows(effect.lines, layout="moved_lines", title="Each of them")
-    view.rows(effect.requests, layout="requests_due", title="Requests due otherwise")
-    if effect.closed.num_rows:
-        click.echo(f"{effect.closed.num_rows} lines of closed months stay as they were closed")
+    view.rows(effect.totals.arrow, title="Lines that would move")
+    view.rows(effect.lines.arrow, layout="moved_lines", title="Each of them")
+    view.rows(effect.requests.arrow, layout="requests_due", title="Requests due otherwise")
+    if len(effect.closed):
+        click.echo(f"{len(effect.closed)} lines of closed months stay as they were closed")
 
 
 @rules.command("save")
@@ -460,7 +460,7 @@ def rules_preview(view: CommandView, file: str) -> None:
 def rules_save(view: CommandView, file: str, reason: str) -> None:
     """Put the rules in FILE in force; content and effect are journaled."""
     effect = view.workspace.rules.save(file, reason)
-    view.rows(effect.totals, title="Lines that moved")
+    view.rows(effect.totals.arrow, title="Lines that moved")
     click.echo(f"rules {effect.rules.hash[:12]} are in force")
 
 
@@ -509,7 +509,7 @@ def periods_roll_forward(view: CommandView, month: str | None, per_request: bool
     period = workspace.month(month)
     roll_forward = workspace.periods.roll_forward(period)
     table = roll_forward.items if per_request else roll_forward.totals
-    view.rows(table, title=f"Open items of {period}")
+    view.rows(table.arrow, title=f"Open items of {period}")
 
 
 @periods.command("late")
@@ -555,5 +555,5 @@ def compare(view: CommandView, month: str | None, instants: tuple[str, ...]) -> 
     comparison = workspace.compare(first, last)
     if view.is_table:
         click.echo(comparison.title)
-        view.rows(comparison.totals, title="Lines that moved")
+        view.rows(comparison.totals.arrow, title="Lines that moved")
     view.rows(comparison.arrow, layout="moved_lines", title="Each of them")

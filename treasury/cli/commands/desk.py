@@ -50,9 +50,9 @@ def reconcile(
 
     workspace = view.workspace
     result = workspace.reconcile(month, engine=engine, into=into)
-    lines = result.lines
+    lines = result.lines.arrow
     if only_open:
-        lines = pa.concat_tables(map(needing_a_person, (result.earlier_lines, result.lines)))
+        lines = pa.concat_tables(map(needing_a_person, (result.earlier_lines.arrow, lines)))
     if view.is_table:
         echo_folded(reconciliation_summary(result, zone=workspace.settings.zone))
         late = len(workspace.periods.late(result.month)) if workspace.is_closed(result.month) else 0
@@ -193,7 +193,7 @@ def fees(
     workspace = view.workspace
     if invoice is not None:
         tied = workspace.tie_invoice(invoice, month)
-        view.rows(tied.lines, title=tied.title, empty="nothing on either side")
+        view.rows(tied.lines.arrow, title=tied.title, empty="nothing on either side")
         if not tied.agrees:
             raise SystemExit(1)
         return
@@ -221,19 +221,19 @@ def _print_fees(
     elif by is not None:
         table = result.by(*(name.strip() for name in by.split(",")))
     layout = "fee_requests" if per_request else "fees"
-    view.rows(table, layout=layout, title=result.title, empty="no request completed")
-    if view.is_table and result.accruals.num_rows:
-        view.rows(result.accruals, title="Accruals: funded, not completed at month end")
-    if view.is_table and result.to_check.num_rows and not per_request:
-        view.rows(result.to_check, layout="fees_to_check", title="Fees to check")
+    view.rows(table.arrow, layout=layout, title=result.title, empty="no request completed")
+    if view.is_table and len(result.accruals):
+        view.rows(result.accruals.arrow, title="Accruals: funded, not completed at month end")
+    if view.is_table and len(result.to_check) and not per_request:
+        view.rows(result.to_check.arrow, layout="fees_to_check", title="Fees to check")
 
 
 def _print_costs(view: CommandView, fees: Fees) -> None:
     """What conversions cost by pair and month; as a table also what has no value, and why."""
     costs = fees.costs
-    is_mixed = len(set(costs.by_pair["difference_is"].to_pylist()) - {""}) > 1
+    is_mixed = len(set(costs.by_pair.arrow["difference_is"].to_pylist()) - {""}) > 1
     view.rows(
-        costs.by_pair,
+        costs.by_pair.arrow,
         layout="conversion_costs",
         without=() if is_mixed else ("difference_is",),
         title=f"Conversions of {fees.months.title}: {costs.title}",
@@ -242,7 +242,7 @@ def _print_costs(view: CommandView, fees: Fees) -> None:
     if not view.is_table:
         return
     if costs.not_valued:
-        view.rows(costs.without_value, layout="without_value", title="Without a value")
+        view.rows(costs.without_value.arrow, layout="without_value", title="Without a value")
     if costs.rests_on:
         echo_folded(f"Reference rates: {'; '.join(costs.rests_on)}")
 
@@ -251,14 +251,14 @@ def _print_gas(view: CommandView, fees: Fees) -> None:
     """What gas cost by month, use and coin; as a table also that of each request and transfer."""
     gas = fees.gas
     view.rows(
-        gas.by_use,
+        gas.by_use.arrow,
         title=f"Gas of {fees.months.title}: {gas.title}",
         empty="no gas is known: `treasury wallets add` reads an explorer's list of transactions",
     )
     if not view.is_table:
         return
-    if gas.each.num_rows:
-        view.rows(gas.each, layout="gas_payments", title="Each transaction")
+    if len(gas.each):
+        view.rows(gas.each.arrow, layout="gas_payments", title="Each transaction")
     if gas.rests_on:
         echo_folded(f"Reference rates: {'; '.join(gas.rests_on)}")
 
@@ -307,4 +307,4 @@ def trace(view: CommandView, what: str, provider: bool) -> None:
     elif view.is_table:
         echo_folded(str(payment))
     else:
-        view.rows(payment.to_arrow())
+        view.rows(payment.arrow)

@@ -35,13 +35,13 @@ def exposure(view: CommandView, month: str | None, table: str | None, letter: st
         write_letter(stood, Path(letter))
         click.echo(f"{clean(letter)} is written", err=True)
     if table == "totals":
-        view.rows(stood.totals, layout="exposure_totals", title=stood.title, empty="nothing")
+        view.rows(stood.totals.arrow, layout="exposure_totals", title=stood.title, empty="nothing")
     elif table == "days":
-        view.rows(stood.days, title="With the provider by day", empty="no day")
+        view.rows(stood.days.arrow, title="With the provider by day", empty="no day")
     elif table == "ages":
-        view.rows(stood.ages, title="With the provider by age", empty="nothing")
+        view.rows(stood.ages.arrow, title="With the provider by age", empty="nothing")
     else:
-        view.rows(stood.positions, layout="exposure", title=stood.title, empty="nothing")
+        view.rows(stood.positions.arrow, layout="exposure", title=stood.title, empty="nothing")
     view.notes(stood.notes)
 
 

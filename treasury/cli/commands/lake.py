@@ -106,7 +106,7 @@ def lake_status(view: CommandView) -> None:
     from treasury.lake import lake_status as status_of
 
     status = status_of(view.workspace.lake)
-    view.rows(status.tables, title="Stored tables", empty="nothing is stored yet")
+    view.rows(status.tables.arrow, title="Stored tables", empty="nothing is stored yet")
     if view.is_table:
         click.echo(str(status))
 

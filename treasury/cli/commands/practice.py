@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -35,7 +37,7 @@ from treasury.sandbox import (
     Volume,
     serve_forever,
 )
-from treasury.workspace import RULES_FILE, Workspace
+from treasury.workspace import RULES_FILE, Workspace, find_workspace
 
 _SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret
 
@@ -280,6 +282,21 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     settings = load_settings(folder)  # its addresses are those of the server in this process
     confirm(folder, settings, secret_settings(settings), "the practice company")
     return Workspace(folder)
+
+
+def practice_company(folder: str | Path | None = None) -> Workspace:
+    """Serve a practice company in this process and return its workspace; no money exists.
+
+    Without a folder the workspace is `quickstart` beside the nearest one. The services end with
+    the process.
+
+    >>> t = treasury.practice_company()
+    >>> t.sync()
+    """
+    place = Path(folder) if folder else find_workspace().parent / "quickstart"
+    company, services = Sandbox(), ExitStack()
+    atexit.register(services.close)
+    return prepare(place, company, services.enter_context(company.serve()))
 
 
 def rate_files(folder: Path) -> list[Path]:

@@ -28,12 +28,12 @@ from treasury.close.result_words import amount_words, count
 from treasury.close.valuation.coins.coin_events import conversion_problem
 from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.money import SCALE, exponent, half_up, rounded
+from treasury.core.tables.column_texts import distinct_rows
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
-from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.csv_output import rows_of
 from treasury.core.tables.decimal_columns import decimal_column, whole_numbers
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.core.tables.tabular import distinct_rows
+from treasury.core.tables.table import Table, Tables
 from treasury.core.wording import DIRECTIONS
 from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRate, ReferenceRates
@@ -137,23 +137,24 @@ class CostSum(msgspec.Struct, frozen=True):
     difference_is: str
 
 
-class ConversionCosts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the conversions of some months cost. `each` as in CONVERSION_COSTS, a row each.
 
     `by_pair` as in COSTS_BY_PAIR; `sums` has the whole, what is in the rate by itself.
     `rests_on` names the sources of the rates, the last day that was taken, and what is assumed.
     """
 
-    each: pa.Table
-    by_pair: pa.Table
+    each: Table
+    by_pair: Table
     sums: tuple[CostSum, ...]
     not_valued: int
     rests_on: tuple[str, ...]
 
     @property
-    def without_value(self) -> pa.Table:
+    def without_value(self) -> Table:
         """The conversions without a value, and why; in no sum."""
-        return self.each.filter(pc.not_equal(self.each["not_valued"], "")).select(NOT_VALUED)
+        each = self.each.arrow
+        return Table(each.filter(pc.not_equal(each["not_valued"], "")).select(NOT_VALUED))
 
     @property
     def title(self) -> str:
@@ -204,7 +205,7 @@ def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
     zone = ZoneInfo("UTC") if r.basis is None else r.basis.question.zone
     start, end = r.month.start(zone), r.month.end(zone)
     rows = []
-    for row in r.conversions.to_pylist():
+    for row in r.conversions.arrow.to_pylist():
         closed_at, opened_at = row["closed_at"], row["opened_at"]
         is_closed = closed_at is not None and closed_at < end
         is_before = closed_at is not None and closed_at <= start

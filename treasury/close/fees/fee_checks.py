@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core import money
+from treasury.core.tables.column_texts import distinct_rows
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.csv_output import rows_of
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.core.tables.tabular import distinct_rows
 
 RATE: Final = pa.decimal128(38, 2)
 """Basis points, two decimals."""

@@ -31,9 +31,10 @@ from treasury.close.valuation.coins.coin_value import rates_of
 from treasury.core.calendar import Month, Months
 from treasury.core.errors import InputError
 from treasury.core.money import difference
+from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, wide
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import safe_html
 from treasury.core.wording import DIRECTIONS
 from treasury.lake import Snapshot
@@ -110,7 +111,7 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
         return dict(zip(SUMS.names, msgspec.structs.astuple(self), strict=True))
 
 
-class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """The fees of some months. `requests` has a row each; `by(…)` sums them, `trend` by month.
 
     Gross, fee, net, expected fee and variance (recorded less expected) are in `fiat_currency`,
@@ -128,8 +129,8 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     """
 
     months: Months
-    recorded: pa.Table
-    accruals: pa.Table
+    recorded: Table
+    accruals: Table
     sql: str
     answers: Callable[[], Sequence[Reconciliation]]
 
@@ -140,20 +141,20 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         return f"Fees of {self.months.title}: {' · '.join(parts) or 'no request completed'}"
 
     @cached_property
-    def requests(self) -> pa.Table:
+    def requests(self) -> Table:
         """A row a request: what is recorded, its fee computed again, what its conversion cost."""
-        table = self.recorded
+        table = self.recorded.arrow
         for name in COST.names:
-            cost = self.costs.each[name].slice(0, self.recorded.num_rows)
+            cost = self.costs.each.arrow[name].slice(0, len(self.recorded))
             table = table.append_column(name, cost)
-        return table
+        return Table(table)
 
     @cached_property
     def costs(self) -> ConversionCosts:
         """What the conversions cost: the requests, and what virtual accounts converted."""
         *earlier, last = self.answers()
         recorded = [
-            request_conversions(self.recorded),
+            request_conversions(self.recorded.arrow),
             *(account_conversions(r, is_last=False) for r in earlier),
             account_conversions(last),
         ]
@@ -171,14 +172,14 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The requests as dictionaries."""
-        return self.requests.to_pylist()
+        return self.requests.arrow.to_pylist()
 
     @cached_property
-    def totals(self) -> pa.Table:
+    def totals(self) -> Table:
         """The sums by month, direction, pair and tier."""
         return self.by("month", "direction", "pair", "tier")
 
-    def by(self, *names: str) -> pa.Table:
+    def by(self, *names: str) -> Table:
         """The sums by fiat currency and any of `GROUPS`; InputError for another name."""
         names = tuple(_ALSO_CALLED.get(name, name) for name in names)
         strange = [name for name in names if name not in GROUPS]
@@ -190,26 +191,26 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         keys = ("fiat_currency", *names)
         rows = [
             dict(zip(keys, key, strict=True)) | sums.row
-            for key, sums in _summed(self.recorded, keys)
+            for key, sums in _summed(self.recorded.arrow, keys)
         ]
-        return pa.Table.from_pylist(rows, schema=schema)
+        return Table(pa.Table.from_pylist(rows, schema=schema))
 
     @cached_property
     def sums(self) -> tuple[FeeTotal, ...]:
         """The sums of all months, one for each fiat currency."""
-        return tuple(sums for _, sums in _summed(self.recorded, ("fiat_currency",)))
+        return tuple(sums for _, sums in _summed(self.recorded.arrow, ("fiat_currency",)))
 
     def by_currency(self) -> list[FeeTotal]:
         """The sums of all months, a row for each fiat currency."""
         return list(self.sums)
 
     @cached_property
-    def trend(self) -> pa.Table:
+    def trend(self) -> Table:
         """The sums of each month, a month without a request too, and the change to the one before.
 
         `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
         """
-        groups = dict(_summed(self.recorded, ("fiat_currency", "month")))
+        groups = dict(_summed(self.recorded.arrow, ("fiat_currency", "month")))
         rows: list[dict[str, Any]] = []
         for currency in sorted({key[0] for key in groups}):
             before: FeeTotal | None = None
@@ -217,14 +218,15 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
                 sums = groups.get((currency, str(month)), FeeTotal(currency=currency))
                 rows.append({"month": str(month), **sums.row, **_change(sums, before)})
                 before = sums
-        return pa.Table.from_pylist(rows, schema=TREND)
+        return Table(pa.Table.from_pylist(rows, schema=TREND))
 
     @property
-    def to_check(self) -> pa.Table:
+    def to_check(self) -> Table:
         """The requests whose recorded fee no rounding explains."""
-        return self.requests.filter(pc.starts_with(self.recorded["finding"], CHECK))
+        findings = self.recorded.arrow["finding"]
+        return Table(self.requests.arrow.filter(pc.starts_with(findings, CHECK)))
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The requests, sums, trend and accruals."""
         return {
             "Requests": self.requests,
@@ -246,7 +248,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         sums = ("Requests", "Gross", "Fee", "Net", "Rate, bp", "Check")
         head += "".join(f"<th scope='col'>{title}</th>" for title in sums)
         body = ""
-        for row in self.totals.to_pylist():
+        for row in self.totals.arrow.to_pylist():
             currency = row["fiat_currency"]
             amounts = (
                 amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net")
@@ -266,7 +268,7 @@ def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = Non
     """The fees of a reconciled month; `calculated` has the calculator's fees by request id."""
     return Fees(
         months=Months(r.month, r.month),
-        recorded=_requests(r.fee_requests, calculated or {}),
+        recorded=_requests(r.fee_requests.arrow, calculated or {}),
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
         answers=lambda: (r,),
@@ -311,7 +313,7 @@ def calculated_fees(
     """
     fee_of_question = cache(ask)
     answers: dict[str, Decimal] = {}
-    for row in fees.requests.select(_QUESTION).to_pylist():
+    for row in fees.requests.arrow.select(_QUESTION).to_pylist():
         on_ramp = row["direction"] == DIRECTIONS["ON_RAMP"]
         gross = row["fiat_gross"] if on_ramp else row["crypto"]
         if gross is not None:

@@ -23,8 +23,8 @@ from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.calendar import Months
 from treasury.core.money import exponent, rounded, total, totals
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
-from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.tables.table import Table, Tables
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import load, run, steps_of
 from treasury.rates import ReferenceRates
@@ -66,15 +66,15 @@ _USED_FOR: Final = ("request", "transfer", NEITHER)
 _ABSENT: Final = "no reference rate"
 
 
-class GasCosts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the gas of some months cost. `each` as in GAS_PAYMENTS, `by_use` as in GAS_COSTS.
 
     `coins` has the sum of each coin; `value` is of what has a reference rate, in euros, None where
     nothing has. `rests_on` names the sources of the rates, and the last day that was taken.
     """
 
-    each: pa.Table
-    by_use: pa.Table
+    each: Table
+    by_use: Table
     coins: tuple[tuple[str, Decimal], ...]
     value: Decimal | None
     not_valued: int
@@ -83,13 +83,13 @@ class GasCosts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     @property
     def title(self) -> str:
         """`ETH 0.0123… on 9 transactions: EUR 28.42; 2 without a reference rate, in no value`."""
-        if not self.each.num_rows:
+        if not len(self.each):
             return "no gas"
         paid = " · ".join(amount_words(gas, coin) for coin, gas in self.coins)
         parts = [] if self.value is None else [amount_words(self.value, REPORTING)]
         if self.not_valued:
             parts.append(f"{self.not_valued:,} without a reference rate, in no value")
-        return f"{paid} on {count(self.each.num_rows, 'transaction')}: {'; '.join(parts)}"
+        return f"{paid} on {count(len(self.each), 'transaction')}: {'; '.join(parts)}"
 
 
 def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:

@@ -19,7 +19,7 @@ from treasury.core.money import difference, total
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 
 COLUMNS: Final = (
     CsvColumn("reference", text),
@@ -50,7 +50,7 @@ _CURRENCY: Final = "recorded in another currency"
 _NO_FEE: Final = "the service recorded no fee"
 
 
-class Tied(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """An invoice beside the fees: `lines`, a row for each invoice line and each fee that has none.
 
     `invoiced` (without VAT), `recorded`, `difference` (invoiced less recorded) and `vat` are in
@@ -58,17 +58,17 @@ class Tied(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """
 
     title: str
-    lines: pa.Table
-    totals: pa.Table
+    lines: Table
+    totals: Table
     sql: str = ""
     """The query behind the recorded fees."""
 
     @property
     def agrees(self) -> bool:
         """Whether every line agrees."""
-        return all(finding == _AGREES for finding in self.lines["finding"].to_pylist())
+        return all(finding == _AGREES for finding in self.lines.arrow["finding"].to_pylist())
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """Lines and totals."""
         return {"Lines": self.lines, "Totals": self.totals}
 

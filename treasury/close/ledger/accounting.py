@@ -26,9 +26,10 @@ from treasury.close.result_words import count, noted_html
 from treasury.close.valuation.coins.coin_events import placed_transfers
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import totals
+from treasury.core.tables.column_texts import clean_column
 from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT, TEXTS
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.core.tables.tabular import Tabular, clean_column
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.matching.engine.pipeline import in_order, run, steps_of
 from treasury.month.reconciliation import Reconciliation, matched_in_full
@@ -124,7 +125,7 @@ class KnownBalance(msgspec.Struct, frozen=True):
     amount: Decimal
 
 
-class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Accounting(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A month's entries: `postings`, one row each, and the balances that they have to meet.
 
     `notes` says what could not be posted or asserted, and why.
@@ -132,7 +133,7 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     title: str
     first: date
-    postings: pa.Table
+    postings: Table
     opening: tuple[KnownBalance, ...]
     closing: tuple[KnownBalance, ...]
     notes: tuple[str, ...]
@@ -141,15 +142,16 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     sql: str = ""
     """The query behind the month's lines."""
 
-    def balances(self) -> pa.Table:
+    def balances(self) -> Table:
         """The sum of each role, account and currency, opening balances included."""
         sums = totals(
             ((row["role"], row["of"], row["currency"]), row["amount"])
-            for row in self.postings.to_pylist()
+            for row in self.postings.arrow.to_pylist()
         )
-        return table_of([(*key, amount) for key, amount in sorted(sums.items())], _BALANCES)
+        rows = [(*key, amount) for key, amount in sorted(sums.items())]
+        return Table(table_of(rows, _BALANCES))
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The postings and the balances that they come to."""
         return {"Postings": self.postings, "Balances": self.balances()}
 
@@ -176,8 +178,8 @@ def accounting(
     notes = list(coins.notes)
     opening, closing = _statement_balances(r, notes)
     requests = r.fee_requests
-    lacking = pc.or_(pc.is_null(requests["fiat_gross"]), pc.is_null(requests["crypto"]))
-    for row in requests.filter(lacking).to_pylist():
+    lacking = pc.or_(pc.is_null(requests.arrow["fiat_gross"]), pc.is_null(requests.arrow["crypto"]))
+    for row in requests.arrow.filter(lacking).to_pylist():
         name = clean(row["reference"] or row["request_id"])
         notes.append(f"{name} is not posted: its amounts are not recorded; sync it")
     others = [
@@ -243,11 +245,11 @@ def _booked(
     pairs: Mapping[str, str] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection on which the lines, the requests and these other entries are booked."""
-    lines = _numbered(r.lines.select(_READ_OF_LINES))
-    requests = _numbered(r.fee_requests, lines.num_rows)
+    lines = _numbered(r.lines.arrow.select(_READ_OF_LINES))
+    requests = _numbered(r.fee_requests.arrow, lines.num_rows)
     pairs = pairs or {}
     tables = {
-        **_line_tables(lines, r.matches.allocations, r.virtual_accounts),
+        **_line_tables(lines, r.matches.allocations.arrow, r.virtual_accounts.arrow),
         "completed_requests": requests,
         "paid_by_lines": paid_for(r),
         "transit_roles": pa.table({"role": list(TRANSIT)}),
@@ -358,7 +360,7 @@ def _statement_balances(
     r: Reconciliation, notes: list[str]
 ) -> tuple[tuple[KnownBalance, ...], tuple[KnownBalance, ...]]:
     opening, closing = [], []
-    for row in r.statements.to_pylist():
+    for row in r.statements.arrow.to_pylist():
         of = row["account"]
         if row["complete"]:
             account = (_SOURCES.get(row["source"], "bank"), of, row["currency"])
@@ -401,8 +403,8 @@ def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[Bo
 def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
     """The entry of each of these lines, without the shares that several expectations have."""
     rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
-    nothing = r.virtual_accounts.schema.empty_table()
-    tables = _line_tables(rows, r.matches.allocations.slice(0, 0), nothing)
+    nothing = r.virtual_accounts.arrow.schema.empty_table()
+    tables = _line_tables(rows, r.matches.allocations.arrow.slice(0, 0), nothing)
     with _stepped(tables, "line_legs") as connection:
         legs: dict[int, list[BookLeg]] = {}
         for at, *leg in connection.execute(_LEGS_ALONE).fetchall():
@@ -437,7 +439,7 @@ def _negated(leg: BookLeg) -> BookLeg:
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
     """The coins of proved conversions; their euros left with the provider's sweep."""
-    for row in r.conversions.to_pylist():
+    for row in r.conversions.arrow.to_pylist():
         if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
             continue
         on = row["closed_at"].astimezone(zone).date()

@@ -56,7 +56,7 @@ def coin_books(coins: CoinAccounts | None) -> CoinBooks:
     """The entries of the measured coins; nothing where none is."""
     if coins is None:
         return CoinBooks()
-    rows = coins.measured.to_pylist()
+    rows = coins.measured.arrow.to_pylist()
     wrong = {row["coin"]: row for row in rows if row["problem"]}
     posted = [row for row in rows if row["coin"] not in wrong]
     names = sorted({row["coin"] for row in posted})
@@ -72,7 +72,7 @@ def coin_books(coins: CoinAccounts | None) -> CoinBooks:
         for leg in opening
         if leg.amount
     ]
-    for movement in coins.movements.to_pylist():
+    for movement in coins.movements.arrow.to_pylist():
         if movement["coin"] in names:
             entries += _entries(movement)
     prices = {

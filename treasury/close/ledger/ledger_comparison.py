@@ -35,7 +35,7 @@ from treasury.core.money import difference, total, totals
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.month.reconciliation import Reconciliation, matched_in_full
 
@@ -66,22 +66,22 @@ _Row = dict[str, Any]
 _Key = tuple[str, str]
 
 
-class LedgerComparison(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The ledger beside the balances: `lines` as in LEDGER; `notes` names what is not counted."""
 
     title: str
-    lines: pa.Table
+    lines: Table
     notes: tuple[str, ...]
     sql: str
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The accounts."""
         return {"Ledger": self.lines}
 
     @property
     def agrees(self) -> bool:
         """Whether every account is on both sides and agrees to the last digit."""
-        return all(finding == AGREES for finding in self.lines["finding"].to_pylist())
+        return all(finding == AGREES for finding in self.lines.arrow["finding"].to_pylist())
 
     def __repr__(self) -> str:
         return f"<{self.title}>"
@@ -135,7 +135,7 @@ def compare_ledger(
     covered = _covered(rows, ledger_lines, books, frozenset(posted_lines))
     providers = {
         plain_account(row["account"])
-        for row in r.statements.to_pylist()
+        for row in r.statements.arrow.to_pylist()
         if row["source"] == "provider_report"
     }
     lines = [
@@ -201,7 +201,7 @@ def _own_books(
     r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
 ) -> _OwnBooks:
     """The sums of the month's export by ledger account and currency."""
-    rows = accounting(r, zone, coins=coins).balances().to_pylist()
+    rows = accounting(r, zone, coins=coins).balances().arrow.to_pylist()
     keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
     roles: defaultdict[_Key, dict[str, None]] = defaultdict(dict)
     for key, row in zip(keys, rows, strict=True):
@@ -213,7 +213,7 @@ def _own_books(
 def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[_Key, _Key]:
     """The bank accounts by what the export calls them; one name for several is none's."""
     accounts_by_name: defaultdict[_Key, set[_Key]] = defaultdict(set)
-    for row in r.statements.to_pylist():
+    for row in r.statements.arrow.to_pylist():
         role = "provider" if row["source"] == "provider_report" else "bank"
         currency = row["currency"].upper()
         name = plain_account(accounts.of(role, row["account"]))
@@ -370,7 +370,7 @@ def _own_transfers(r: Reconciliation) -> Iterator[tuple[_Key, Decimal]]:
     last: date = r.month.last
     crossing = {
         row["out_id"]: row
-        for row in r.internal_transfers.to_pylist()
+        for row in r.internal_transfers.arrow.to_pylist()
         if row["kind"] == "between own bank accounts"
         and row["state"] in {"both_legs", "under_way"}
         and row["out_id"] is not None

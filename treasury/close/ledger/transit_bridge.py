@@ -23,9 +23,10 @@ from treasury.core.calendar import Month
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import difference, total
 from treasury.core.statuses import REQUEST_UNDONE
+from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, wide
+from treasury.core.tables.table import Table, Tables
 from treasury.month.reconciliation import Reconciliation, requests_at_cut_off
 
 BRIDGE: Final = grouped_schema(
@@ -57,36 +58,31 @@ _Key = tuple[str, str, str]
 _Figures = dict[str, Decimal]
 
 
-class TransitBridge(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class TransitBridge(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Money in transit three ways: `rows` as in BRIDGE, which add up to each of the three."""
 
     month: Month
-    rows: pa.Table
+    rows: Table
     sql: str
 
     @property
-    def arrow(self) -> pa.Table:
-        """The rows."""
-        return self.rows
-
-    @property
-    def steps(self) -> pa.Table:
+    def steps(self) -> Table:
         """The rows by kind, currency and reason; columns as in STEPS."""
         keys = ["kind", "currency", "why"]
-        columns = {name: self.rows[name] for name in keys}
-        columns |= {name: wide(self.rows[name]) for name in _FIGURES}
+        columns = {name: self.rows.arrow[name] for name in keys}
+        columns |= {name: wide(self.rows.arrow[name]) for name in _FIGURES}
         sums = [(name, "sum") for name in _FIGURES]
         groups = pa.table(columns).group_by(keys).aggregate([*sums, ([], "count_all")])
         names = {f"{name}_sum": name for name in _FIGURES} | {"count_all": "rows"}
         steps = groups.rename_columns(names).sort_by([(name, "ascending") for name in keys])
-        return steps.select(STEPS.names).cast(STEPS)
+        return Table(steps.select(STEPS.names).cast(STEPS))
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The rows, and their sums by reason."""
         return {"In transit bridge": self.rows, "Steps": self.steps}
 
     def __repr__(self) -> str:
-        return f"<Bridge of money in transit, {self.month}: {self.rows.num_rows} rows>"
+        return f"<Bridge of money in transit, {self.month}: {len(self.rows)} rows>"
 
 
 def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> TransitBridge:
@@ -100,7 +96,7 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
             key = ("credit", row["currency"], f"{row['reference']} of {row['left_on']}")
         names[key[2]] = row["reference"]
         _add(figures, key, "report", row["amount"])
-    transfers = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
+    transfers = r.internal_transfers.arrow.select(["out_id", "in_id"]).to_pylist()
     # Both legs of an own transfer are one transfer: the leg out stands for the leg in.
     pairs = {row["in_id"]: row["out_id"] for row in transfers if row["in_id"] and row["out_id"]}
     for row in transit_postings(r, zone, pairs).to_pylist():
@@ -141,7 +137,7 @@ def _add(figures: dict[_Key, _Figures], key: _Key, name: str, amount: Decimal) -
 
 def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
     """What the requests are called, and the lines that no request is behind."""
-    lines = r.lines.filter(pc.is_in(r.lines["entry_id"], subjects))
+    lines = r.lines.arrow.filter(pc.is_in(r.lines.arrow["entry_id"], subjects))
     references = {
         row["entry_id"]: row["reference"] or row["counterparty_name"]
         for row in lines.select(["entry_id", "reference", "counterparty_name"]).to_pylist()

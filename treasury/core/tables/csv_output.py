@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.csv import WriteOptions, write_csv
 
-from treasury.core.tables.tabular import amount_texts, value_text
+from treasury.core.tables.column_texts import amount_texts, value_text
 from treasury.core.text import visible
 
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")

@@ -66,6 +66,12 @@ def connect(
     return connection
 
 
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep a connection from any further file, network or extension, for good."""
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
 def read_beside(
     connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation
 ) -> pa.Table:

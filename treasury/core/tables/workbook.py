@@ -133,9 +133,15 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
-def write_tables(path: Path, tables: Mapping[str, pa.Table], units: _Units) -> Path:
-    """Write a sheet of all columns for each table, instants in UTC; errors as `write_whole`."""
+def write_tables(
+    path: Path, tables: Mapping[str, pa.Table], units: _Units, zone: ZoneInfo | None = None
+) -> Path:
+    """Write a sheet of all columns for each table, instants in `zone`, UTC by default.
+
+    Errors as `write_whole`.
+    """
     book = Workbook(
+        zone="UTC" if zone is None else zone.key,
         properties={"title": path.stem},
         sheets=tuple(sheet_of(name, table.schema, units) for name, table in tables.items()),
     )

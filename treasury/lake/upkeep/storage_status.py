@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.tables.column_types import INTEGER, TEXT
-from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.table import Table, Tables
 from treasury.lake.commits import Commit, tables_of
 from treasury.lake.home.home_status import HomeStatus, home_status
 from treasury.lake.lake import Lake
@@ -23,7 +23,7 @@ STATUS = pa.schema(
 """`bytes` are of the files of the last commit, history included; `kept_bytes` of all on disk."""
 
 
-class LakeStatus(CountedTables, msgspec.Struct, frozen=True):
+class LakeStatus(Tables, msgspec.Struct, frozen=True):
     """The lake as it is; `tables` has a row for each table that was written."""
 
     commit: Commit | None
@@ -34,7 +34,7 @@ class LakeStatus(CountedTables, msgspec.Struct, frozen=True):
     readers: int
     last_runs: dict[str, datetime]
     refetch: tuple[str, ...]
-    tables: pa.Table
+    tables: Table
     home: HomeStatus | None = None
     """How this desk stands to its lake's home, where it has one."""
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from treasury.actions.policies.policy import POLICY_FILE, Policy
 from treasury.core.errors import ActionRefused, InputError
-from treasury.core.tables.row_view import Rows
+from treasury.core.tables.table import Table
 from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.chain import reads_entries
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
@@ -125,7 +125,7 @@ class TermsVerbs:
         in_force, _ = agreed_terms(entries, cls.kind)
         return cls.kind.content(policy) != (in_force.content if in_force else {})
 
-    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
+    def propose(self, reason: str, *, actor: Actor | None = None) -> Table:
         """Propose what stands in `policy.toml`; a second person accepts it."""
         kind = self.kind
         if not reason.strip():
@@ -143,7 +143,7 @@ class TermsVerbs:
 
         return self._decide(drafts, who)
 
-    def accept(self, *, actor: Actor | None = None) -> Rows:
+    def accept(self, *, actor: Actor | None = None) -> Table:
         """Put what is proposed in force; whoever proposed it cannot."""
         kind = self.kind
         who = actor or self._journal.who()
@@ -173,7 +173,7 @@ class TermsVerbs:
 
         return self._decide(drafts, who)
 
-    def list(self) -> Rows:
+    def list(self) -> Table:
         """What is in force, and what waits for a second person."""
         return self._listed(self._decided())
 
@@ -181,7 +181,7 @@ class TermsVerbs:
         """What had been decided by the instant of these verbs."""
         return read_decided(self._journal, until=self._until)
 
-    def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Rows:
+    def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Table:
         require_present(self._until)
         self._policy().check_identity(who)
 
@@ -191,10 +191,10 @@ class TermsVerbs:
         added, decided = decide(self._journal, build)
         return self._listed(decided.after(added))
 
-    def _listed(self, decided: Decided) -> Rows:
+    def _listed(self, decided: Decided) -> Table:
         terms = agreed_terms(decided.entries, self.kind)
         table = standing_rows(terms, self.rows, self.columns, without=self.without)
-        return Rows(table, zone=self._zone)
+        return Table(table, zone=self._zone)
 
 
 def standing_rows(

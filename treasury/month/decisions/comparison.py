@@ -20,7 +20,7 @@ from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import safe_html
 from treasury.core.wording import instant_words
 from treasury.month.decisions.verdict_facts import expectation_facts, line_facts, moved
@@ -58,16 +58,16 @@ _OUTCOME_COLUMNS: Final = ("outcome", "expectation_id", "matched_amount", "line_
 _Within = Callable[[date], bool]
 
 
-class Comparison(Tabular, msgspec.Struct, frozen=True, eq=False):
-    """What moved between two answers: `arrow` as in MOVES, `totals` as in TOTALS."""
+class Comparison(Tables, msgspec.Struct, frozen=True, eq=False):
+    """What moved between two answers: `moves` as in MOVES, `totals` as in TOTALS."""
 
     title: str
-    arrow: pa.Table
-    totals: pa.Table
+    moves: Table
+    totals: Table
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The lines that moved, and their sums."""
-        return {"Moved": self.arrow, "Totals": self.totals}
+        return {"Moved": self.moves, "Totals": self.totals}
 
     @property
     def sql(self) -> str:
@@ -75,7 +75,7 @@ class Comparison(Tabular, msgspec.Struct, frozen=True, eq=False):
         return step_sql("outcomes")
 
     def __len__(self) -> int:
-        return int(self.arrow.num_rows)
+        return len(self.moves)
 
     def __repr__(self) -> str:
         return f"<Comparison {self.title}: {len(self)} lines moved>"
@@ -84,7 +84,7 @@ class Comparison(Tabular, msgspec.Struct, frozen=True, eq=False):
         head = f"<p>{safe_html(self.title)}: {len(self)} lines moved</p>"
         if not len(self):
             return head
-        return head + html_table(self.totals) + html_table(self.arrow)
+        return head + self.totals._repr_html_() + self.moves._repr_html_()
 
 
 def compare_bases(a: Basis, b: Basis) -> Comparison:
@@ -177,8 +177,8 @@ def _moves(
 
 def _outcome_rows(run: Knowledge) -> dict[str, tuple[object, ...]]:
     lines = run.matches.lines
-    columns = (lines[name].to_pylist() for name in _OUTCOME_COLUMNS)
-    return dict(zip(lines["entry_id"].to_pylist(), zip(*columns, strict=True), strict=True))
+    columns = (lines.arrow[name].to_pylist() for name in _OUTCOME_COLUMNS)
+    return dict(zip(lines.arrow["entry_id"].to_pylist(), zip(*columns, strict=True), strict=True))
 
 
 def _end(side: str, run: Knowledge, entry: str) -> dict[str, str | None]:

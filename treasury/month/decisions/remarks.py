@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.money import format_amount
-from treasury.core.tables.row_view import Rows
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
+from treasury.core.tables.table import Table
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal import decision_history as history
@@ -259,7 +259,7 @@ class Marking:
             "undo", request, reason, actor, intended_seq=seq, dry_run=dry_run
         )
 
-    def list(self) -> Rows:
+    def list(self) -> Table:
         """The remark that stands on each request, its place in the journal, and its payment file.
 
         `seq` is the place of the remark; empty for a request that is in a payment file only.
@@ -274,9 +274,9 @@ class Marking:
         placed = table.append_column("seq", pa.array(places, pa.int64()))
         proposers = [remarks[name].proposed_by or None if name in remarks else None for name in ids]
         placed = placed.append_column("proposed_by", pa.array(proposers, pa.string()))
-        return Rows(placed, zone=self._zone)
+        return Table(placed, zone=self._zone)
 
-    def answers(self, statuses: pa.Table | None = None) -> Rows:
+    def answers(self, statuses: pa.Table | None = None) -> Table:
         """What banks answered to payment files, by file, batch and payment, in words.
 
         A row for each status that is stored, or for each of `statuses`, as a report was read.
@@ -284,7 +284,7 @@ class Marking:
         if statuses is None:
             statuses = self._snapshot().sql(_STATUSES)
         entries = read_decided(self._journal, until=self._until).entries
-        return Rows(file_answers(statuses, entries), zone=self._zone)
+        return Table(file_answers(statuses, entries), zone=self._zone)
 
     def _journal_remark(
         self,

@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 from treasury.core.errors import InputError, StorageError
 from treasury.core.files import durable
 from treasury.core.files.regular_files import read_regular
+from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
-from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, html_table, value_text
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean, safe_html
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
@@ -40,7 +40,7 @@ from treasury.month.standing_knowledge import run_knowledge
 _WAITS: Final = ("state", "due", "overdue", "silent")
 
 
-class Preview(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What new rules would move: `lines` as in compare.MOVES, `totals` as in compare.TOTALS.
 
     `requests` are those that would be due or overdue otherwise. Lines of closed months stand in
@@ -49,17 +49,12 @@ class Preview(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     rules: Rules
     before: Rules
-    lines: pa.Table
-    totals: pa.Table
-    requests: pa.Table
-    closed: pa.Table
+    lines: Table
+    totals: Table
+    requests: Table
+    closed: Table
 
-    @property
-    def arrow(self) -> pa.Table:
-        """The lines that would move."""
-        return self.lines
-
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The lines that would move, their sums, requests, and lines of closed months."""
         return {
             "Lines": self.lines,
@@ -75,14 +70,14 @@ class Preview(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def __repr__(self) -> str:
         return (
-            f"<Preview of rules {self.rules.hash[:12]}: {self.lines.num_rows} lines and"
-            f" {self.requests.num_rows} requests would move>"
+            f"<Preview of rules {self.rules.hash[:12]}: {len(self.lines)} lines and"
+            f" {len(self.requests)} requests would move>"
         )
 
     def _repr_html_(self) -> str:
         head = f"<p>{safe_html(repr(self)[1:-1])}</p>"
-        tables = (table for table in (self.totals, self.lines, self.requests) if table.num_rows)
-        return head + "".join(map(html_table, tables))
+        tables = (table for table in (self.totals, self.lines, self.requests) if len(table))
+        return head + "".join(table._repr_html_() for table in tables)
 
 
 class Changing:
@@ -114,7 +109,7 @@ class Changing:
         in_force = rules_in_force(read_decided(self._journal, until=self._until).entries)
         return in_force is None or in_force.hash == self.current().hash
 
-    def history(self) -> Rows:
+    def history(self) -> Table:
         """Every content that was saved: when, by whom, why, and how many lines moved."""
         rows = [
             {
@@ -126,7 +121,7 @@ class Changing:
             }
             for entry in self._journal.entries(RULES_SAVED)
         ]
-        return Rows(pa.Table.from_pylist(rows, schema=_HISTORY), zone=self._zone)
+        return Table(pa.Table.from_pylist(rows, schema=_HISTORY), zone=self._zone)
 
     def preview(self, new: Rules | str | Path) -> Preview:
         """What these rules would move in all that is stored; writes nothing.
@@ -235,7 +230,7 @@ def _without_nulls(value: Any) -> Any:
 def _body(preview: Preview, reason: str) -> dict[str, Any]:
     effect = [
         {name: value_text(v) if isinstance(v, Decimal) else v for name, v in row.items()}
-        for row in preview.totals.to_pylist()
+        for row in preview.totals.arrow.to_pylist()
     ]
     return {
         "content": msgspec.to_builtins(preview.rules),
@@ -243,8 +238,8 @@ def _body(preview: Preview, reason: str) -> dict[str, Any]:
         "before_hash": preview.before.hash,
         "reason": reason,
         "effect": {
-            "lines": preview.lines.num_rows,
-            "requests": preview.requests.num_rows,
+            "lines": len(preview.lines),
+            "requests": len(preview.requests),
             "totals": effect,
         },
     }

@@ -77,8 +77,8 @@ def open_lines(knowledge: Knowledge, stand: Iterable[Decision]) -> pa.Table:
     """The booked lines that need a person, oldest first; columns as in OPEN_LINES."""
     assigned = {decision.entry_id: decision.to for decision in stand if decision.verb == "assign"}
     outcomes = knowledge.matches.lines
-    is_open = pc.is_in(outcomes["outcome"], pa.array(NEEDS_A_PERSON))
-    needed = outcomes.filter(is_open).to_pylist()
+    is_open = pc.is_in(outcomes.arrow["outcome"], pa.array(NEEDS_A_PERSON))
+    needed = outcomes.arrow.filter(is_open).to_pylist()
     lines = knowledge.line_rows([row["entry_id"] for row in needed])
     rows = []
     for row in needed:

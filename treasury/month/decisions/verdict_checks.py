@@ -16,7 +16,7 @@ import msgspec
 
 from treasury.core.errors import ActionRefused, InputError, TreasuryError
 from treasury.core.money import format_amount, quantize, total
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
 from treasury.journal.decision_history import Decision
 from treasury.journal.decision_log import Decided

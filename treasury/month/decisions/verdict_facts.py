@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.matching.rules import Rules
 
 _LINE: Final = (

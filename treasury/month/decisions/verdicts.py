@@ -18,8 +18,8 @@ import msgspec
 
 from treasury.core.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.core.money import typed_amount
-from treasury.core.tables.row_view import Rows
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
+from treasury.core.tables.table import Table
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import Decision, decision_table, read_decision, standing
@@ -277,12 +277,12 @@ class Deciding:
         _require_readable(stand, [plan for plan in plans if isinstance(plan, PlannedVerdict)])
         return plans
 
-    def list(self) -> Rows:
+    def list(self) -> Table:
         """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
         knowledge, stand = self.look()
-        return Rows(standing_table(stand, knowledge), zone=self._zone)
+        return Table(standing_table(stand, knowledge), zone=self._zone)
 
-    def open(self) -> Rows:
+    def open(self) -> Table:
         """The lines that need a person, oldest first; columns as in OPEN_LINES.
 
         Raises NothingStored where no bank line is stored: then what needs a person is not known.
@@ -293,7 +293,7 @@ class Deciding:
                 "which lines need a decision is not known: no bank line is stored",
                 do="add statements with `treasury statements add FILE…`",
             )
-        return Rows(open_lines(knowledge, stand), zone=self._zone)
+        return Table(open_lines(knowledge, stand), zone=self._zone)
 
     def _decide_lines(
         self,

@@ -21,7 +21,7 @@ from treasury.actions.policies.policy import Policy
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.tables.column_types import TEXT
-from treasury.core.tables.row_view import Rows
+from treasury.core.tables.table import Table
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
@@ -168,13 +168,13 @@ class Carrying:
 
         return self._decide(REMARKED, (name,), remarked, who, month, dry_run=dry_run)
 
-    def remarks(self) -> Rows:
+    def remarks(self) -> Table:
         """Every remark on an item, the latest first, with who answered; as in ITEM_REMARKS."""
         decided = read_decided(self._journal, until=self._until)
         table = item_remarks(decided.entries).sort_by([("seq", "descending")])
-        return Rows(table, zone=self._zone)
+        return Table(table, zone=self._zone)
 
-    def list(self, month: str | Month | None = None) -> Rows:
+    def list(self, month: str | Month | None = None) -> Table:
         """Every proposal beside its item as it is now; columns as in CARRIED."""
         decided = read_decided(self._journal, until=self._until)
         items = self._list_items(month, decided, None)
@@ -186,7 +186,7 @@ class Carrying:
             }
             for item_id, acceptance in acceptances(decided.entries).items()
         ]
-        return Rows(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
+        return Table(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
 
     def plan_proposal(
         self,

@@ -16,7 +16,7 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import schema_of
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.month.decisions.comparison import moves_between
 from treasury.month.items.open_item import OpenItem
 from treasury.month.items.open_items import OpenItems
@@ -47,7 +47,7 @@ EFFECTS: Final = schema_of(Effect)
 or will be open no more."""
 
 
-class Effects(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Effects(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Everything that a decision changes beside its subject, in the open items of `month`.
 
     `unknown` says why it is not known, and is empty where it is.
@@ -65,14 +65,14 @@ class Effects(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return len(self.effects)
 
     @property
-    def arrow(self) -> pa.Table:
+    def table(self) -> Table:
         """The items, with the columns of EFFECTS."""
         rows = [msgspec.structs.asdict(effect) for effect in self.effects]
-        return pa.Table.from_pylist(rows, schema=EFFECTS)
+        return Table(pa.Table.from_pylist(rows, schema=EFFECTS))
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The items."""
-        return {"Effects": self.arrow}
+        return {"Effects": self.table}
 
     def __repr__(self) -> str:
         return f"<Effects, {self.month}: {len(self)} items change>"

@@ -36,7 +36,7 @@ def journal_items(facts: Facts) -> Iterator[OpenItem]:
 
 def statement_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each account whose month no proved statement shows, or for having none."""
-    rows = facts.r.statements.to_pylist()
+    rows = facts.r.statements.arrow.to_pylist()
     if not rows:
         yield make_item(
             facts, "no_account", "source:accounts", name="Accounts", state="MISSING", since=None
@@ -141,7 +141,7 @@ def virtual_account_items(facts: Facts) -> Iterator[OpenItem]:
 
 def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
     """The virtual accounts whose credits no provider report proves."""
-    rows = r.virtual_accounts.to_pylist()
+    rows = r.virtual_accounts.arrow.to_pylist()
     return [row for row in rows if row["proof"].startswith(NOT_PROVABLE)]
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.calendar import Month
-from treasury.core.tables.counted_tables import CountedTables
+from treasury.core.tables.table import Tables
 from treasury.lake.commits import Commit
 from treasury.month.clocks import CALENDAR, TARGET, Rail, rail_of
 from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON
@@ -29,7 +29,7 @@ _LINE: Final = [
 ]  # fmt: skip
 
 
-class Facts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """What could speak against "nothing is open", each asked once.
 
     `balances`, `late`, `ledger` and `actions` have the columns of BALANCES, LATE_ITEMS, LEDGER and
@@ -66,20 +66,20 @@ class Facts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True, 
     @cached_property
     def differences(self) -> tuple[Mapping[str, Any], ...]:
         """The month's differences, read once for every builder."""
-        return tuple(self.r.differences.to_pylist())
+        return tuple(self.r.differences.arrow.to_pylist())
 
     @cached_property
     def open_lines(self) -> pa.Table:
         """The lines up to the month's end that nobody has explained, with what is read of them."""
         both = (self.r.earlier_lines, self.r.lines)
-        return pa.concat_tables([needing_a_person(lines).select(_LINE) for lines in both])
+        return pa.concat_tables([needing_a_person(lines.arrow).select(_LINE) for lines in both])
 
     @cached_property
     def candidate_pairs(self) -> tuple[tuple[str, str], ...]:
         """Open lines and the requests that they may pay, the likeliest pair first."""
         candidates = self.r.matches.candidates
-        is_open = pc.is_in(candidates["entry_id"], self.open_lines["entry_id"])
-        ranked = candidates.filter(is_open).sort_by(
+        is_open = pc.is_in(candidates.arrow["entry_id"], self.open_lines["entry_id"])
+        ranked = candidates.arrow.filter(is_open).sort_by(
             [("rank", "ascending"), ("entry_id", "ascending")]
         )
         with_expectation = self.open_lines.filter(pc.is_valid(self.open_lines["expectation_id"]))

@@ -37,7 +37,7 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
             particulars |= {name: difference[name] for name in ("state", "next_step", "request_id")}
         yield _line_item(facts, state.kind, line["entry_id"], line, **particulars)
     usual = KINDS["more_than_expected"].next_step
-    for row in facts.r.excess_lines.to_pylist():
+    for row in facts.r.excess_lines.arrow.to_pylist():
         out, settles = row["direction"] == "DBIT", row["expectation_id"]
         yield _line_item(
             facts,
@@ -49,7 +49,7 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
             next_step="Ask the provider for it back" if out else usual,
             counted_in=f"request:{settles}" if out and settles else None,
         )
-    for row in facts.r.bank_cutoffs.to_pylist():
+    for row in facts.r.bank_cutoffs.arrow.to_pylist():
         settles = row["expectation_id"]
         yield _line_item(
             facts,

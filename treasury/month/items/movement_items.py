@@ -23,7 +23,7 @@ _PAYMENTS: Final = step_sql("treasury.month.items.steps", "open_payments")
 
 def conversion_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each credit whose conversion is not proved."""
-    for row in _in_states(facts.r.conversions, tuple(_CONVERSIONS)):
+    for row in _in_states(facts.r.conversions.arrow, tuple(_CONVERSIONS)):
         due = facts.day(row["due"])
         began = facts.day(row["opened_at"])
         if row["fiat"] is None:
@@ -52,7 +52,7 @@ def conversion_items(facts: Facts) -> Iterator[OpenItem]:
 
 def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each transfer between our own accounts that lacks a leg."""
-    for row in _in_states(facts.r.internal_transfers, tuple(_TRANSFERS)):
+    for row in _in_states(facts.r.internal_transfers.arrow, tuple(_TRANSFERS)):
         is_in_time = row["state"] == "under_way" and row["stage"] == "expected"
         state = _TRANSFERS["in_time" if is_in_time else row["state"]]
         yield make_item(

@@ -15,7 +15,8 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
-from treasury.core.tables.tabular import Tabular, value_text
+from treasury.core.tables.column_texts import value_text
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.month.items import evidence_items
 from treasury.month.items.carry_proposals import Acceptance, carried
@@ -110,7 +111,7 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(filter(None, (f"{self.items:,}", self.money)))
 
 
-class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
+class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     """What is open in a month, by whose move it is, then by kind, then the oldest first.
 
     `sql` is the query of the outcomes that the items of bank lines rest on.
@@ -121,13 +122,13 @@ class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
     sql: str = ""
 
     @cached_property
-    def arrow(self) -> pa.Table:
+    def table(self) -> Table:
         """The items as a table; columns as in OPEN_ITEMS."""
-        return items_table(self.items)
+        return Table(items_table(self.items))
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The items."""
-        return {"Open items": self.arrow}
+        return {"Open items": self.table}
 
     def __len__(self) -> int:
         return len(self.items)

@@ -89,7 +89,7 @@ def _count_with_lines(facts: Facts, items: dict[str, OpenItem]) -> None:
 
 def _funding(facts: Facts) -> Iterator[OpenItem]:
     """Requests that wait for funds, or were paid before they were approved."""
-    for row in facts.r.awaiting_funds.to_pylist():
+    for row in facts.r.awaiting_funds.arrow.to_pylist():
         yield make_item(
             facts,
             _funding_kind(row),

@@ -18,7 +18,7 @@ import pyarrow as pa
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean, safe_html
 from treasury.core.wording import instant_words
 
@@ -57,7 +57,7 @@ HOPS: Final = grouped_schema(
 )
 
 
-class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What became of one payment; where the name stands for several, `choices` to trace instead.
 
     `hops` are in the order of the way; `next_step` says what to do now. `provider_text()` is a
@@ -67,7 +67,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     asked: str
     title: str
     hops: tuple[Hop, ...]
-    choices: pa.Table
+    choices: Table
     next_step: str
     names: tuple[tuple[str, str], ...]
     """What the provider knows it by: label and value."""
@@ -82,12 +82,12 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """The hops of which something is missing, undecided or contradicted."""
         return tuple(hop for hop in self.hops if hop.state in GAPS)
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """A row for each hop; the choices where there is no single payment."""
         if not self.hops:
             return {"Choices": self.choices}
         rows = [{name: getattr(hop, name) for name in HOPS.names} for hop in self.hops]
-        return {"Hops": pa.Table.from_pylist(rows, schema=HOPS)}
+        return {"Hops": Table(pa.Table.from_pylist(rows, schema=HOPS))}
 
     def provider_text(self) -> str:
         """A message to the provider: what it is about, what we see, what is missing."""
@@ -123,7 +123,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             lines.append(f"{head} {clean(hop.says)}".rstrip())
             if hop.evidence:
                 lines.append(f"{'':<57}{clean(hop.evidence)}")
-        for row in self.choices.to_pylist():
+        for row in self.choices.arrow.to_pylist():
             amount = ""
             if row["amount"] is not None:
                 amount = format_amount(row["amount"], row["currency"] or "?")
@@ -135,13 +135,13 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def __repr__(self) -> str:
         if not self.hops:
-            return f"<Trace of {clean(self.asked)}: {self.choices.num_rows} to choose from>"
+            return f"<Trace of {clean(self.asked)}: {len(self.choices)} to choose from>"
         proved = len(self.hops) - len(self.gaps)
         return f"<Trace {clean(self.title)}: {proved} of {len(self.hops)} hops seen>"
 
     def _repr_html_(self) -> str:
         if not self.hops:
-            return f"<p>{safe_html(self.title)}</p>{html_table(self.choices)}"
+            return f"<p>{safe_html(self.title)}</p>{self.choices._repr_html_()}"
         body = "".join(self._html_rows())
         head = "".join(
             f"<th scope='col' style='text-align:left'>{name}</th>"

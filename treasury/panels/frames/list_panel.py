@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.tables.csv_output import csv_text, rows_of
-from treasury.core.tables.row_view import Rows
+from treasury.core.tables.table import Table
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
@@ -141,9 +141,9 @@ class ListPanel(Panel):
         return f"{listing.query} ORDER BY {listing.order}"
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> Table:
         """The list as rows, all of them, with every column."""
-        return Rows(self.source.sql(self.sql), zone=self._desk.settings.zone)
+        return Table(self.source.sql(self.sql), zone=self._desk.settings.zone)
 
     @property
     def relation(self) -> duckdb.DuckDBPyRelation:
@@ -160,7 +160,7 @@ class ListPanel(Panel):
 
     def csv(self) -> str:
         """The whole list as CSV: amounts as decimal text, texts that no spreadsheet runs."""
-        table = self.rows.to_arrow()
+        table = self.rows.arrow
         table = table.drop_columns([name for name in table.column_names if name == "raw"])
         return csv_text(table.column_names, rows_of(table))
 

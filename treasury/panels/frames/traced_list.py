@@ -41,7 +41,7 @@ def answer_now(desk: PanelWorkspace) -> Reconciliation:
         now = desk.reconcile(Month.of(settings.now().astimezone(settings.zone).date()))
     except NothingStored:
         return desk.reconcile()
-    if now.lines.num_rows:
+    if len(now.lines):
         return now
     try:
         return desk.reconcile()

@@ -62,7 +62,7 @@ def settle_sheet(desk: PanelWorkspace, pending: PendingSheet) -> Message:
 def _sums(plan: SheetPlan) -> list[Text]:
     """What would be journaled, by decision and currency."""
     lines = []
-    for row in plan.totals.to_pylist():
+    for row in plan.totals.arrow.to_pylist():
         worth = _count(row["items"])
         if row["amount"] is not None:
             worth = f"{format_amount(row['amount'], row['currency'])} ({row['items']})"

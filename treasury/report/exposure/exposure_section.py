@@ -24,20 +24,20 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
     title = "With the provider"
     if is_unread:
         return Section("exposure", title, "Not known: the services have not been read.")
-    if not exposure.positions.num_rows and exposure.whole["peak"] is None:
+    if not len(exposure.positions) and exposure.whole["peak"] is None:
         return Section("exposure", title, f"Nothing stood there at {exposure.instant}.")
     grids = filled(
         make_grid(
             "By currency, and against the limits",
             "What | >Amount | >Value | >Most in the month | >Cleared since | >Limit | Standing",
-            [*exposure.currencies.to_pylist(), exposure.whole],
+            [*exposure.currencies.arrow.to_pylist(), exposure.whole],
             lambda row: _sum_row(row, exposure),
             sheet="Exposure totals",
         ),
         make_grid(
             "How long it has stood there",
             "Age | Currency | >Positions | >Amount | >Value",
-            exposure.ages,
+            exposure.ages.arrow,
             lambda row: (
                 row["age"],
                 row["currency"],
@@ -50,7 +50,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
         make_grid(
             "What stood there",
             "What | Reference | >Amount | >Value | Since | Cleared | Evidence",
-            exposure.proved,
+            exposure.proved.arrow,
             lambda row: (
                 make_cell(row["kind"], row["state"]),
                 row["reference"],
@@ -68,7 +68,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
         make_grid(
             "Not provable: in no sum above",
             "What | Reference | >In doubt | Since | Why",
-            exposure.not_provable,
+            exposure.not_provable.arrow,
             lambda row: (
                 row["kind"],
                 row["reference"],
@@ -85,7 +85,9 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
         most = f" The most in the month: {amount}, {moment(whole['peak_at'], exposure.zone)}."
     cleared = ""
     if exposure.cleared_to > exposure.at:
-        rows = exposure.proved.filter(pc.is_valid(exposure.proved["cleared_at"])).to_pylist()
+        rows = exposure.proved.arrow.filter(
+            pc.is_valid(exposure.proved.arrow["cleared_at"])
+        ).to_pylist()
         sums = amounts_words((row["amount"], row["currency"]) for row in rows)
         to = moment(exposure.cleared_to, exposure.zone)
         cleared = f" Of it cleared by {to}: {sums or 'nothing'}."

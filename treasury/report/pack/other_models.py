@@ -19,7 +19,7 @@ from treasury.close.period_pins import journaled_roll_forward, outcomes_hash
 from treasury.close.roll_forward import ROLL_FORWARD
 from treasury.close.stored_answers import read_answers
 from treasury.core.errors import TreasuryError
-from treasury.core.tables.tabular import rows_hash
+from treasury.core.tables.column_texts import rows_hash
 from treasury.core.text import clean
 from treasury.journal.period_history import Close
 from treasury.lake import Lake

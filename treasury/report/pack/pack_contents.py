@@ -83,11 +83,13 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
 
 def _write_books(closing: Closing, folder: Path) -> tuple[Fingerprint, ...]:
     """Write the journals and the postings behind them; returns the hash of the postings."""
-    books = accounting(closing.r, closing.zone, closing.rolled.corrections, closing.coin_books)
+    books = accounting(
+        closing.r, closing.zone, closing.rolled.corrections.arrow, closing.coin_books
+    )
     write_csv(books, folder / "journal.csv")
     write_beancount(books, folder / "month.beancount")
-    write_table(books.postings, folder / "tables" / "postings.parquet")
-    return table_marks({"postings": books.postings})
+    write_table(books.postings.arrow, folder / "tables" / "postings.parquet")
+    return table_marks({"postings": books.postings.arrow})
 
 
 def write_evidence(evidence: Evidence, folder: Path) -> str:

@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-import pyarrow as pa
 
 from treasury.close.checklist import Checklist, checklist
 from treasury.close.closing import Closing
 from treasury.core.errors import InputError, StorageError
 from treasury.core.files import durable
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 
 _FORMER: Final = frozenset({"report.html", "close.xlsx"})
 """What a pack was before it had evidence."""
 _PDF: Final = "report.pdf"
 
 
-class ClosePack(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
     """What was written, and where; `seal` stands for all of it. As a table it is the checklist.
 
     `apart` are the PDF and the executed notebook, where they were asked for; `note` says why the
@@ -51,7 +50,7 @@ class ClosePack(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         """The query of the outcomes."""
         return self.checklist.sql
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The checklist."""
         return self.checklist.sheets()
 

@@ -217,20 +217,21 @@ def _carried(closing: Closing) -> Iterator[Finding]:
     r, rolled = closing.r, closing.rolled
     assert r.basis is not None
     totals = {
-        (row["kind"], row["currency"]): row["closing"] for row in rolled.roll_forward.to_pylist()
+        (row["kind"], row["currency"]): row["closing"]
+        for row in rolled.roll_forward.arrow.to_pylist()
     }
     ends = month_end(run_knowledge(r.basis), r.month).totals()
     for key in sorted({*totals, *ends}):
         if totals.get(key, ZERO) != ends.get(key, ZERO):
             yield Finding("table roll_forward", f"{key[0]} in {key[1]} does not close as matched")
-    if not ties(rolled.roll_forward, rolled.items):
+    if not ties(rolled.roll_forward.arrow, rolled.items.arrow):
         yield Finding("table roll_forward", "does not tie")
     if closing.period is None:
         return
     close = closing.period.close
     if RollForward(r.month, rolled.roll_forward, rolled.items).items_hash != close.items_hash:
         yield Finding("table requests_rolled_forward", "is not what the close journaled")
-    if outcomes_hash(r.lines) != close.outcomes_hash:
+    if outcomes_hash(r.lines.arrow) != close.outcomes_hash:
         yield Finding("table lines", "is not what the close journaled")
 
 

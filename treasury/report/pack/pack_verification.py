@@ -24,7 +24,7 @@ from treasury.close.result_words import count
 from treasury.close.sign_off import prepared_month
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.tables.column_types import TEXT
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean, utf8_text
 from treasury.journal import Journal
 from treasury.journal.chain import Head
@@ -41,7 +41,7 @@ from treasury.report.pack.verification_process import recompute
 FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
 
 
-class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
     """What was found of a pack; `notes` says what was not checked, and why.
 
     `sql` is the query that was run again, empty where a changed file spared it.
@@ -57,10 +57,10 @@ class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     is_recomputed: bool = True
     """Whether its figures were computed again; those of other models may not come out here."""
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """What differs; no row where the pack holds."""
         rows = [{"what": finding.what, "problem": finding.problem} for finding in self.findings]
-        return {"Findings": pa.Table.from_pylist(rows, schema=FINDINGS)}
+        return {"Findings": Table(pa.Table.from_pylist(rows, schema=FINDINGS))}
 
     @property
     def holds(self) -> bool:

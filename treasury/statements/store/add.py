@@ -17,7 +17,7 @@ import pyarrow as pa
 from treasury.core.decoding import convert
 from treasury.core.errors import StatementError
 from treasury.core.tables.column_types import schema_of
-from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import safe_html
 from treasury.lake import Lake, mark_of
 from treasury.lake.writer import Writer
@@ -65,7 +65,7 @@ _SHOWN_COLUMNS = ["state", "file_name", "from_date", "to_date", "entry_count", "
 """What a notebook shows of each."""
 
 
-class AddReport(Tabular, msgspec.Struct, frozen=True):
+class AddReport(Tables, msgspec.Struct, frozen=True):
     """What adding did: the statements in the order of the files, entries in rows, problems."""
 
     statements: tuple[AddedStatement, ...]
@@ -80,14 +80,14 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
     answered: tuple[tuple[str, str, frozenset[str | None]], ...] = ()
     """The name of each report's file, and the ids of the payment file and batches it answers to."""
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """A row for each statement of the files."""
         rows = list(map(msgspec.structs.asdict, self.statements))
-        return {"Statements": pa.Table.from_pylist(rows, schema=_ADDED)}
+        return {"Statements": Table(pa.Table.from_pylist(rows, schema=_ADDED))}
 
     def _repr_html_(self) -> str:
         lines = "<br>".join(map(safe_html, str(self).splitlines()))
-        table = html_table(self.to_arrow().select(_SHOWN_COLUMNS))
+        table = self.sheets()["Statements"][_SHOWN_COLUMNS]._repr_html_()
         return f"<p class='tex2jax_ignore'>{lines}</p>{table}"
 
     @property

@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount
-from treasury.core.tables.tabular import Tabular
-from treasury.lake import Lake, Table
+from treasury.core.tables.table import Table, Tables
+from treasury.lake import Lake
+from treasury.lake import Table as LakeTable
 from treasury.lake.writer import Writer
 from treasury.statements.explorer import wallet_conflicts, wallet_export
 from treasury.statements.explorer.wallet_place import WalletPlace
@@ -33,19 +34,19 @@ from treasury.statements.explorer.wallet_tables import (
 )
 
 
-class WalletEvidence(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What adding did: the evidence, one row an asset, and what was not known before.
 
     `movements` are coins that moved, `gas` what transactions paid.
     """
 
     title: str
-    evidence: pa.Table
-    movements: pa.Table
-    gas: pa.Table = msgspec.field(default_factory=WALLET_GAS.schema.empty_table)
+    evidence: Table
+    movements: Table
+    gas: Table = msgspec.field(default_factory=WALLET_GAS.schema.empty_table)
     sql: str = "SELECT * FROM wallet_evidence ORDER BY chain, address, asset, evidence_id"
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The evidence, its movements and the gas that was paid."""
         return {"Evidence": self.evidence, "Movements": self.movements, "Gas": self.gas}
 
@@ -229,7 +230,7 @@ def _span(
     return since, until
 
 
-def _new(writer: Writer, table: Table, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _new(writer: Writer, table: LakeTable, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows whose key is not stored."""
     (key,) = table.key
     stored = writer.read(table, columns=[key], where="vanished_at IS NULL")[key].to_pylist()
@@ -264,7 +265,7 @@ def _added(
     )
 
 
-def _table(table: Table, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+def _table(table: LakeTable, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """The rows as the lake takes them; `raw` is the record as it was given."""
     names = [column.name for column in table.columns]
     records = ({name: row.get(name) for name in names} for row in rows)

@@ -17,7 +17,7 @@ from treasury.core.decoding import convert
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import step_sql
 from treasury.core.tables.column_types import TEXT
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.lake import Lake, Snapshot, mark_of
 from treasury.statements.field_values import Currencies
@@ -60,7 +60,7 @@ class StoredStatement(msgspec.Struct, frozen=True):
 _WITHDRAWN: Final = pa.schema([("withdrawn", TEXT), ("add_again", TEXT)])
 
 
-class Withdrawal(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+class Withdrawal(Tables, msgspec.Struct, frozen=True, kw_only=True):
     """What counts no more, and the files to add again because they have movements of its days.
 
     `entry_ids` are its movements, pending ones too; `is_planned` where nothing was written.
@@ -76,11 +76,11 @@ class Withdrawal(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         """How many movements count no more."""
         return len(self.entry_ids)
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """A row for each file to add again."""
         withdrawn = str(self.statement)
         rows = [{"withdrawn": withdrawn, "add_again": file} for file in self.add_again or (None,)]
-        return {"Withdrawn": pa.Table.from_pylist(rows, schema=_WITHDRAWN)}
+        return {"Withdrawn": Table(pa.Table.from_pylist(rows, schema=_WITHDRAWN))}
 
     @property
     def sql(self) -> str:

@@ -20,7 +20,7 @@ from treasury.core.text import clean
 
 if TYPE_CHECKING:
     from treasury.core.settings import Settings
-    from treasury.core.tables.row_view import Rows
+    from treasury.core.tables.table import Table
     from treasury.journal import Actor, Journal
     from treasury.lake import Lake, Snapshot
     from treasury.statements import AddReport, Problem, Withdrawal
@@ -162,14 +162,14 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         source: str,
         currency: str | None = None,
         actor: Actor | None = None,
-    ) -> Rows:
+    ) -> Table:
         """State what an account held at the end of a day, for one that gets no statement.
 
         `source` says where that was read; it is kept with the name of who states it. `currency` is
         needed for an account in several. The same day again takes the former's place, which stays
         in the history. InputError for an account that is not declared, or a day to come.
         """
-        from treasury.core.tables.row_view import Rows
+        from treasury.core.tables.table import Table
         from treasury.statements import confirm_balance
 
         self._require_now("confirm a balance")
@@ -193,7 +193,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             ),
             f"treasury statements confirm {declared.account} {balance} {on} --source …",
         )
-        return Rows(stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone)
+        return Table(stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone)
 
     def _declared(self, account: str, currency: str | None) -> BankAccount:
         """The block of the settings that an account and perhaps a currency stand for."""
@@ -216,22 +216,22 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             )
         raise InputError(problem, do=f"add it to [[accounts]] in {FILE_NAME}")
 
-    def coverage(self) -> Rows:
+    def coverage(self) -> Table:
         """How far the proved statements of every account that we know of reach, and what lacks."""
-        from treasury.core.tables.row_view import Rows
+        from treasury.core.tables.table import Table
         from treasury.statements import stored_coverage
 
         snapshot = self.snapshot()
         ibans = snapshot.sql(_COMPANY_IBANS)["iban"].to_pylist()
         today = (self.until or self.settings.now()).astimezone(self.settings.zone).date()
         coverage = stored_coverage(snapshot, self.settings.accounts, undeclared=ibans, today=today)
-        return Rows(coverage, _LISTED, self.settings.zone)
+        return Table(coverage, _LISTED, self.settings.zone)
 
-    def list(self) -> Rows:
+    def list(self) -> Table:
         """Every statement that counts: account, dates, balances, whether it is proved, its id."""
-        from treasury.core.tables.row_view import Rows
+        from treasury.core.tables.table import Table
 
-        return Rows(self.snapshot().sql(_LISTED), _LISTED, self.settings.zone)
+        return Table(self.snapshot().sql(_LISTED), _LISTED, self.settings.zone)
 
     def _require_now(self, verb: str) -> None:
         if self.until is not None:

@@ -21,7 +21,7 @@ from treasury.core.errors import InputError
 from treasury.core.money import typed_amount
 
 if TYPE_CHECKING:
-    from treasury.core.tables.row_view import Rows
+    from treasury.core.tables.table import Table
     from treasury.journal import Actor
     from treasury.lake import Lake, Snapshot
     from treasury.statements.store.wallet_evidence import WalletEvidence
@@ -122,16 +122,16 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             f"treasury wallets balance {balance} {asset} …",
         )
 
-    def list(self) -> Rows:
+    def list(self) -> Table:
         """All evidence of company wallets: what it covers or states, who added it, from where."""
-        from treasury.core.tables.row_view import Rows
+        from treasury.core.tables.table import Table
 
         query = (
             "SELECT kind, chain, address, asset, covers_from, covers_to, shows_gas, observed_at,"
             " balance, source, stated_by, valid_from AS added_at, file_name FROM wallet_evidence"
             " ORDER BY chain, address, asset, coalesce(observed_at, covers_from), evidence_id"
         )
-        return Rows(self.snapshot().sql(query), query, self.zone)
+        return Table(self.snapshot().sql(query), query, self.zone)
 
     def _present(self) -> datetime:
         if self.until is not None:

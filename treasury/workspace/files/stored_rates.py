@@ -17,7 +17,7 @@ from treasury.core.tables.column_types import DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 
 if TYPE_CHECKING:
-    from treasury.core.tables.row_view import Rows
+    from treasury.core.tables.table import Table
     from treasury.lake import Lake, Snapshot
     from treasury.matching.rules import Rules
     from treasury.rates import AddedRates, ReferenceRates
@@ -72,13 +72,13 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             f"treasury rates add {shlex.quote(str(path.absolute()))}",
         )
 
-    def list(self) -> Rows:
+    def list(self) -> Table:
         """What there is: a row for each source and base, its currencies, days and count.
 
         The last row is the history that a package brings along, which answers for the pairs that
         no file of the ECB has, on the days that the company's own file lacks.
         """
-        from treasury.core.tables.row_view import Rows
+        from treasury.core.tables.table import Table
         from treasury.rates import brought_history
 
         brought = brought_history()
@@ -94,7 +94,7 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 "used": "for pairs that no file of the ECB has",
             }
         )
-        return Rows(pa.Table.from_pylist(rows, schema=SOURCES), _SOURCES, self.zone)
+        return Table(pa.Table.from_pylist(rows, schema=SOURCES), _SOURCES, self.zone)
 
     def reference(self) -> ReferenceRates:
         """The rates to ask: `.rate("USDC", "EUR", day)`, `.value(amount, "USDC", day)`."""

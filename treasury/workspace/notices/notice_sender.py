@@ -23,8 +23,8 @@ from treasury.core.errors import ActionRefused, InputError, NoticeError, Treasur
 from treasury.core.machine.processes import is_running
 from treasury.core.settings import Settings
 from treasury.core.settings.notice_terms import NoticeTerms
-from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.table import Table
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Head, Journal
 from treasury.journal.notice_history import DOUBTFUL, NOTICE, Notice, notices_of, told_marks
@@ -266,7 +266,7 @@ class NoticeSender:
         self._journal.decide(build, rests_on=(NOTICE,))
         return self._notices()[name]
 
-    def list(self) -> Rows:
+    def list(self) -> Table:
         """Every notice, the latest first: to whom, when, how many items, what became of it."""
         rows = [
             {
@@ -280,7 +280,7 @@ class NoticeSender:
             }
             for notice in reversed(list(self._notices().values()))
         ]
-        return Rows(pa.Table.from_pylist(rows, schema=_NOTICES), zone=self._settings.zone)
+        return Table(pa.Table.from_pylist(rows, schema=_NOTICES), zone=self._settings.zone)
 
 
 _NOTICES: Final = grouped_schema(

@@ -29,7 +29,7 @@ from treasury.core.settings import FILE_NAME, Settings, find_secret, is_loopback
 from treasury.core.settings.confirmed_addresses import COMMAND, differences
 from treasury.core.settings.notice_terms import InboxTerms
 from treasury.core.settings.secret_routes import secret_settings
-from treasury.core.tables.tabular import Tabular, html_table
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import ascii_escaped, clean
 from treasury.core.wording import instant_words
 from treasury.journal import Journal
@@ -73,7 +73,7 @@ _FIRST: Final = (*_NEEDED, "optional")
 FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
 
 
-class Examination(Tabular, msgspec.Struct, frozen=True):
+class Examination(Tables, msgspec.Struct, frozen=True):
     """All findings, in the order of a first day."""
 
     findings: tuple[HealthFinding, ...]
@@ -84,16 +84,17 @@ class Examination(Tabular, msgspec.Struct, frozen=True):
         return any(finding.state == "damaged" for finding in self.findings)
 
     @property
-    def arrow(self) -> pa.Table:
+    def table(self) -> Table:
         """A row for each finding."""
-        return pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.findings)), FINDINGS)
+        rows = list(map(msgspec.structs.asdict, self.findings))
+        return Table(pa.Table.from_pylist(rows, FINDINGS))
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The findings."""
-        return {"Findings": self.arrow}
+        return {"Findings": self.table}
 
     def _repr_html_(self) -> str:
-        return html_table(self.arrow)
+        return self.table._repr_html_()
 
     @property
     def sql(self) -> str:

@@ -19,8 +19,8 @@ from treasury.actions.policies.policy import POLICY_FILE, Policy
 from treasury.core.errors import InputError
 from treasury.core.money import CURRENCIES, EXPONENTS, parse_amount, plain_digits
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, TEXT
-from treasury.core.tables.row_view import Rows
 from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.table import Table
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.chain import reads_entries
 from treasury.month.decisions.agreed_terms import (
@@ -129,7 +129,7 @@ class Measurement(TermsVerbs):
             for coin, chosen in sorted(measured.items())
         ]
 
-    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
+    def propose(self, reason: str, *, actor: Actor | None = None) -> Table:
         """Propose what stands below [coins] in `policy.toml`; a second person accepts it.
 
         Raises InputError for what is no coin that is known, and for an opening of a month that has
@@ -155,8 +155,8 @@ class Measurement(TermsVerbs):
                 )
         return super().propose(reason, actor=actor)
 
-    def openings(self) -> Rows:
+    def openings(self) -> Table:
         """The openings that are stated, and those that wait for a second person."""
         terms = agreed_terms(self._decided().entries, Measurement.kind)
         columns = pa.schema([("standing", TEXT), *COIN_OPENINGS])
-        return Rows(standing_rows(terms, _opened, columns), zone=self._zone)
+        return Table(standing_rows(terms, _opened, columns), zone=self._zone)

@@ -8,7 +8,7 @@ month's last reference rate, which is an assumption and not a fair value, and no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
@@ -33,9 +33,8 @@ from treasury.close.valuation.coins.coin_value import REPORTING, Valued, rates_o
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
-from treasury.core.tables.counted_tables import CountedTables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.matching.engine.pipeline import compose
 from treasury.month.reconciliation import Reconciliation
@@ -93,7 +92,7 @@ _QUANTITIES: Final = tuple(
 _Row = Mapping[str, Any]
 
 
-class CoinHistory(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class CoinHistory(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a month's coins open with.
 
     `measured` and `openings` are the terms that two people put in force. `lots` are those that the
@@ -107,7 +106,7 @@ class CoinHistory(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=
     events: pa.Table = msgspec.field(default_factory=coin_events.COIN_EVENTS.empty_table)
 
 
-class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class CoinAccounts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The coins of a month: `coins` as in COINS, `movements` as in COIN_MOVEMENTS.
 
     `unproved` are coins that stand in no pool, as in COIN_UNPROVED. `lots` are what the next month
@@ -116,33 +115,37 @@ class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True)
     """
 
     month: Month
-    coins: pa.Table
-    movements: pa.Table
-    unproved: pa.Table
-    lots: pa.Table
-    events: pa.Table
+    coins: Table
+    movements: Table
+    unproved: Table
+    lots: Table
+    events: Table
     notes: tuple[str, ...]
     sql: str
 
     @property
-    def measured(self) -> pa.Table:
+    def measured(self) -> Table:
         """The rows of coins that are measured."""
-        return self.coins.filter(pc.not_equal(self.coins["measurement"], DISCLOSED))
+        return self._of(pc.not_equal)
 
     @property
-    def disclosed(self) -> pa.Table:
+    def disclosed(self) -> Table:
         """The rows of coins that are disclosed alone."""
-        return self.coins.filter(pc.equal(self.coins["measurement"], DISCLOSED))
+        return self._of(pc.equal)
+
+    def _of(self, compares: Callable[[pa.ChunkedArray, str], pa.ChunkedArray]) -> Table:
+        coins = self.coins.arrow
+        return Table(coins.filter(compares(coins["measurement"], DISCLOSED)))
 
     @property
     def title(self) -> str:
         """`Coins at 31 October 2026: 1 pool measured, 6 balances disclosed`."""
-        measured = count(self.measured.num_rows, "pool")
-        disclosed = count(self.disclosed.num_rows, "balance")
+        measured = count(len(self.measured), "pool")
+        disclosed = count(len(self.disclosed), "balance")
         at = f"{day(self.month.last)} {self.month.year}"
         return f"Coins at {at}: {measured} measured, {disclosed} disclosed"
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """Each pool, each movement of it, and what stands in none."""
         return {"Coins": self.coins, "Movements": self.movements, "Unproved": self.unproved}
 
@@ -150,7 +153,7 @@ class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True)
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        unproved = (self.unproved,) if self.unproved.num_rows else ()
+        unproved = (self.unproved,) if len(self.unproved) else ()
         return noted_html(self.title, self.notes, self.coins, *unproved)
 
 

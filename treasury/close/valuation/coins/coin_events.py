@@ -116,7 +116,7 @@ def passed_on(events: pa.Table) -> pa.Table:
 def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
     """The coins of conversions whose quantity and cost are both proved by the month's end."""
     end = r.month.end(zone)
-    for row in r.conversions.to_pylist():
+    for row in r.conversions.arrow.to_pylist():
         if conversion_problem(row, end) or not row["converted"]:
             continue
         closed_on = row["closed_at"].astimezone(zone).date()
@@ -142,7 +142,7 @@ def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
 def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
     """Coins of conversions that count in no pool by the month's end, and why; as COIN_UNPROVED."""
     end = r.month.end(zone)
-    for row in r.conversions.to_pylist():
+    for row in r.conversions.arrow.to_pylist():
         problem = conversion_problem(row, end)
         begun = row["opened_at"] or row["closed_at"]
         if problem and row["converted"] and begun < end:

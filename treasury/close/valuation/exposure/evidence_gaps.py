@@ -36,7 +36,7 @@ def gap_spans(
     if not is_past:  # no bank has booked a day before it is over
         last -= timedelta(days=1)
     yield from _services(at, zone, read_at, is_past=is_past)
-    rows = r.statements.to_pylist()
+    rows = r.statements.arrow.to_pylist()
     own = [row for row in rows if row["source"] == "own_bank"]
     reports = [row for row in rows if row["source"] == "provider_report"]
     if not own:
@@ -60,7 +60,7 @@ def gap_spans(
     lacking = [_missing_from(row, r.month.first, last, is_past=is_past) for row in reports]
     if reports and not any(lacking):
         return
-    for row in r.virtual_accounts.to_pylist():
+    for row in r.virtual_accounts.arrow.to_pylist():
         if row["proof"].startswith("NOT PROVABLE"):
             yield _gap(
                 EVER, kind=CREDIT, subject=ACCOUNT, subject_id=row["virtual_bank_account_id"],

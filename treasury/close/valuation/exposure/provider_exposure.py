@@ -29,7 +29,7 @@ from treasury.core.calendar import Month
 from treasury.core.money import difference, exponent, rounded, total, totals
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.matching.engine.pipeline import compose, in_order, steps_of, stored
 from treasury.matching.reference_matching import PACKAGE as MATCHING_PACKAGE
 from treasury.month.clocks import end_of, rail_of
@@ -116,7 +116,7 @@ _ZERO: Final = Decimal(0)
 _Row = Mapping[str, Any]
 
 
-class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What stood with the provider at `at`, and over the month up to it.
 
     `positions` as in EXPOSURE, `totals` as in EXPOSURE_TOTALS, `days` as in EXPOSURE_DAYS, `ages`
@@ -131,45 +131,54 @@ class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
     company: str
     environment: str
     cleared_to: datetime
-    positions: pa.Table
-    totals: pa.Table
-    days: pa.Table
-    ages: pa.Table
+    positions: Table
+    totals: Table
+    days: Table
+    ages: Table
     notes: tuple[str, ...] = ()
     sql: str = ""
 
     @property
-    def proved(self) -> pa.Table:
+    def proved(self) -> Table:
         """The positions that are in the sums."""
-        return self.positions.filter(pc.equal(self.positions["problem"], ""))
+        return self._where(self.positions, "problem", "", pc.equal)
 
     @property
-    def not_provable(self) -> pa.Table:
+    def not_provable(self) -> Table:
         """The positions that are in no sum."""
-        return self.positions.filter(pc.not_equal(self.positions["problem"], ""))
+        return self._where(self.positions, "problem", "", pc.not_equal)
 
     @property
     def whole(self) -> _Row:
         """The row of all that stood there, in the reporting currency."""
-        (row,) = self.totals.filter(pc.equal(self.totals["scope"], WHOLE)).to_pylist()
+        (row,) = self._where(self.totals, "scope", WHOLE, pc.equal).arrow.to_pylist()
         return row
 
     @property
-    def currencies(self) -> pa.Table:
+    def currencies(self) -> Table:
         """The totals without the row of all."""
-        return self.totals.filter(pc.not_equal(self.totals["scope"], WHOLE))
+        return self._where(self.totals, "scope", WHOLE, pc.not_equal)
+
+    def time_zone(self) -> ZoneInfo:
+        """The reporting time zone."""
+        return self.zone
+
+    def _where(self, table: Table, name: str, value: str, compares: Any) -> Table:
+        kept = table.arrow.filter(compares(table.arrow[name], value))
+        return Table(kept, zone=self.zone)
 
     @property
     def title(self) -> str:
         """`With the provider at the end of 31 Oct: EUR 71,000.00; 4 positions not provable`."""
         row = self.whole
-        doubt = count(self.not_provable.num_rows, "position") + " not provable"
+        doubt = count(len(self.not_provable), "position") + " not provable"
         known = amount_words(row["value"], row["value_currency"])
-        unvalued = self.proved.filter(pc.is_null(self.proved["value"]))["currency"].to_pylist()
+        proved = self.proved.arrow
+        unvalued = proved.filter(pc.is_null(proved["value"]))["currency"].to_pylist()
         words = f"With the provider at {self.instant}: {known}"
         if unvalued:
             words = f"{words}, {_without(set(unvalued), '')}"
-        return f"{words}; {doubt}" if self.not_provable.num_rows else words
+        return f"{words}; {doubt}" if len(self.not_provable) else words
 
     @property
     def instant(self) -> str:
@@ -179,7 +188,7 @@ class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
             return f"the end of {last.rpartition(' ')[0].rpartition(' ')[0]}"
         return moment(self.at, self.zone)
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """Each position, the sums, the days, the ages."""
         return {
             "Provider exposure": self.positions,

@@ -22,7 +22,7 @@ from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, TreasuryError
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT, schema_of
-from treasury.core.tables.tabular import Tabular
+from treasury.core.tables.table import Table, Tables
 from treasury.core.tables.workbook import write_whole
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Entry, Journal
@@ -97,7 +97,7 @@ _ROWS: Final = pa.schema(
 )
 
 
-class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a sheet does, row by row; amounts in their currency.
 
     `effects` are the open items that change beside those of the sheet; None where nobody asked.
@@ -127,13 +127,13 @@ class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return tuple(row for row in self.verdicts if row.outcome == "stands already")
 
     @property
-    def arrow(self) -> pa.Table:
+    def table(self) -> Table:
         """A row for each row of the sheet in which something was chosen."""
         rows = [msgspec.structs.asdict(verdict) for verdict in self.verdicts]
-        return pa.Table.from_pylist(rows, schema=_ROWS)
+        return Table(pa.Table.from_pylist(rows, schema=_ROWS))
 
     @property
-    def totals(self) -> pa.Table:
+    def totals(self) -> Table:
         """How many items and how much money each decision is about, by outcome and currency."""
         groups: dict[tuple[str, str, str], list[Decimal | None]] = {}
         for verdict in self.verdicts:
@@ -144,11 +144,11 @@ class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             stated = [amount for amount in amounts if amount is not None]
             values = (*group, len(amounts), total(stated) if stated else None)
             rows.append(dict(zip(_TOTALS.names, values, strict=True)))
-        return pa.Table.from_pylist(rows, schema=_TOTALS)
+        return Table(pa.Table.from_pylist(rows, schema=_TOTALS))
 
-    def sheets(self) -> Mapping[str, pa.Table]:
+    def sheets(self) -> Mapping[str, Table]:
         """The rows and the sums."""
-        return {"Rows": self.arrow, "Sums": self.totals}
+        return {"Rows": self.table, "Sums": self.totals}
 
 
 class _Answer(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.money import format_amount
-from treasury.core.tables.tabular import value_text
+from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
 from treasury.core.wording import group_words
 from treasury.journal.decision_history import NOT_UPLOADED, files_made
@@ -158,7 +158,7 @@ def groups_until(month: Month, knowledge: Knowledge) -> Mapping[str, Mapping[str
 def _lines(items: OpenItems, knowledge: Knowledge) -> Mapping[str, _Matching]:
     """What matching says of the items' lines that need a person."""
     ids = [item.entry_id for item in items if item.entry_id and item.subject == "line"]
-    candidates = knowledge.matches.candidates
+    candidates = knowledge.matches.candidates.arrow
     chosen = candidates.filter(pc.is_in(candidates["entry_id"], pa.array(ids, pa.string())))
     by_line: dict[str, list[dict[str, Any]]] = {}
     for row in chosen.sort_by([("rank", "ascending"), ("expectation_id", "ascending")]).to_pylist():

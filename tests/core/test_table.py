@@ -1,0 +1,195 @@
+"""A table: it filters, sorts, shows itself, and leaves as exact pandas and Polars."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import openpyxl
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from treasury.core.errors import QueryError, StorageError, TableError
+from treasury.core.tables.column_types import AMOUNT
+from treasury.core.tables.table import Table
+
+BRUSSELS = ZoneInfo("Europe/Brussels")
+HOSTILE = "=cmd() <b>\x1b[2J"
+
+
+def lines(*amounts: str) -> Table:
+    """Bank lines, debits where an amount is negative, booked from 30 October on."""
+    values = [Decimal(text) for text in amounts]
+    count = len(values)
+    arrow = pa.table(
+        {
+            "entry_id": pa.array([f"e{at}" for at in range(count)], pa.string()),
+            "booking_date": pa.array(
+                [date(2026, 10, 30 + at % 2) for at in range(count)], pa.date32()
+            ),
+            "at": pa.array(
+                [datetime(2026, 10, 26, 23, tzinfo=UTC)] * count, pa.timestamp("us", tz="UTC")
+            ),
+            "direction": pa.array(
+                ["DBIT" if value < 0 else "CRDT" for value in values], pa.string()
+            ),
+            "amount": pa.array([value.copy_abs() for value in values], AMOUNT),
+            "currency": pa.array(["EUR"] * count, pa.string()),
+            "outcome": pa.array(["matched", "suggested", None][:count], pa.string()),
+        }
+    )
+    return Table(arrow, zone=BRUSSELS, title="Lines")
+
+
+def test_a_banks_direction_is_in_or_out_and_the_facts_stay() -> None:
+    table = lines("100.10", "-40")
+    assert [row["direction"] for row in table] == ["in", "out"]
+    assert [row["credit_debit"] for row in table] == ["CRDT", "DBIT"]
+    assert [row["signed_amount"] for row in table] == [Decimal("100.10"), Decimal(-40)]
+    assert table.arrow["direction"].to_pylist() == ["CRDT", "DBIT"]
+    assert "signed_amount" not in table.arrow.column_names
+
+
+def test_the_columns_do_not_depend_on_the_rows() -> None:
+    assert lines().columns == lines("1", "-2").columns
+    assert lines().to_arrow().schema == lines("1", "-2").to_arrow().schema
+
+
+def test_the_direction_of_a_request_is_its_ramp_type() -> None:
+    request = pa.table({"request_id": ["r"], "direction": ["on-ramp"], "amount": [1]})
+    assert list(Table(request)) == [{"request_id": "r", "ramp_type": "on_ramp", "amount": 1}]
+    assert [row["ramp_type"] for row in Table(pa.table({"ramp_type": ["OFF_RAMP"]}))] == [
+        "off_ramp"
+    ]
+
+
+def test_rows_are_kept_by_a_predicate_by_values_and_by_columns() -> None:
+    table = lines("100.10", "-40", "7")
+    assert len(table.where("signed_amount > 10")) == 1
+    assert table.where("amount = ?", Decimal("100.10")).arrow["entry_id"].to_pylist() == ["e0"]
+    assert len(table.where(outcome="suggested")) == 1
+    assert len(table.where(outcome=None)) == 1
+    assert len(table.where("amount > ?", 5, outcome=["matched", "suggested"], direction="in")) == 1
+    assert table.where().arrow.equals(table.arrow)
+    assert [row["amount"] for row in table.where("amount > 5 -- all").sort("-amount")] == [
+        Decimal("100.10"), Decimal(40), Decimal(7),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        "amuont > 3",
+        "true) UNION SELECT 1 --",
+        "entry_id IN (SELECT content FROM read_text('/etc/hostname'))",
+        "true); COPY answer TO '/tmp/x.csv' --",
+    ],
+)
+def test_a_predicate_reads_the_table_and_nothing_else(predicate: str) -> None:
+    with pytest.raises(QueryError):
+        lines("1").where(predicate)
+
+
+def test_an_instant_is_compared_in_the_reporting_zone() -> None:
+    # 23:00 UTC on the 26th is the 27th in Brussels.
+    assert len(lines("1").where("\"at\" >= TIMESTAMPTZ '2026-10-27 00:00:00'")) == 1
+
+
+def test_a_missing_column_names_the_nearest_one() -> None:
+    for ask in (
+        lambda: lines("1")["amuont"],
+        lambda: lines("1")[["amuont"]],
+        lambda: lines("1").sort("-amuont"),
+        lambda: lines("1").where(amuont=1),
+    ):
+        with pytest.raises(TableError, match="no column 'amuont'; is it amount"):
+            ask()
+
+
+def test_pandas_adds_up_groups_and_draws_exactly() -> None:
+    frame = lines("100.10", "-40", "7").df
+    assert frame["signed_amount"].sum() == Decimal("67.10")
+    by_day = frame.groupby("booking_date")["signed_amount"].sum()
+    assert by_day.iloc[0] == Decimal("107.10")
+    assert (frame["booking_date"] > "2026-10-30").sum() == 1
+    assert frame.resample("W", on="booking_date")["amount"].sum().iloc[0] == Decimal("147.10")
+    assert str(frame["at"].dt.tz) == "Europe/Brussels"
+    assert frame["at"].dt.day.tolist() == [27, 27, 27]
+    assert by_day.plot.bar() is not None
+
+
+def test_two_months_are_concatenated_and_stay_exact() -> None:
+    both = pd.concat([lines("100.10").df, lines("0.000000000000000001").df])
+    assert both["amount"].dtype == pd.ArrowDtype(AMOUNT)
+    assert both["amount"].sum() == Decimal("100.100000000000000001")
+
+
+def test_what_arrow_decimals_cannot_do_raises() -> None:
+    amounts = lines("100.10", "-40").df["amount"]
+    for ask in (amounts.cumsum, amounts.describe, lambda: amounts.nlargest(1), lambda: amounts * 2):
+        with pytest.raises((TypeError, ValueError)):
+            ask()
+
+
+def test_floats_are_given_when_they_are_asked_for() -> None:
+    frame = lines("100.10", "-40").to_pandas(floats=True)
+    assert frame["signed_amount"].cumsum().round(2).tolist() == [100.10, 60.10]
+    assert frame["amount"].describe()["count"] == 2
+    pivot = frame.pivot_table("amount", index="booking_date", columns="direction", aggfunc="sum")
+    assert list(pivot.columns) == ["in", "out"]
+
+
+def test_polars_and_pandas_take_a_table_as_it_is() -> None:
+    table = lines("100.10", "-40")
+    assert pl.DataFrame(table)["signed_amount"].sum() == Decimal("60.10")
+    assert table.pl.shape == (2, len(table.columns))
+    assert list(pd.DataFrame(table).columns) == table.columns
+
+
+def test_a_table_leaves_as_csv_excel_and_parquet(tmp_path: Path) -> None:
+    arrow = lines("1.50").arrow.append_column("note", pa.array([HOSTILE]))
+    table = Table(arrow, zone=BRUSSELS, title="Lines")
+    text = table.to_csv(tmp_path / "lines.csv").read_text()
+    assert '"1.50"' in text
+    assert "\"'=cmd()" in text
+    book = openpyxl.load_workbook(table.to_excel(tmp_path / "lines.xlsx"))
+    head, row = book["Lines"].iter_rows(values_only=True)
+    cells = dict(zip(head, row, strict=True))
+    assert str(cells["at (Europe/Brussels)"]) == "2026-10-27 00:00:00"
+    assert cells["signed amount"] == 1.5
+    assert pq.read_table(table.to_parquet(tmp_path / "x.parquet")).equals(table.to_arrow())
+    for write in (table.to_csv, table.to_parquet, table.to_excel):
+        with pytest.raises(StorageError, match="cannot be written"):
+            write(tmp_path / "nowhere" / "x")
+
+
+def test_a_terminal_shows_whole_amounts_and_names_what_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = str(lines("12345678901234567890.123456789012345678", "-40"))
+    assert "EUR 12,345,678,901,234,567,890.123456789012345678" in shown
+    assert "2 rows; not shown: " in shown
+    assert "outcome" in shown.splitlines()[-1]
+    monkeypatch.setenv("COLUMNS", "200")
+    head = str(lines("1", "-40")).splitlines()[1].split()
+    assert (head[0], head[-1]) == ("booking_date", "entry_id")
+
+
+def test_outside_text_is_no_markup_and_moves_no_cursor() -> None:
+    table = Table(pa.table({"note": [HOSTILE]}), title=HOSTILE)
+    assert "<b>" not in table._repr_html_()
+    assert "padding:" in table._repr_html_()
+    assert "\x1b" not in str(table)
+
+
+def test_a_notebook_is_told_how_many_rows_there_are() -> None:
+    whole = Table(pa.table({"n": range(300)}))
+    assert "200 of 300 rows; .df has them all" in whole._repr_html_()
+    assert "20 of 300 rows" in str(whole)
+    assert len(whole.head(7)) == 7

@@ -1,0 +1,103 @@
+"""Ten usual jobs of an analyst, each in at most five lines of public names."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import treasury
+from treasury import Table, TreasuryError, match_references, plots
+from treasury.workspace import Workspace
+
+
+@pytest.fixture
+def t(month_end: Workspace) -> Workspace:
+    return month_end
+
+
+def test_credits_of_one_payer_above_an_amount(t: Workspace) -> None:
+    lines = t.reconcile("2026-10").lines
+    large = lines.where("signed_amount > 10000 AND counterparty_name = ?", "Zonwering Direct BV")
+    assert isinstance(large, Table)
+    assert all(row["signed_amount"] > 10000 for row in large)
+
+
+def test_lines_beside_their_requests_and_the_days_between(t: Workspace) -> None:
+    r = t.reconcile("2026-10")
+    lines, requests = r.lines.df, r.fee_requests.df
+    both = lines.merge(requests, left_on="expectation_id", right_on="request_id")
+    days = (both["completed_on"] - both["booking_date"]).dt.days
+    assert len(days)
+    assert days.notna().all()
+
+
+def test_a_chart_of_the_fee_trend(t: Workspace) -> None:
+    figure = plots.fees(t.fees("2026-09..2026-10"))
+    assert "Fees" in repr(figure)
+
+
+def test_wires_that_wait_for_days_as_frame_and_workbook(t: Workspace, tmp_path: Path) -> None:
+    late = t.awaiting_funds().where("overdue >= 3")
+    assert late.df["send"].sum() > 0
+    assert late.to_excel(tmp_path / "late.xlsx").is_file()
+
+
+def test_credits_by_virtual_account_and_week(t: Workspace) -> None:
+    lines = t.reconcile("2026-10").lines.where(kind="virtual_bank_account", direction="in").df
+    weeks = lines.groupby(["account", pd.Grouper(key="booking_date", freq="W")])["amount"].sum()
+    assert weeks.sum() == lines["amount"].sum() > 0
+
+
+def test_duplicates(t: Workspace) -> None:
+    twice = t.reconcile("2026-10").lines.where(outcome="duplicate")
+    assert len(twice) == 1
+
+
+def test_an_own_frame_is_matched() -> None:
+    line = {"entry_id": "a", "account": "BE1", "amount": Decimal("9126.40"), "currency": "EUR"}
+    line |= {"direction": "CRDT", "booking_date": "2026-10-06", "remittance": "PAY-2026-004417"}
+    request = {"expectation_id": "r", "kind": "off_ramp", "code": "PAY-2026-004417"}
+    request |= {name: line[name] for name in ("amount", "currency", "direction")}
+    matches = match_references(pd.DataFrame([line]), pd.DataFrame([request]))
+    assert matches.lines.df["outcome"].tolist() == ["matched"]
+
+
+def test_lines_leave_as_csv(t: Workspace, tmp_path: Path) -> None:
+    path = t.reconcile("2026-10").lines.to_csv(tmp_path / "lines.csv")
+    assert len(pd.read_csv(path)) == len(t.reconcile("2026-10").lines)
+
+
+def test_a_chart_of_the_age_of_open_items(t: Workspace) -> None:
+    figure = plots.open_items_by_age(t.open_items("2026-10"))
+    assert "open" in repr(figure).casefold()
+
+
+def test_a_chart_takes_the_frame_of_an_answer_as_it_takes_the_answer(t: Workspace) -> None:
+    r = t.reconcile("2026-10")
+    of_answer, of_frame = plots.cash(r), plots.cash(r.lines.df, "2026-10")
+    assert repr(of_answer) == repr(of_frame)
+
+
+def test_an_error_is_one_line_in_a_notebook(t: Workspace) -> None:
+    with pytest.raises(TreasuryError) as caught:
+        t.reconcile("2026-13")
+    assert len(caught.value._render_traceback_()) == 1
+
+
+def test_everything_public_is_there() -> None:
+    for name in treasury.__all__:
+        assert getattr(treasury, name) is not None, name
+    assert treasury.codes()["outcome"]["suggested"]
+
+
+def test_a_query_reads_the_answers_of_a_month_beside_stored_tables(t: Workspace) -> None:
+    items = t.sql("SELECT item_id, signed_amount FROM open_items", month="2026-10")
+    assert len(items) == len(t.open_items("2026-10"))
+    lines = t.sql("SELECT count(*) AS n FROM bank_lines WHERE direction = 'in'", month="2026-10")
+    assert lines.df["n"][0] == len(t.reconcile("2026-10").lines.where(direction="in"))
+    both = t.sql("SELECT a.reference FROM awaiting_funds a JOIN ramp_requests q ON a.request = q.id")
+    assert len(both) == len(t.awaiting_funds())
+    assert len(t.sql("SELECT * FROM wallet_balances")) > 0

@@ -1,0 +1,5 @@
+"""Run as `python -m treasury`."""
+
+from treasury.cli import main
+
+main()

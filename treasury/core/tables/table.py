@@ -1,0 +1,514 @@
+"""The one type of table that an analyst gets: exact, readable, and at home in pandas and Polars.
+
+`Table` is an immutable view of an Arrow table. Its `arrow` holds the values as they were computed:
+code that computes, hashes or stores reads that. Everything else of it presents them: a bank's
+direction is `in` or `out`, with the bank's own CRDT or DBIT in `credit_debit`; `signed_amount` adds
+up; the direction of a request is its `ramp_type`; instants are in the reporting time zone.
+`Tables` is the base of answers that hold several.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast, overload
+from zoneinfo import ZoneInfo
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.core.errors import QueryError, StorageError, TableError
+from treasury.core.tables import duckdb_engine, query_checks
+from treasury.core.tables.table_view import html_table, text_table
+from treasury.core.text import clean, safe_html, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars  # noqa: ICN001 - `pl` is a property here
+
+_ROW: Final = "row of the table"
+"""The column by which a filter names the rows that it keeps."""
+_WAYS: Final = {"CRDT": "in", "DBIT": "out"}
+_RAMP_TYPES: Final = {
+    "ON_RAMP": "on_ramp", "on-ramp": "on_ramp", "OFF_RAMP": "off_ramp", "off-ramp": "off_ramp",
+}  # fmt: skip
+_OF_LINES: Final = frozenset({"entry_id", "from_outcome"})
+_OF_REQUESTS: Final = frozenset({"request_id", "request", "pair", "fiat_gross"})
+_OF_ITEMS: Final = frozenset({"item_id"})
+"""Columns that tell whose direction a table has: of bank lines, of requests, of open items."""
+
+
+class Table:
+    """An immutable table with a title, a time zone and the unit of each amount.
+
+    `len(table)`, `table.columns`, `for row in table` (a dictionary each), `table["amount"]` (a
+    pandas Series), `table[["amount", "currency"]]` (a Table). `sql` is the query that it was read
+    by, empty if there is none.
+
+        r.lines.where("signed_amount > 10000").sort("-amount").df
+    """
+
+    __slots__ = ("_shown", "arrow", "as_stored", "sql", "title", "zone")
+
+    def __init__(
+        self,
+        arrow: pa.Table,
+        sql: str = "",
+        zone: ZoneInfo | None = None,
+        *,
+        title: str = "",
+        as_stored: bool = False,
+    ) -> None:
+        self.arrow = arrow
+        """The values as they were computed, for code that computes, hashes or stores."""
+        self.sql = sql
+        self.zone = zone
+        self.title = title
+        self.as_stored = as_stored
+        """Whether the values are shown under the names that a query uses for them."""
+        self._shown: pa.Table | None = None
+
+    # Size and columns
+
+    def __len__(self) -> int:
+        return int(self.arrow.num_rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in order.
+
+        >>> r.lines.columns[:2]
+        ['entry_id', 'booking_date']
+        """
+        return list(self.to_arrow().column_names)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The column that holds the currency of each amount's column."""
+        return units_of(self.columns)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for batch in self.to_arrow().to_batches(max_chunksize=10_000):
+            yield from batch.to_pylist()
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries, amounts as Decimals."""
+        return list(self)
+
+    # Select, filter, order
+
+    @overload
+    def __getitem__(self, names: str) -> pd.Series: ...
+    @overload
+    def __getitem__(self, names: list[str]) -> Table: ...
+    def __getitem__(self, names: str | list[str]) -> pd.Series | Table:
+        self._require([names] if isinstance(names, str) else names)
+        if isinstance(names, str):
+            series: pd.Series = _frame(self.to_arrow().select([names]))[names]
+            return series
+        return self._of(self.to_arrow().select(names))
+
+    def head(self, count: int = 5) -> Table:
+        """Return the first rows.
+
+        >>> t.open_items().head(3)
+        """
+        return self._taken(slice(0, count))
+
+    def where(self, predicate: str = "", *values: object, **equal: object) -> Table:
+        """Return the rows for which a DuckDB predicate holds.
+
+        Values are bound to the question marks of the predicate; a keyword compares its column
+        with a value, with one of several, or with None. The predicate runs where nothing else can
+        be read, like the queries of `t.sql`. Raises QueryError, TableError for a missing column.
+
+        >>> r.lines.where("signed_amount > 10000 AND counterparty_name ILIKE ?", "%bv%")
+        >>> r.lines.where(outcome=["suggested", "unreferenced"], currency="EUR")
+        """
+        self._require(equal)
+        conditions, bound = ([f"({predicate}\n)"] if predicate else []), [*values]
+        for name, value in equal.items():
+            column = duckdb_engine.quoted(name)
+            if isinstance(value, list | tuple | set | frozenset):
+                conditions.append(f"list_contains(?, {column})")
+                bound.append(list(value))
+            else:
+                conditions.append(f"{column} IS NOT DISTINCT FROM ?")
+                bound.append(value)
+        if not conditions:
+            return self
+        found = _matching_rows(self.to_arrow(), " AND ".join(conditions), bound, self.zone)
+        return self._taken(found)
+
+    def sort(self, *columns: str) -> Table:
+        """Return the rows in the order of these columns; a minus sign sorts from high to low.
+
+        >>> r.lines.sort("-amount", "booking_date")
+        """
+        names = [name.removeprefix("-") for name in columns]
+        self._require(names)
+        orders = ["descending" if name.startswith("-") else "ascending" for name in columns]
+        keys = list(zip(names, orders, strict=True))
+        return self._taken(pc.sort_indices(self.to_arrow(), sort_keys=keys)) if keys else self
+
+    # Leave
+
+    @property
+    def df(self) -> pd.DataFrame:
+        """The table as a pandas DataFrame with exact amounts: `to_pandas()`."""
+        return self.to_pandas()
+
+    @property
+    def pl(self) -> polars.DataFrame:
+        """The table as a Polars DataFrame: `to_polars()`."""
+        return self.to_polars()
+
+    def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
+        """Return a pandas DataFrame; amounts are exact, dates `datetime64` without a time zone.
+
+        Amounts are Arrow decimals (`pandas.ArrowDtype`): `sum`, `groupby().sum()`, `round`,
+        `resample`, `.plot()` and comparisons with a Decimal work and stay exact. `cumsum`,
+        `describe`, `nlargest` and `pct_change` raise; `== 100.10` compares with a float, so give a
+        Decimal; `* 0.5` gives floats; `* 2` and `* Decimal("0.5")` exceed 38 digits and raise. With
+        `floats` amounts are float64, for all of these. Instants carry the reporting time zone;
+        before pandas' own `to_excel` drop it (`.dt.tz_localize(None)`), or use `Table.to_excel`.
+
+        >>> t.awaiting_funds().to_pandas(floats=True).describe()
+        """
+        return _frame(self.to_arrow(), floats=floats)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a Polars DataFrame; raises TableError if Polars is not installed."""
+        try:
+            import polars  # noqa: ICN001 - `pl` is a property here
+        except ImportError:
+            raise TableError("Polars is not installed", do="run `pip install polars`") from None
+        return polars.DataFrame(self)
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table of what is shown."""
+        if self._shown is None:
+            self._shown = in_zone(self.arrow, self.zone)
+            if not self.as_stored:
+                self._shown = _presented(self._shown)
+        return self._shown
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write a CSV file in which no spreadsheet runs a text; StorageError if it cannot be."""
+        # Imported here: reading rows needs no writer.
+        from treasury.core.tables.csv_output import write_csv_table
+
+        target = Path(path)
+        try:
+            with target.open("w", encoding="utf-8", newline="") as file:
+                write_csv_table(file, self.to_arrow())
+        except OSError as error:
+            raise _unwritten(target, error) from None
+        return target
+
+    def to_parquet(self, path: str | Path) -> Path:
+        """Write a Parquet file with exact decimals; StorageError if it cannot be."""
+        import pyarrow.parquet as pq
+
+        target = Path(path)
+        try:
+            pq.write_table(self.to_arrow(), target)
+        except OSError as error:
+            raise _unwritten(target, error) from None
+        return target
+
+    def to_excel(self, path: str | Path) -> Path:
+        """Write a workbook: text stays text, digits are never lost, instants in the table's zone.
+
+        StorageError where it cannot be written, InputError where the table is longer than a sheet;
+        then a former file stays as it was.
+        """
+        return _write_workbook(path, {self.title or "Rows": self})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the Arrow stream that Polars, DuckDB and others read."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __narwhals_dataframe__(self) -> object:
+        """Return what narwhals reads, and Altair, Plotly and Great Tables through it."""
+        import narwhals
+
+        return narwhals.from_native(self.to_arrow())._compliant_frame  # noqa: SLF001 - its protocol
+
+    # Look
+
+    def __repr__(self) -> str:
+        return text_table(self.to_arrow(), self.units, clean(self.title), as_stored=self.as_stored)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_arrow(), self.units, self.title, as_stored=self.as_stored)
+
+    def _of(self, arrow: pa.Table) -> Table:
+        """A table of columns that are presented already."""
+        table = Table(arrow, "", self.zone, title=self.title, as_stored=self.as_stored)
+        table._shown = arrow
+        return table
+
+    def _taken(self, rows: slice | pa.Array) -> Table:
+        """The same columns of some of the rows."""
+
+        def kept(table: pa.Table) -> pa.Table:
+            return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
+
+        table = Table(kept(self.arrow), "", self.zone, title=self.title, as_stored=self.as_stored)
+        table._shown = kept(self.to_arrow())
+        return table
+
+    def _require(self, names: Collection[str]) -> None:
+        known = self.columns
+        for name in names:
+            if name not in known:
+                close = difflib.get_close_matches(str(name), known, 1)
+                raise TableError(
+                    f"there is no column {clean(name)!r}"
+                    + (f"; is it {close[0]}?" if close else ""),
+                    do=f"use one of {', '.join(map(clean, known))}",
+                )
+
+
+class Tables:
+    """A base of structs that hold tables. Their `repr` shows no text of a record.
+
+    A field declared as `Table` may be given as Arrow. `sheets` names the tables, the main one
+    first; by default they are the struct's own.
+    """
+
+    __slots__ = ()
+    __struct_fields__: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name in _table_fields(cast("Any", type(self))):
+            value = getattr(self, name)
+            if isinstance(value, pa.Table):
+                table = Table(value, zone=self.time_zone(), title=_title(name))
+                msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
+
+    def sheets(self) -> Mapping[str, Table]:
+        """Return each table by the name of its sheet in Excel, the main one first."""
+        return {
+            _title(name): getattr(self, name) for name in _table_fields(cast("Any", type(self)))
+        }
+
+    def time_zone(self) -> ZoneInfo | None:
+        """Return the zone in which instants are shown; None for UTC."""
+        return None
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The main table as Arrow, its values as they were computed."""
+        return self._main.arrow
+
+    @property
+    def _main(self) -> Table:
+        return next(iter(self.sheets().values()))
+
+    @property
+    def df(self) -> pd.DataFrame:
+        """The main table as a pandas DataFrame."""
+        return self._main.df
+
+    def to_arrow(self) -> pa.Table:
+        """Return the main table, as Arrow."""
+        return self._main.to_arrow()
+
+    def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
+        """Return the main table as a pandas DataFrame, as `Table.to_pandas`."""
+        return self._main.to_pandas(floats=floats)
+
+    def to_excel(self, path: str | Path) -> Path:
+        """Write every table as a sheet of one workbook, as `Table.to_excel`."""
+        return _write_workbook(path, self.sheets())
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={_counted(getattr(self, name))}" for name in self.__struct_fields__)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        lines = (safe_html(line) for line in str(self).strip("<>").splitlines())
+        tables = (table._repr_html_() for table in self.sheets().values() if len(table))
+        return f"<p class='tex2jax_ignore'>{'<br>'.join(lines)}</p>" + "".join(tables)
+
+
+@cache
+def _table_fields(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a struct that are declared as a `Table`."""
+    hints = {name: hint for base in reversed(kind.__mro__) for name, hint in _hints(base)}
+    return tuple(n for n in kind.__struct_fields__ if hints[n] in {"Table", "Table | None"})
+
+
+def _hints(kind: type) -> list[tuple[str, object]]:
+    return list(vars(kind).get("__annotations__", {}).items())
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _counted(value: object) -> str:
+    """Return a value as text; a table is its number of rows, as Arrow prints text as it came."""
+    if isinstance(value, pa.Table):
+        return f"<{value.num_rows} rows>"
+    if isinstance(value, Table):
+        return f"<{len(value)} rows>"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_counted(part)}' for key, part in value.items())}}}"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_counted, value))})"
+    return visible(repr(value))
+
+
+def _presented(table: pa.Table) -> pa.Table:
+    """Return an answer's table in the words that an analyst uses for directions."""
+    names = set(table.column_names)
+    if "ramp_type" in names:
+        table = _replaced(table, "ramp_type", "ramp_type", _RAMP_TYPES)
+    if "direction" not in names or "credit_debit" in names:
+        return table
+    if names & _OF_LINES and not names & _OF_REQUESTS:
+        place, codes = table.column_names.index("direction"), table["direction"]
+        table = _replaced(table, "direction", "direction", _WAYS)
+        table = table.add_column(place + 1, "credit_debit", codes)
+        is_out = pc.equal(codes, "DBIT")
+    elif names & _OF_REQUESTS and not names & (_OF_ITEMS | _OF_LINES):
+        return _replaced(table, "direction", "ramp_type", _RAMP_TYPES)
+    elif names & _OF_ITEMS:
+        is_out = pc.equal(table["direction"], "out")
+    else:
+        return table
+    if "amount" not in names:
+        return table
+    amounts = table["amount"]
+    signed = pc.if_else(is_out, pc.negate(amounts), amounts)
+    return table.add_column(table.column_names.index("amount") + 1, "signed_amount", signed)
+
+
+def _replaced(table: pa.Table, name: str, new: str, words: Mapping[str, str]) -> pa.Table:
+    """Return the table with other words for the values of a column, under its new name."""
+    column = table[name].dictionary_encode().combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # no rows
+        return table.rename_columns([new if n == name else n for n in table.column_names])
+    texts = [words.get(text, text) for text in column.dictionary.to_pylist()]
+    values = pa.array(texts, pa.string()).take(column.indices)
+    return table.set_column(table.column_names.index(name), new, values)
+
+
+def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
+    """Return the table with its instants in a time zone; they stay the same instants."""
+    if zone is None:
+        return table
+    fields = [
+        pa.field(field.name, pa.timestamp(field.type.unit, tz=zone.key), metadata=field.metadata)
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None
+        else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
+def _frame(table: pa.Table, *, floats: bool = False) -> pd.DataFrame:
+    """Return a DataFrame with exact decimals, midnights for dates and nullable integers."""
+    import pandas as pd
+
+    fields = []
+    for field in table.schema:
+        kind = field.type
+        if pa.types.is_date(kind):
+            kind = pa.timestamp("s")
+        elif floats and pa.types.is_decimal(kind):
+            kind = pa.float64()
+        fields.append(pa.field(field.name, kind))
+    nullable = {
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.bool_(): pd.BooleanDtype(),
+    }
+
+    def dtype_of(kind: pa.DataType) -> Any:
+        return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else nullable.get(kind)
+
+    frame: pd.DataFrame = table.cast(pa.schema(fields)).to_pandas(types_mapper=dtype_of)
+    return frame
+
+
+def _matching_rows(
+    table: pa.Table, condition: str, values: Sequence[object], zone: ZoneInfo | None
+) -> pa.Array:
+    """Return the places of the rows for which a condition holds, in their order."""
+    numbered = table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
+    query = f'SELECT "{_ROW}" FROM answer WHERE {condition} ORDER BY "{_ROW}"'  # noqa: S608
+    with duckdb_engine.connect(one_thread=True) as connection:
+        if zone is not None:
+            connection.execute(f"SET GLOBAL TimeZone = {duckdb_engine.literal(zone.key)}")
+        connection.register("answer", numbered)
+        duckdb_engine.lock(connection)
+        try:
+            query_checks.check_reads(connection, query, values)
+            rows = duckdb_engine.rows(connection, query, values)
+        except duckdb.Error as error:
+            text = str(error).partition("\n\nLINE")[0]
+            raise QueryError(clean(text), do="correct the condition") from None
+    return rows[_ROW].combine_chunks()
+
+
+def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
+    # Imported here: who only looks at rows needs no Excel.
+    from treasury.core.tables.workbook import write_tables
+
+    zone = next((table.zone for table in tables.values() if table.zone is not None), None)
+    shown = {name: table.to_arrow() for name, table in tables.items()}
+    return write_tables(Path(path), shown, units_of, zone)
+
+
+def _unwritten(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{path} cannot be written: {error.strerror}", do="name a folder that is there"
+    )
+
+
+_OWN: Final = (
+    "amount", "signed_amount", "accepted_amount", "matched_amount", "send", "opening_balance",
+    "closing_balance",
+    "fiat", "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference",
+    "invoiced", "recorded", "vat", "money_in", "money_out", "fees", "unexplained", "in_doubt",
+    "undecided", "cleared", "peak", "limit", "above_limit",
+    "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "standing_blocked",
+    "report", "journal", "roll_forward",
+)  # fmt: skip
+_FIAT: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change")
+_VALUED: Final = (
+    "given_value", "received_value", "cost", "stated_fee", "reference_difference", "gas_value",
+)  # fmt: skip
+_ASSET: Final = ("known_in", "known_out", "converted")
+CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(_OWN, ("currency",)),
+    **dict.fromkeys(_FIAT, ("fiat_currency",)),
+    **dict.fromkeys(_ASSET, ("asset",)),
+    **dict.fromkeys(("opening", "closing"), ("asset", "currency")),
+    "value": ("value_currency",),
+    "gas": ("coin", "currency"),
+    "crypto": ("crypto_currency",),
+    "given": ("given_currency",),
+    "received": ("received_currency",),
+    **dict.fromkeys(_VALUED, ("value_currency",)),
+}
+"""The column that holds the currency of an amount's column: the first of these that is there."""
+
+
+def units_of(names: Collection[str]) -> dict[str, str]:
+    """Of these columns of a table, those of amounts with the column that holds their currency."""
+    return {
+        # The last word is the first of them.
+        name: unit
+        for name in names
+        for unit in reversed(CURRENCY_OF.get(name, ()))
+        if unit in names
+    }

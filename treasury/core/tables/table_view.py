@@ -1,0 +1,181 @@
+"""The look of a table in HTML and in a terminal: one choice of rows, columns and texts for both.
+
+Outside text is never markup, no number is cut, and ids come last. Colours are the host's own, so
+that a table is readable in light and dark notebooks alike.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+from rich.cells import cell_len, set_cell_size
+
+from treasury.core.money import format_amount
+from treasury.core.tables.column_texts import value_text
+from treasury.core.text import clean, safe_html
+from treasury.core.wording import in_words, instant_words
+
+HTML_ROWS: Final = 200
+"""Rows of a table that a notebook shows."""
+TEXT_ROWS: Final = 20
+"""Rows of a table that a terminal shows."""
+_LONGEST: Final = 48
+"""Characters of a text in a terminal; a longer one ends in an ellipsis."""
+_GAP: Final = 2
+_CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
+"""Inline, so that the style sheet of a host, as of marimo, cannot remove the padding."""
+
+
+class Grid(msgspec.Struct, frozen=True):
+    """The texts of a table's first rows, column by column, and how each column is aligned."""
+
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    to_right: Sequence[bool]
+    unbroken: Sequence[bool]
+
+
+def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bool) -> Grid:
+    """Return the first rows as texts, without lists.
+
+    Currencies are in the amounts, so their columns come later, as do empty ones; ids are last.
+
+    A table that has only lists shows them.
+    """
+    fields = [field for field in table.schema if not pa.types.is_nested(field.type)]
+    fields = fields or list(table.schema)
+    aside = {*units.values(), "credit_debit"}
+
+    def place(field: pa.Field) -> int:
+        column = table.column(field.name).slice(0, limit)
+        is_empty = column.null_count == len(column) or column.unique().to_pylist() == [""]
+        return 3 if _is_id(field.name) else 2 if is_empty else 1 if field.name in aside else 0
+
+    fields.sort(key=place)
+    to_right = [_is_number(field.type) for field in fields]
+    unbroken = [
+        right or pa.types.is_temporal(field.type)
+        for field, right in zip(fields, to_right, strict=True)
+    ]
+    names = [field.name for field in fields]
+    rows = [
+        [cell_text(row, name, units, as_stored=as_stored) for name in names]
+        for row in table.slice(0, limit).to_pylist()
+    ]
+    return Grid(names, rows, to_right, unbroken)
+
+
+def cell_text(
+    row: Mapping[str, Any], name: str, units: Mapping[str, str], *, as_stored: bool = False
+) -> str:
+    """Return a value of a row as text: an amount with its currency, an instant with its zone.
+
+    A code becomes the word for it, unless values are shown `as_stored`.
+    """
+    value, currency = row[name], row.get(units.get(name, ""))
+    if isinstance(value, Decimal) and currency:
+        return format_amount(value, currency)
+    if isinstance(value, datetime):
+        return instant_words(value)
+    return value_text(value if as_stored else in_words(name, value))
+
+
+def html_table(
+    table: pa.Table, units: Mapping[str, str], title: str = "", *, as_stored: bool = False
+) -> str:
+    """Return the first rows as HTML in which no outside text is markup."""
+    shown = grid(table, units, HTML_ROWS, as_stored=as_stored)
+    styles = [
+        f"{_CELL};text-align:{'right' if right else 'left'}{';white-space:nowrap' * whole}"
+        for right, whole in zip(shown.to_right, shown.unbroken, strict=True)
+    ]
+
+    def line(tag: str, texts: Sequence[str]) -> str:
+        cells = (
+            f"<{tag} style='{style}'>{safe_html(text)}</{tag}>"
+            for style, text in zip(styles, texts, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head = line("th", [name.replace("_", " ") for name in shown.names])
+    body = "".join(line("td", row) for row in shown.rows)
+    caption = f"<caption style='text-align:left'>{safe_html(title)}</caption>" if title else ""
+    # Jupyter must not take "$5 and $6" for mathematics.
+    return (
+        "<div class='tex2jax_ignore' style='overflow-x:auto'>"
+        "<table style='border-collapse:collapse;color:inherit;background:transparent'>"
+        f"{caption}{head}{body}</table><p>{size_words(table, HTML_ROWS)}</p></div>"
+    )
+
+
+def size_words(table: pa.Table, limit: int) -> str:
+    """Return how many rows there are, and how many of them are shown."""
+    count = table.num_rows
+    if count > limit:
+        return f"{limit:,} of {count:,} rows; .df has them all"
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
+def text_table(
+    table: pa.Table, units: Mapping[str, str], title: str = "", *, as_stored: bool = False
+) -> str:
+    """Return the first rows as aligned text that fits the terminal.
+
+    The columns that do not fit are named below. An amount is never cut.
+    """
+    shown = grid(table, units, TEXT_ROWS, as_stored=as_stored)
+    columns = [
+        [clean(text) for text in column] for column in zip(shown.names, *shown.rows, strict=True)
+    ]
+    widths = [
+        max(cell_len(text) if whole else min(cell_len(text), _LONGEST) for text in column)
+        for column, whole in zip(columns, shown.unbroken, strict=True)
+    ]
+    kept = _fitting(widths, shown.to_right)
+    lines = [title] if title else []
+    for row in zip(*columns, strict=True):
+        cells = (_filled(row[at], widths[at], shown.to_right[at]) for at in kept)
+        lines.append((" " * _GAP).join(cells).rstrip())
+    notes = size_words(table, TEXT_ROWS)
+    if left_out := [name for at, name in enumerate(shown.names) if at not in kept]:
+        notes += f"; not shown: {', '.join(left_out)}"
+    return "\n".join([*lines, clean(notes)])
+
+
+def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
+    """Return the places of the columns that fit: the first one, then amounts, then the others."""
+    room = _terminal_width() + _GAP
+    kept: list[int] = []
+    for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):
+        if not kept or widths[at] + _GAP <= room:
+            kept.append(at)
+            room -= widths[at] + _GAP
+    return sorted(kept)
+
+
+def _filled(text: str, width: int, to_right: bool) -> str:
+    if cell_len(text) > width:
+        text = set_cell_size(text, width - 1) + "…"
+    blanks = " " * (width - cell_len(text))
+    return f"{blanks}{text}" if to_right else f"{text}{blanks}"
+
+
+def _terminal_width() -> int:
+    """Return the columns of the terminal; $COLUMNS comes first, and 120 are the default."""
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    )
+
+
+def _is_id(name: str) -> bool:
+    return name == "id" or name.endswith("_id")

@@ -1,0 +1,113 @@
+"""Charts of the product's own answers: each takes an answer, or any frame with its columns.
+
+Every chart has a sentence that says what it shows: `words`, below it in a notebook.
+
+    from treasury import plots
+
+    plots.fees(t.fees("2026-07..2026-10"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.figure import Figure
+
+from treasury.close.closing import Closing
+from treasury.close.fees.fee_table import Fees
+from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
+from treasury.core.calendar import Month
+from treasury.month.items.open_items import OpenItems
+from treasury.month.reconciliation import Reconciliation
+from treasury.report import figures
+from treasury.report.drawing import Drawing
+
+if TYPE_CHECKING:
+    from treasury.report.drawing import Frame
+
+__all__ = [
+    "cash", "conversion_costs", "exposure", "fees", "fees_of_month", "funding_times",
+    "open_items_by_age",
+]  # fmt: skip
+
+
+def cash(lines: Reconciliation | Frame, month: str | Month | None = None) -> Figure:
+    """Draw money in and out by booking day; `lines` as in `Reconciliation.lines`.
+
+    >>> plots.cash(t.reconcile("2026-10"))
+    """
+    if isinstance(lines, Reconciliation):
+        month, lines = lines.month, lines.lines
+    return _told(figures.cash_by_day, figures.cash_words, lines, _month(month))
+
+
+def fees(trend: Fees | Frame) -> Figure:
+    """Draw the fees of each month and their rate; `trend` as in `Fees.trend`.
+
+    >>> plots.fees(t.fees("2026-07..2026-10"))
+    """
+    frame = trend.trend if isinstance(trend, Fees) else trend
+    return _told(figures.fees_by_month, figures.fees_by_month_words, frame)
+
+
+def fees_of_month(requests: Fees | Frame, month: str | Month | None = None) -> Figure:
+    """Draw the fees of a month by day, and each request's rate; `requests` as in `Fees.requests`.
+
+    >>> plots.fees_of_month(t.fees("2026-10"))
+    """
+    if isinstance(requests, Fees):
+        month, requests = requests.months.last, requests.requests
+    return _told(figures.fees_and_rate, figures.fees_and_rate_words, requests, _month(month))
+
+
+def conversion_costs(costs: Fees | Frame) -> Figure:
+    """Draw what conversions cost by pair; `costs` as in `Fees.costs.by_pair`.
+
+    >>> plots.conversion_costs(t.fees("2026-10"))
+    """
+    frame = costs.costs.by_pair if isinstance(costs, Fees) else costs
+    return _told(figures.conversion_costs, figures.conversion_costs_words, frame)
+
+
+def open_items_by_age(items: OpenItems | Frame, at: date | None = None) -> Figure:
+    """Draw open amounts by their age on the day `at`, the month's last by default.
+
+    A frame has a row an item with `currency`, `amount` and `age_days`.
+
+    >>> plots.open_items_by_age(t.open_items("2026-10"))
+    """
+    if isinstance(items, OpenItems):
+        items = figures.aged_items(items, at or items.month.last)
+    return _told(figures.open_items_by_age, figures.open_items_words, items)
+
+
+def funding_times(waits: Closing | Frame) -> Figure:
+    """Draw how long requests waited for their funds; `waits` as in `Closing.waits`.
+
+    >>> plots.funding_times(t.periods.month("2026-10"))
+    """
+    frame = waits.waits if isinstance(waits, Closing) else waits
+    return _told(figures.funding_times, figures.funding_times_words, frame)
+
+
+def exposure(stood: ProviderExposure) -> Figure:
+    """Draw what was with the provider at the end of each day.
+
+    >>> plots.exposure(t.exposure("2026-10"))
+    """
+    rows = (stood.days, stood.month, stood.whole["limit"])
+    return _told(figures.exposure_by_day, figures.exposure_words, *rows)
+
+
+def _told(draw: Callable[..., Figure], words: Callable[..., str], *rows: Any) -> Figure:
+    """Draw a figure with the sentence that a notebook shows below it."""
+    figure = draw(*rows)
+    assert isinstance(figure, Drawing)
+    figure.words = words(*rows)
+    return figure
+
+
+def _month(month: str | Month | None) -> Month:
+    return month if isinstance(month, Month) else Month.parse(month or "")
