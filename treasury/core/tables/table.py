@@ -341,12 +341,10 @@ class Tables:
 @cache
 def _table_fields(kind: Any) -> tuple[str, ...]:
     """Return the fields of a struct that are declared as a `Table`."""
-    hints = {name: hint for base in reversed(kind.__mro__) for name, hint in _hints(base)}
+    hints: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        hints |= vars(base).get("__annotations__", {})
     return tuple(n for n in kind.__struct_fields__ if hints[n] in {"Table", "Table | None"})
-
-
-def _hints(kind: type) -> list[tuple[str, object]]:
-    return list(vars(kind).get("__annotations__", {}).items())
 
 
 def _title(name: str) -> str:

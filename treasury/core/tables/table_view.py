@@ -32,7 +32,7 @@ _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Inline, so that the style sheet of a host, as of marimo, cannot remove the padding."""
 
 
-class Grid(msgspec.Struct, frozen=True):
+class ShownRows(msgspec.Struct, frozen=True):
     """The texts of a table's first rows, column by column, and how each column is aligned."""
 
     names: Sequence[str]
@@ -41,7 +41,7 @@ class Grid(msgspec.Struct, frozen=True):
     unbroken: Sequence[bool]
 
 
-def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bool) -> Grid:
+def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bool) -> ShownRows:
     """Return the first rows as texts, without lists.
 
     Currencies are in the amounts, so their columns come later, as do empty ones; ids are last.
@@ -55,7 +55,15 @@ def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bo
     def place(field: pa.Field) -> int:
         column = table.column(field.name).slice(0, limit)
         is_empty = column.null_count == len(column) or column.unique().to_pylist() == [""]
-        return 3 if _is_id(field.name) else 2 if is_empty else 1 if field.name in aside else 0
+        return (
+            3
+            if field.name == "id" or field.name.endswith("_id")
+            else 2
+            if is_empty
+            else 1
+            if field.name in aside
+            else 0
+        )
 
     fields.sort(key=place)
     to_right = [_is_number(field.type) for field in fields]
@@ -68,7 +76,7 @@ def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bo
         [cell_text(row, name, units, as_stored=as_stored) for name in names]
         for row in table.slice(0, limit).to_pylist()
     ]
-    return Grid(names, rows, to_right, unbroken)
+    return ShownRows(names, rows, to_right, unbroken)
 
 
 def cell_text(
@@ -150,7 +158,7 @@ def text_table(
 
 def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
     """Return the places of the columns that fit: the first one, then amounts, then the others."""
-    room = _terminal_width() + _GAP
+    room = shutil.get_terminal_size((120, 24)).columns + _GAP
     kept: list[int] = []
     for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):
         if not kept or widths[at] + _GAP <= room:
@@ -166,16 +174,7 @@ def _filled(text: str, width: int, to_right: bool) -> str:
     return f"{blanks}{text}" if to_right else f"{text}{blanks}"
 
 
-def _terminal_width() -> int:
-    """Return the columns of the terminal; $COLUMNS comes first, and 120 are the default."""
-    return shutil.get_terminal_size((120, 24)).columns
-
-
 def _is_number(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
     )
-
-
-def _is_id(name: str) -> bool:
-    return name == "id" or name.endswith("_id")
