@@ -100,7 +100,12 @@ FROM (
     FROM (
         SELECT s.form, s.token, length(s.form) AS length, z.size,
             unnest(generate_series(1, CASE WHEN regexp_matches(s.token, '[./-][0-9]') THEN length(s.token) ELSE 1 END)) AS p
-        FROM (SELECT DISTINCT form, token FROM searched_texts WHERE regexp_matches(token, '^[0-9]|[./-][0-9]')) AS s
+        FROM (
+            SELECT DISTINCT t.form, t.token
+            FROM searched_texts AS t
+            JOIN code_lengths AS z ON z.size <> length(t.form) AND z.size BETWEEN length(t.form) - 4 AND length(t.form) + 4
+            WHERE regexp_matches(t.token, '^[0-9]|[./-][0-9]')
+        ) AS s
         JOIN code_lengths AS z ON z.size <> length(s.form) AND z.size BETWEEN length(s.form) - 4 AND length(s.form) + 4
     ) AS places
     WHERE (p = 1 OR substr(token, p - 1, 1) IN ('-', '.', '/')) AND regexp_matches(substr(token, p, 1), '[0-9]')
