@@ -23,9 +23,9 @@ shortened AS (
     ) AS places
 ),
 takers AS (
-    SELECT *, row_number() OVER (
+    SELECT *, CAST(row_number() OVER (
         PARTITION BY amount, currency, direction ORDER BY opened_on NULLS FIRST, code, expectation_id, closed_on
-    ) AS turn
+    ) AS INTEGER) AS turn
     FROM amount_takers
 ),
 first_turns AS (
