@@ -43,7 +43,7 @@ FROM (
     SELECT f.form, CAST(NULL AS VARCHAR) AS token, k.variant, 'letters and digits that look alike' AS damage
     FROM damaged_forms AS f
     JOIN look_alike_texts AS k ON k.compared = f.compared
-    WHERE f.length = f.size
+    WHERE f.length = f.size AND k.variant <> f.form
     UNION ALL
     SELECT form, CAST(NULL AS VARCHAR) AS token, compared AS variant, 'letters and digits that look alike' AS damage
     FROM damaged_forms
@@ -83,6 +83,7 @@ FROM (
         UNION ALL
         SELECT form, compared, unnest(generate_series(min_damaged + 1, length - 1)) AS p FROM headed_forms WHERE size = length
     ) AS places
+    WHERE compared <> form OR substr(compared, p, 1) <> substr(compared, p + 1, 1)
     UNION ALL
     SELECT
         form,
@@ -111,4 +112,3 @@ FROM (
     WHERE (p = 1 OR substr(token, p - 1, 1) IN ('-', '.', '/')) AND regexp_matches(substr(token, p, 1), '[0-9]')
 ) AS v
 SEMI JOIN known_codes AS c ON c.code = v.variant
-WHERE v.variant <> v.form OR v.damage = 'other characters inside it'
