@@ -1,16 +1,12 @@
 -- Lines and the expectations that their text names, where the amount does not tell: the expectation takes any, or
 -- expects another one.
-SELECT pair.entry_id, pair.expectation_id, pair.code, pair.tier, line.amount, line.currency, line.direction,
-    line.booking_date,
-    line.counterparty_account, line.counterparty_name, owned.owner
-FROM reference_pairs AS pair
-JOIN lines AS line ON line.entry_id = pair.entry_id
-JOIN expectation_owners AS owned ON owned.expectation_id = pair.expectation_id
-LEFT JOIN provisional_pairs AS provisional
-    ON provisional.entry_id = pair.entry_id AND provisional.expectation_id = pair.expectation_id
-LEFT JOIN several_reference_lines AS several ON several.entry_id = pair.entry_id
-LEFT JOIN other_readings AS reading ON reading.entry_id = pair.entry_id AND reading.expectation_id = pair.expectation_id
-WHERE pair.tier <> 'damaged' AND pair.contradiction IS NULL AND pair.proves AND reading.entry_id IS NULL
-    AND coalesce(several.is_single, TRUE)
-    AND (pair.expected IS NULL OR (pair.expected <> pair.amount AND pair.expected - coalesce(provisional.before,
-        0) <> pair.amount))
+SELECT p.entry_id, p.expectation_id, p.code, p.tier, l.direction, l.booking_date, i.owner
+FROM reference_pairs AS p
+JOIN lines AS l ON l.entry_id = p.entry_id
+JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
+LEFT JOIN provisional_pairs AS v ON v.entry_id = p.entry_id AND v.expectation_id = p.expectation_id
+LEFT JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
+LEFT JOIN other_readings AS o ON o.entry_id = p.entry_id AND o.expectation_id = p.expectation_id
+WHERE p.tier <> 'damaged' AND p.contradiction IS NULL AND p.proves AND o.entry_id IS NULL
+    AND coalesce(n.is_single, TRUE)
+    AND (p.expected IS NULL OR (p.expected <> p.amount AND p.expected - coalesce(v.before, 0) <> p.amount))

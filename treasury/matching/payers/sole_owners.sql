@@ -1,7 +1,9 @@
 -- The only owner for whom the account of a line's payer was known before its day, of lines with an inexact or a missed
 -- amount. The two owners who were first known for an account are enough to tell whether there is only one.
 WITH payments AS (
-    SELECT entry_id, counterparty_account, booking_date FROM inexact_pairs
+    SELECT l.entry_id, l.counterparty_account, l.booking_date
+    FROM lines AS l
+    SEMI JOIN inexact_pairs AS a ON a.entry_id = l.entry_id
     UNION
     SELECT entry_id, counterparty_account, booking_date FROM missed_amounts
 ),

@@ -3,28 +3,28 @@
 -- the amount; question 1 covers longer ones that begin or end with it. `rival_requests` considers the payments of the
 -- other request.
 WITH ties AS (
-    SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, 'owner' AS tie, e.owner AS tied_to
+    SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m
     JOIN expectations AS e ON e.expectation_id = m.expectation_id
     WHERE e.owner IS NOT NULL
     UNION
-    SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, 'owner' AS tie, s.owner AS tied_to
+    SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, s.owner AS tied_to
     FROM missed_amounts AS m
     JOIN sole_owners AS s ON s.entry_id = m.entry_id
     UNION
-    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'account' AS tie, counterparty_account AS tied_to
+    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, code, 'account' AS tie, counterparty_account AS tied_to
     FROM missed_amounts
     WHERE counterparty_account IS NOT NULL
     UNION
-    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'name' AS tie,
+    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, code, 'name' AS tie,
         nullif(regexp_replace(upper(counterparty_name), '[^\p{L}\p{N}]+', '', 'g'), '') AS tied_to
     FROM missed_amounts
     UNION
-    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'payer' AS tie, party AS tied_to
+    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, code, 'payer' AS tie, party AS tied_to
     FROM missed_amounts
     WHERE party IS NOT NULL
     UNION
-    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, 'code' AS tie, '' AS tied_to
+    SELECT entry_id, expectation_id, amount, currency, direction, booking_date, code, 'code' AS tie, '' AS tied_to
     FROM missed_amounts
 ),
 tied_takers AS (
@@ -58,22 +58,18 @@ tied_takers AS (
         WHERE rivals <= (SELECT max_candidates FROM rules)
     ) AS every_tie
 )
-SELECT known_tie.entry_id, taker.expectation_id, known_tie.amount, min(CASE known_tie.tie WHEN 'owner' THEN
-    'of the same owner'
+SELECT t.entry_id, o.expectation_id, t.amount, min(CASE t.tie WHEN 'owner' THEN 'of the same owner'
     WHEN 'code' THEN 'with a near code' ELSE 'of the same payer' END) AS tie
-FROM ties AS known_tie
-JOIN tied_takers AS taker
-    ON taker.tie = known_tie.tie AND taker.tied_to = known_tie.tied_to AND taker.amount = known_tie.amount
-        AND taker.currency = known_tie.currency AND taker.direction = known_tie.direction
-JOIN missed_amounts AS missed ON missed.entry_id = known_tie.entry_id AND missed.amount = known_tie.amount
-CROSS JOIN rules AS rule
-WHERE taker.place <= rule.max_same_code AND taker.expectation_id <> known_tie.expectation_id
-    AND coalesce(taker.opened_on <= known_tie.booking_date, TRUE)
-        AND coalesce(taker.closed_on >= known_tie.booking_date, TRUE)
-    AND coalesce(taker.since < known_tie.booking_date, TRUE)
-    AND (known_tie.tie <> 'code' OR (length(missed.code) >= rule.min_segment
-        AND levenshtein(translate(taker.code, 'OIL', '011'), translate(missed.code, 'OIL', '011')) <= 2
-        AND NOT (length(taker.code) > length(missed.code)
-            AND (substr(taker.code, 1, length(missed.code)) = missed.code
-                OR substr(taker.code, length(taker.code) - length(missed.code) + 1) = missed.code))))
-GROUP BY known_tie.entry_id, taker.expectation_id, known_tie.amount
+FROM ties AS t
+JOIN tied_takers AS o
+    ON o.tie = t.tie AND o.tied_to = t.tied_to AND o.amount = t.amount AND o.currency = t.currency AND o.direction = t.direction
+CROSS JOIN rules AS u
+WHERE o.place <= u.max_same_code AND o.expectation_id <> t.expectation_id
+    AND coalesce(o.opened_on <= t.booking_date, TRUE) AND coalesce(o.closed_on >= t.booking_date, TRUE)
+    AND coalesce(o.since < t.booking_date, TRUE)
+    AND (t.tie <> 'code' OR (length(t.code) >= u.min_segment
+        AND levenshtein(translate(o.code, 'OIL', '011'), translate(t.code, 'OIL', '011')) <= 2
+        AND NOT (length(o.code) > length(t.code)
+            AND (substr(o.code, 1, length(t.code)) = t.code
+                OR substr(o.code, length(o.code) - length(t.code) + 1) = t.code))))
+GROUP BY t.entry_id, o.expectation_id, t.amount

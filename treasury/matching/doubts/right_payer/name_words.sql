@@ -3,7 +3,9 @@
 WITH every_word AS (
     SELECT DISTINCT n.is_line, n.id, w.word
     FROM (
-        SELECT TRUE AS is_line, entry_id AS id, counterparty_name AS name FROM inexact_pairs
+        SELECT TRUE AS is_line, entry_id AS id, counterparty_name AS name
+        FROM lines
+        WHERE entry_id IN (SELECT entry_id FROM inexact_pairs)
         UNION ALL
         SELECT FALSE AS is_line, e.expectation_id AS id, e.counterparty_name AS name
         FROM expectations AS e
@@ -14,7 +16,7 @@ WITH every_word AS (
             spelled || ' ' || replace(spelled, '.', ''), '[^\p{L}\p{N}]+', ' ', 'g'), ' ')) AS word
         FROM plain_names
         WHERE name IN (
-            SELECT counterparty_name FROM inexact_pairs
+            SELECT counterparty_name FROM lines WHERE entry_id IN (SELECT entry_id FROM inexact_pairs)
             UNION
             SELECT counterparty_name FROM expectations
             WHERE expectation_id IN (SELECT expectation_id FROM inexact_pairs)

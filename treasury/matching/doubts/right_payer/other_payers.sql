@@ -13,9 +13,10 @@ JOIN (
 ) AS n ON n.owner = a.owner AND n.since < a.booking_date
 WHERE a.direction = 'CRDT'
 UNION ALL
-SELECT inexact.entry_id, inexact.expectation_id, 'its payer has another name' AS why
-FROM inexact_pairs AS inexact
-JOIN expectations AS expectation ON expectation.expectation_id = inexact.expectation_id
+SELECT a.entry_id, a.expectation_id, 'its payer has another name' AS why
+FROM inexact_pairs AS a
+JOIN lines AS l ON l.entry_id = a.entry_id
+JOIN expectations AS e ON e.expectation_id = a.expectation_id
 LEFT JOIN (
     SELECT DISTINCT l.entry_id, l.expectation_id
     FROM (
@@ -25,9 +26,8 @@ LEFT JOIN (
     ) AS l
     JOIN name_words AS e ON e.id = l.expectation_id AND e.word = l.word
     WHERE NOT e.is_line
-) AS shared ON shared.entry_id = inexact.entry_id AND shared.expectation_id = inexact.expectation_id
-LEFT JOIN known_payers AS known
-    ON known.expectation_id = inexact.expectation_id AND known.party = inexact.counterparty_account
-        AND known.since < inexact.booking_date
-WHERE inexact.direction = 'CRDT' AND expectation.amount IS NOT NULL AND shared.entry_id IS NULL AND known.party IS NULL
-    AND inexact.counterparty_name IS NOT NULL AND expectation.counterparty_name IS NOT NULL
+) AS shared ON shared.entry_id = a.entry_id AND shared.expectation_id = a.expectation_id
+LEFT JOIN known_payers AS k
+    ON k.expectation_id = a.expectation_id AND k.party = l.counterparty_account AND k.since < a.booking_date
+WHERE a.direction = 'CRDT' AND e.amount IS NOT NULL AND shared.entry_id IS NULL AND k.party IS NULL
+    AND l.counterparty_name IS NOT NULL AND e.counterparty_name IS NOT NULL

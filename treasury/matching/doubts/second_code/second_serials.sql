@@ -1,20 +1,23 @@
 -- Question 2 for codes that are written another way: one row per line and code with a number of as many digits in
 -- the next word ("CHECK #5006 #5007"): two serial numbers are named, whether the second is known or not.
 WITH placed_words AS (
-    SELECT entry_id, field, unnest(parts) AS word, unnest(generate_series(1, array_length(parts))) AS place
+    SELECT entry_id, field, word, place, regexp_extract(word, '([0-9]+)$', 1) AS number
     FROM (
-        SELECT w.entry_id, w.field, string_split(trim(regexp_replace(w.words, ' +', ' ', 'g')), ' ') AS parts
-        FROM field_words AS w
-        SEMI JOIN respelled_codes AS r ON r.entry_id = w.entry_id
-    ) AS split
+        SELECT entry_id, field, unnest(parts) AS word, unnest(generate_series(1, array_length(parts))) AS place
+        FROM (
+            SELECT w.entry_id, w.field, string_split(trim(regexp_replace(w.words, ' +', ' ', 'g')), ' ') AS parts
+            FROM field_words AS w
+            SEMI JOIN respelled_codes AS r ON r.entry_id = w.entry_id
+        ) AS split
+    ) AS every_word
+    WHERE right(word, 1) BETWEEN '0' AND '9'
 )
 SELECT DISTINCT r.entry_id, r.code
 FROM respelled_codes AS r
 JOIN (
-    SELECT a.entry_id, regexp_extract(a.word, '([0-9]+)$', 1) AS number
+    SELECT a.entry_id, a.number
     FROM placed_words AS a
     JOIN placed_words AS b ON b.entry_id = a.entry_id AND b.field = a.field AND b.place = a.place + 1
-    WHERE regexp_matches(b.word, '^[0-9]{3,}$') AND length(b.word) = length(regexp_extract(a.word, '([0-9]+)$', 1))
-        AND b.word <> regexp_extract(a.word, '([0-9]+)$', 1)
+    WHERE b.word = b.number AND length(b.word) >= 3 AND length(b.word) = length(a.number) AND b.word <> a.number
 ) AS n ON n.entry_id = r.entry_id
     AND regexp_replace(n.number, '^0+', '', 'g') = regexp_extract(r.serial, '([0-9]+)$', 1)

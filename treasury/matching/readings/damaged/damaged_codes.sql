@@ -1,6 +1,18 @@
 -- Lines whose text is nearly a code, each with what happened to it. A text that fits more codes than
 -- the rules allow says nothing by itself: of those, only the codes that expect the line's amount stay, and
 -- only where that leaves few enough.
+WITH crowded AS (
+    SELECT x.*, c.amount
+    FROM text_damages AS x
+    JOIN known_codes AS c ON c.expectation_id = x.expectation_id
+    WHERE x.alike > (SELECT max_alike FROM rules)
+),
+texts_of_crowded AS (
+    SELECT DISTINCT n.entry_id, n.form, n.token, l.amount
+    FROM searched_texts AS n
+    SEMI JOIN crowded AS x ON x.form = n.form
+    JOIN lines AS l ON l.entry_id = n.entry_id
+)
 SELECT entry_id, expectation_id, code, form, token, damage, score
 FROM (
     SELECT n.entry_id, w.expectation_id, w.code, w.form, w.token, w.damage, w.score
@@ -9,24 +21,11 @@ FROM (
     WHERE w.alike <= (SELECT max_alike FROM rules)
     UNION ALL
     SELECT s.entry_id, w.expectation_id, w.code, w.form, w.token, w.damage, w.score
-    FROM (
-        SELECT DISTINCT n.entry_id, n.form, n.token, l.amount
-        FROM searched_texts AS n
-        JOIN lines AS l ON l.entry_id = n.entry_id
-    ) AS s
+    FROM texts_of_crowded AS s
     JOIN (
         SELECT *, count(*) OVER (PARTITION BY form, token, amount) AS alike_here
-        FROM (
-            SELECT x.*, c.amount
-            FROM text_damages AS x
-            JOIN known_codes AS c ON c.expectation_id = x.expectation_id
-            WHERE x.alike > (SELECT max_alike FROM rules)
-        ) AS of_amounts
-        SEMI JOIN (
-            SELECT n.form, l.amount
-            FROM searched_texts AS n
-            JOIN lines AS l ON l.entry_id = n.entry_id
-        ) AS k ON k.form = of_amounts.form AND k.amount = of_amounts.amount
+        FROM crowded
+        SEMI JOIN texts_of_crowded AS k ON k.form = crowded.form AND k.amount = crowded.amount
     ) AS w ON w.form = s.form AND w.token = s.token AND w.amount = s.amount
     WHERE w.alike_here <= (SELECT max_alike FROM rules)
 ) AS fitting

@@ -19,16 +19,18 @@ FROM (
     ) AS places
 ) AS c
 JOIN (
-    SELECT form, compared, size, head AS rest, tail
-    FROM (SELECT *, substr(compared, 1, length - 6) AS head, substr(compared, length - 5) AS tail FROM damaged_forms) AS shorter
-    WHERE length = size - 1
-    UNION ALL
-    SELECT form, compared, size, substr(head, 1, p - 1) || substr(head, p + 1) AS rest, tail
+    SELECT form, compared, size, tail, p,
+        CASE WHEN length = size THEN substr(head, 1, p - 1) || substr(head, p + 1) ELSE head END AS rest
     FROM (
-        SELECT *, substr(compared, 1, length - 6) AS head, substr(compared, length - 5) AS tail,
-            unnest(generate_series(1, length - 6)) AS p
-        FROM damaged_forms
-        WHERE length = size
-    ) AS equal
-) AS f ON f.size = c.size AND f.tail = c.tail AND f.rest = c.rest
+        SELECT form, compared, length, size, head, tail, unnest(generate_series(1, size - 6)) AS p
+        FROM (
+            SELECT *, substr(compared, 1, length - 6) AS head, substr(compared, length - 5) AS tail
+            FROM damaged_forms
+            WHERE length BETWEEN size - 1 AND size
+        ) AS halves
+        SEMI JOIN (
+            SELECT DISTINCT length(code) AS size, substr(code, length(code) - 5) AS tail FROM known_codes
+        ) AS k ON k.size = halves.size AND k.tail = halves.tail
+    ) AS places
+) AS f ON f.size = c.size AND f.tail = c.tail AND f.p = c.p AND f.rest = c.rest
 WHERE levenshtein(f.compared, c.code) = 1

@@ -20,16 +20,18 @@ FROM (
     ) AS places
 ) AS c
 JOIN (
-    SELECT form, compared, size, head, tail AS rest
-    FROM (SELECT *, substr(compared, 1, size - 6) AS head, substr(compared, size - 5) AS tail FROM damaged_forms) AS shorter
-    WHERE length = size - 1
-    UNION ALL
-    SELECT form, compared, size, head, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest
+    SELECT form, compared, size, head, p,
+        CASE WHEN length = size THEN substr(tail, 1, p - 1) || substr(tail, p + 1) ELSE tail END AS rest
     FROM (
-        SELECT *, substr(compared, 1, size - 6) AS head, substr(compared, size - 5) AS tail,
-            unnest(generate_series(1, 6)) AS p
-        FROM damaged_forms
-        WHERE length = size
-    ) AS equal
-) AS f ON f.size = c.size AND f.head = c.head AND f.rest = c.rest
+        SELECT form, compared, length, size, head, tail, unnest(generate_series(1, 6)) AS p
+        FROM (
+            SELECT *, substr(compared, 1, size - 6) AS head, substr(compared, size - 5) AS tail
+            FROM damaged_forms
+            WHERE length BETWEEN size - 1 AND size
+        ) AS halves
+        SEMI JOIN (
+            SELECT DISTINCT length(code) AS size, substr(code, 1, length(code) - 6) AS head FROM known_codes
+        ) AS k ON k.size = halves.size AND k.head = halves.head
+    ) AS places
+) AS f ON f.size = c.size AND f.head = c.head AND f.p = c.p AND f.rest = c.rest
 WHERE levenshtein(f.compared, c.code) = 1

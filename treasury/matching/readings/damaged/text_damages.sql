@@ -1,26 +1,31 @@
 -- What may have happened to a text that is nearly a code, and how many codes it fits so.
-WITH ways AS (
+WITH damages AS (
+    SELECT v.form, v.token, c.expectation_id, c.code, v.damage,
+        CAST(CASE v.damage WHEN 'letters and digits that look alike' THEN 0.6 WHEN 'two characters swapped' THEN 0.4
+            WHEN 'one character too many' THEN 0.4 ELSE 0.5 END AS DECIMAL(6, 4)) AS score
+    FROM text_variants AS v
+    JOIN known_codes AS c ON c.code = v.variant
+    UNION ALL
+    SELECT form, CAST(NULL AS VARCHAR) AS token, expectation_id, code, 'cut off at the end' AS damage,
+        CAST(0.4 AS DECIMAL(6, 4)) AS score
+    FROM cut_off_codes
+    UNION ALL
+    SELECT form, CAST(NULL AS VARCHAR) AS token, expectation_id, code, 'one character off' AS damage,
+        CAST(0.4 AS DECIMAL(6, 4)) AS score
+    FROM tail_slips
+    UNION ALL
+    SELECT form, CAST(NULL AS VARCHAR) AS token, expectation_id, code, 'one character off' AS damage,
+        CAST(0.4 AS DECIMAL(6, 4)) AS score
+    FROM head_slips
+),
+ways AS (
     SELECT k.form, k.token, w.expectation_id, w.code, w.damage, w.score
-    FROM (SELECT DISTINCT form, token FROM searched_texts) AS k
-    JOIN (
-        SELECT v.form, v.token, c.expectation_id, c.code, v.damage,
-            CAST(CASE v.damage WHEN 'letters and digits that look alike' THEN 0.6 WHEN 'two characters swapped' THEN 0.4
-                WHEN 'one character too many' THEN 0.4 ELSE 0.5 END AS DECIMAL(6, 4)) AS score
-        FROM text_variants AS v
-        JOIN known_codes AS c ON c.code = v.variant
-        UNION ALL
-        SELECT form, CAST(NULL AS VARCHAR) AS token, expectation_id, code, 'cut off at the end' AS damage,
-            CAST(0.4 AS DECIMAL(6, 4)) AS score
-        FROM cut_off_codes
-        UNION ALL
-        SELECT form, CAST(NULL AS VARCHAR) AS token, expectation_id, code, 'one character off' AS damage,
-            CAST(0.4 AS DECIMAL(6, 4)) AS score
-        FROM tail_slips
-        UNION ALL
-        SELECT form, CAST(NULL AS VARCHAR) AS token, expectation_id, code, 'one character off' AS damage,
-            CAST(0.4 AS DECIMAL(6, 4)) AS score
-        FROM head_slips
-    ) AS w ON w.form = k.form
+    FROM (
+        SELECT DISTINCT s.form, s.token
+        FROM searched_texts AS s
+        SEMI JOIN damages AS d ON d.form = s.form
+    ) AS k
+    JOIN damages AS w ON w.form = k.form
     WHERE w.token IS NULL OR w.token = k.token
 )
 SELECT w.form, w.token, w.expectation_id, w.code, w.damage, w.score, n.alike

@@ -2,7 +2,8 @@
 -- alike, a longer word around the code, zeros dropped from a group or added to it, one character too many, two
 -- neighbours swapped, other characters inside it. Only these are compared with codes, so that the cost grows with the text and
 -- not with lines times codes; and only those that are one are kept. A damage leaves
--- the beginning of a text, or its end, as some code has it. `token` where only a text with its groups reads so.
+-- the beginning of a text, or its end, as some code has it. `token` where only a text with its groups reads so. Distinct texts are
+-- translated many at a time: `translate` builds its map of letters for every value.
 WITH headed_forms AS (
     SELECT f.form, f.compared, f.length, f.size, u.min_damaged
     FROM damaged_forms AS f
@@ -18,6 +19,20 @@ tailed_forms AS (
         FROM known_codes AS c
         CROSS JOIN rules AS u
     ) AS t ON t.size = f.size AND t.tail = substr(f.compared, f.min_damaged + 2 + f.length - f.size)
+),
+look_alike_texts AS (
+    SELECT compared, variant
+    FROM (
+        SELECT unnest(texts) AS compared,
+            unnest(string_split(translate(array_to_string(texts, ' '), k.written, k.meant), ' ')) AS variant
+        FROM (
+            SELECT list_sort(array_agg(compared)) AS texts
+            FROM (SELECT DISTINCT compared FROM damaged_forms WHERE length = size) AS f
+            GROUP BY substr(md5(compared), 1, 2)
+        ) AS batches
+        CROSS JOIN look_alikes AS k
+    ) AS translated
+    SEMI JOIN known_codes AS c ON c.code = translated.variant
 )
 SELECT DISTINCT v.form, v.token, v.variant, v.damage
 FROM (
@@ -25,10 +40,10 @@ FROM (
     FROM searched_texts
     WHERE token IN ('', '/')
     UNION ALL
-    SELECT f.form, CAST(NULL AS VARCHAR) AS token, translate(f.compared, k.written, k.meant) AS variant, 'letters and digits that look alike' AS damage
+    SELECT f.form, CAST(NULL AS VARCHAR) AS token, k.variant, 'letters and digits that look alike' AS damage
     FROM damaged_forms AS f
-    CROSS JOIN look_alikes AS k
-    WHERE f.length = f.size
+    JOIN look_alike_texts AS k ON k.compared = f.compared
+    WHERE f.length = f.size AND k.variant <> f.form
     UNION ALL
     SELECT form, CAST(NULL AS VARCHAR) AS token, compared AS variant, 'letters and digits that look alike' AS damage
     FROM damaged_forms
@@ -68,6 +83,7 @@ FROM (
         UNION ALL
         SELECT form, compared, unnest(generate_series(min_damaged + 1, length - 1)) AS p FROM headed_forms WHERE size = length
     ) AS places
+    WHERE compared <> form OR substr(compared, p, 1) <> substr(compared, p + 1, 1)
     UNION ALL
     SELECT
         form,
@@ -85,10 +101,14 @@ FROM (
     FROM (
         SELECT s.form, s.token, length(s.form) AS length, z.size,
             unnest(generate_series(1, CASE WHEN regexp_matches(s.token, '[./-][0-9]') THEN length(s.token) ELSE 1 END)) AS p
-        FROM (SELECT DISTINCT form, token FROM searched_texts WHERE regexp_matches(token, '^[0-9]|[./-][0-9]')) AS s
+        FROM (
+            SELECT DISTINCT t.form, t.token
+            FROM searched_texts AS t
+            JOIN code_lengths AS z ON z.size <> length(t.form) AND z.size BETWEEN length(t.form) - 4 AND length(t.form) + 4
+            WHERE regexp_matches(t.token, '^[0-9]|[./-][0-9]')
+        ) AS s
         JOIN code_lengths AS z ON z.size <> length(s.form) AND z.size BETWEEN length(s.form) - 4 AND length(s.form) + 4
     ) AS places
     WHERE (p = 1 OR substr(token, p - 1, 1) IN ('-', '.', '/')) AND regexp_matches(substr(token, p, 1), '[0-9]')
 ) AS v
 SEMI JOIN known_codes AS c ON c.code = v.variant
-WHERE v.variant <> v.form OR v.damage = 'other characters inside it'

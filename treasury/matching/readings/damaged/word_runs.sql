@@ -34,7 +34,7 @@ FROM (
                                 ) AS starts
                             ) AS parts
                         ) AS places
-                        WHERE substr(part, p, 2) IN (SELECT ' ' || initial FROM code_initials)
+                        WHERE substr(part, p, 1) = ' ' AND substr(part, p, 2) IN (SELECT ' ' || initial FROM code_initials)
                     ) AS rests
                 ) AS r
                 JOIN code_edges AS e ON e.edge = substr(r.joined, 1, 4)

@@ -24,7 +24,7 @@ FROM (
                     ) AS starts
                 ) AS parts
             ) AS places
-            WHERE substr(part, p, 2) IN (SELECT ' ' || initial FROM code_initials)
+            WHERE substr(part, p, 1) = ' ' AND substr(part, p, 2) IN (SELECT ' ' || initial FROM code_initials)
         ) AS rests
     ) AS b
     CROSS JOIN (SELECT DISTINCT least(s.size, u.min_damaged) AS length FROM code_lengths AS s CROSS JOIN rules AS u) AS k

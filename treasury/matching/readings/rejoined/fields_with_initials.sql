@@ -10,7 +10,7 @@ CROSS JOIN (
         SELECT s.letter AS initial FROM letter_shapes AS s JOIN code_initials AS i ON i.initial = s.latin
     ) AS every_initial
 ) AS i
-WHERE array_to_string(list_filter(
+WHERE array_length(list_filter(
     string_split(d.words, ' '),
-    lambda w: contains(i.characters, substr(w, 1, 1)) AND coalesce(w <> d.code AND w <> d.other_code, w <> '')
-), '') <> ''
+    lambda w: contains(i.characters, substr(w, 1, 1)) AND w <> '' AND coalesce(w <> d.code AND w <> d.other_code, TRUE)
+)) > 0

@@ -1,7 +1,7 @@
 -- Codes that appear only across a space, hyphen or line break inside one field: neighbouring words that together
 -- are a code, of any line, in the words that name nothing in full. A long one may be printed in
 -- as many groups as have three characters or more.
-SELECT DISTINCT r.entry_id, c.expectation_id, r.code
+SELECT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT DISTINCT entry_id, code
     FROM (
@@ -21,4 +21,4 @@ FROM (
         AND replace(substr(rest, 1, n), ' ', '') = code
         AND (n - length(code) < (SELECT max_words FROM rules) OR 3 * CAST(n - length(code) AS INTEGER) < length(code))
 ) AS r
-JOIN known_codes AS c ON c.code = r.code
+JOIN (SELECT DISTINCT expectation_id, code FROM known_codes) AS c ON c.code = r.code

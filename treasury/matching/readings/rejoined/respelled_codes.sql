@@ -1,7 +1,7 @@
 -- Codes that the text of a line which names none in full or split writes another way: with other zeros before a serial number, glued
 -- to a label or apart from one ("CHECK #5006"), or behind the tag of a field ("/REMI/20004008/EREF/"). The groups of
 -- letters and digits are the same: FV/02/11/2026 is not FV/21/1/2026. Words are compared with codes once, however many
--- lines have them.
+-- lines have them, and the groups only of words and codes that are the same without signs and zeros.
 WITH texts_left AS (
     SELECT w.entry_id, w.words
     FROM field_words AS w
@@ -39,7 +39,7 @@ words_with_digits AS (
 ),
 numbers AS (
     SELECT word, word AS number FROM words_with_digits
-    UNION
+    UNION ALL
     SELECT n.word, n.number
     FROM (
         SELECT word, regexp_extract(word, '^(\p{L}+)[./-]*[0-9]+$', 1) AS label,
@@ -48,26 +48,34 @@ numbers AS (
     ) AS n
     JOIN labels AS b ON b.label = n.label
 ),
-word_codes AS (
-    SELECT word, expectation_id, code, serial
+word_serials AS (
+    SELECT f.word, f.number, f.serial
     FROM (
-        SELECT f.word, f.number, s.expectation_id, s.code, s.serial, s.written_code
-        FROM (
-            SELECT word, number,
-                replace(replace(replace(
-                    CASE WHEN contains(number, '0') THEN regexp_replace(number, '(^|[^0-9])0+([0-9])', '\1\2', 'g') ELSE number END,
-                    '.', ''), '/', ''), '-', ''
-                ) AS serial
-            FROM numbers
-        ) AS f
-        JOIN code_serials AS s ON s.serial = f.serial
-        WHERE length(f.serial) >= CASE WHEN regexp_matches(f.serial, '[^0-9]') THEN 4 ELSE (SELECT min_code FROM rules) END
-    ) AS alike
-    WHERE trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+        SELECT word, number,
+            replace(replace(replace(
+                CASE WHEN contains(number, '0') THEN regexp_replace(number, '(^|[^0-9])0+([0-9])', '\1\2', 'g') ELSE number END,
+                '.', ''), '/', ''), '-', ''
+            ) AS serial
+        FROM numbers
+    ) AS f
+    SEMI JOIN code_serials AS s ON s.serial = f.serial
+    WHERE length(f.serial) >= CASE WHEN regexp_matches(f.serial, '[^0-9]') THEN 4 ELSE (SELECT min_code FROM rules) END
+),
+word_codes AS (
+    SELECT f.word, s.expectation_id, s.code, s.serial
+    FROM (
+        SELECT word, serial, trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
             number, '(\p{L})([0-9])', '\1 \2', 'g'), '([0-9])(\p{L})', '\1 \2', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'),
-            '(^| )0+([0-9])', '\1\2', 'g')) = trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
-            written_code, '(\p{L})([0-9])', '\1 \2', 'g'), '([0-9])(\p{L})', '\1 \2', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'),
-            '(^| )0+([0-9])', '\1\2', 'g'))
+            '(^| )0+([0-9])', '\1\2', 'g')) AS parts
+        FROM word_serials
+    ) AS f
+    JOIN (
+        SELECT s.expectation_id, s.code, s.serial, trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+            s.written_code, '(\p{L})([0-9])', '\1 \2', 'g'), '([0-9])(\p{L})', '\1 \2', 'g'), '[^\p{L}\p{N}]+', ' ', 'g'),
+            '(^| )0+([0-9])', '\1\2', 'g')) AS parts
+        FROM code_serials AS s
+        SEMI JOIN word_serials AS f ON f.serial = s.serial
+    ) AS s ON s.serial = f.serial AND s.parts = f.parts
 )
 SELECT DISTINCT w.entry_id, c.expectation_id, c.code, c.serial
 FROM written_words AS w

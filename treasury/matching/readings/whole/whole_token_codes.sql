@@ -2,26 +2,29 @@
 -- code once all signs and blanks are dropped.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (
-    SELECT
-        entry_id,
-        unnest(string_split(
-            CASE
-                WHEN contains(words, '/') OR contains(words, '.')
-                    THEN replace(replace(replace(words, '-', ''), '/', ''), '.', '')
-                ELSE replace(words, '-', '')
-            END,
-            ' '
-        )) AS form
-    FROM field_words
-    UNION
-    SELECT entry_id, unnest(string_split(replace(replace(replace(replace(
-        regexp_replace(text, '[^\p{L}\p{N}./_-]+', ' ', 'g'), '_', ''), '-', ''), '/', ''), '.', ''), ' ')) AS form
-    FROM reference_fields
-    WHERE NOT is_plain AND contains(text, '_')
-    UNION
-    SELECT entry_id, regexp_replace(text, '[^\p{L}\p{N}]+', '', 'g') AS form
-    FROM reference_fields
-    WHERE field <> 'remittance' AND regexp_matches(text, '[^A-Z0-9/.-]')
+    SELECT DISTINCT f.entry_id, f.form
+    FROM (
+        SELECT
+            entry_id,
+            unnest(string_split(
+                CASE
+                    WHEN contains(words, '/') OR contains(words, '.')
+                        THEN replace(replace(replace(words, '-', ''), '/', ''), '.', '')
+                    ELSE replace(words, '-', '')
+                END,
+                ' '
+            )) AS form
+        FROM field_words
+        UNION ALL
+        SELECT entry_id, unnest(string_split(replace(replace(replace(replace(
+            regexp_replace(text, '[^\p{L}\p{N}./_-]+', ' ', 'g'), '_', ''), '-', ''), '/', ''), '.', ''), ' ')) AS form
+        FROM reference_fields
+        WHERE NOT is_plain AND contains(text, '_')
+        UNION ALL
+        SELECT entry_id, regexp_replace(text, '[^\p{L}\p{N}]+', '', 'g') AS form
+        FROM reference_fields
+        WHERE field <> 'remittance' AND regexp_matches(text, '[^A-Z0-9/.-]')
+    ) AS f
+    SEMI JOIN known_codes AS c ON c.code = f.form
 ) AS t
 JOIN known_codes AS c ON c.code = t.form
-WHERE length(t.form) BETWEEN (SELECT min(size) FROM code_lengths) AND (SELECT max(size) FROM code_lengths)

@@ -1,7 +1,6 @@
 -- What points from a line to an expectation, of every tier, except where one whole reference settled it alone;
 -- of a line and an expectation the strongest tier.
-SELECT c.entry_id, c.expectation_id, c.tier, r.rank AS tier_rank, c.score, c.reason, c.contradiction
-FROM (
+WITH every_clue AS (
     SELECT p.entry_id, p.expectation_id, p.tier, p.score, p.contradiction,
         t.words || CASE WHEN p.tier = 'damaged' THEN ': ' || p.damage ELSE coalesce(', but ' || d.why, '') END AS reason
     FROM reference_pairs AS p
@@ -37,6 +36,18 @@ FROM (
         CAST(NULL AS VARCHAR) AS contradiction,
         'no reference; ' || what || CASE ways WHEN 1 THEN '' ELSE ', in several ways' END AS reason
     FROM sum_candidates
-) AS c
+),
+several AS (SELECT entry_id, expectation_id FROM every_clue GROUP BY entry_id, expectation_id HAVING count(*) > 1)
+SELECT c.entry_id, c.expectation_id, c.tier, r.rank AS tier_rank, c.score, c.reason, c.contradiction
+FROM every_clue AS c
+ANTI JOIN several AS s ON s.entry_id = c.entry_id AND s.expectation_id = c.expectation_id
 JOIN tiers AS r ON r.name = c.tier
-QUALIFY row_number() OVER (PARTITION BY c.entry_id, c.expectation_id ORDER BY r.rank, c.score DESC, c.reason) = 1
+UNION ALL
+SELECT entry_id, expectation_id, tier, tier_rank, score, reason, contradiction
+FROM (
+    SELECT c.entry_id, c.expectation_id, c.tier, r.rank AS tier_rank, c.score, c.reason, c.contradiction
+    FROM every_clue AS c
+    SEMI JOIN several AS s ON s.entry_id = c.entry_id AND s.expectation_id = c.expectation_id
+    JOIN tiers AS r ON r.name = c.tier
+    QUALIFY row_number() OVER (PARTITION BY c.entry_id, c.expectation_id ORDER BY r.rank, c.score DESC, c.reason) = 1
+) AS strongest
