@@ -30,7 +30,7 @@ ACTS = {
     "addresses": ("confirm",),
     "journal key": ("enrol", "make", "show"),
     "lake": ("clone", "pin", "pull", "push", "sweep", "unpin"),
-    "match": ("accept", "assign", "file", "ignore", "reject", "undo"),
+    "match": ("accept", "assign", "file", "group", "ignore", "reject", "undo"),
     "notices": ("settle",),
     "periods": ("reopen",),
     "rates": ("add",),

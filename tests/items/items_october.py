@@ -51,7 +51,7 @@ def facts_of(
     """
     answer: dict[str, pa.Table] = {}
     for name in OF_ANSWER:
-        schema = getattr(closing.r, name).schema
+        schema = getattr(closing.r, name).arrow.schema
         answer[name] = _table(rows.get(name, ()), schema)
     if "statements" not in rows:
         whole = closing.r.statements.arrow.to_pylist()

@@ -132,7 +132,7 @@ def workspace(tmp_path: Path) -> Workspace:
 def test_polars_takes_a_table_in_one_call_and_keeps_every_digit(workspace: Workspace) -> None:
     frame = pl.DataFrame(workspace.table("wallet_balances"))
     assert frame.schema["total"] == pl.Decimal(38, 18)
-    assert frame.schema["valid_from"] == pl.Datetime("us", "UTC")
+    assert frame.schema["valid_from"] == pl.Datetime("us", "Europe/Brussels")
     assert set(frame["total"].to_list()) == {EXACT, Decimal("0.1")}
     assert frame["total"].sum() == Decimal("12345678901234567890.223456789012345678")
 

@@ -9,6 +9,7 @@ from treasury.matching import reference_matching as matching
 from treasury.matching import spark
 from treasury.matching.engine.pipeline import Step, needed
 from treasury.matching.spark.spark_run import only_readers
+from treasury.month import spark as month_spark
 from treasury.month.reconciliation import READ_FOR_ANSWER, STEPS
 
 FETCHES = {"collect", "first", "head", "take", "tail", "toArrow", "toLocalIterator", "toPandas"}
@@ -26,9 +27,9 @@ FETCHED = {
 
 
 def test_nothing_but_counts_and_a_months_answer_comes_to_this_process() -> None:
-    (folder,) = spark.__path__
+    folders = map(Path, (*spark.__path__, *month_spark.__path__))
     calls = set()
-    for file in Path(folder).glob("*.py"):
+    for file in (file for folder in folders for file in folder.glob("*.py")):
         for function in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(function, ast.FunctionDef):
                 calls |= {

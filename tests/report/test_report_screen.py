@@ -306,4 +306,4 @@ def test_the_first_screen_does_not_roll_open_items_forward(
         assert str(month_end.status("2026-10")).startswith("October 2026")
     closing = month_end.periods.month("2026-10")
     assert len(closing.rolled.roll_forward) > 0
-    assert closing.rolled.items is closing.rolled.items
+    assert closing.rolled.items.arrow is closing.rolled.items.arrow
