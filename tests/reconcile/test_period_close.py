@@ -386,9 +386,7 @@ def test_a_closed_month_comes_out_again_whatever_becomes_known(
         before.as_of, before.known_at, before.matches.rules_hash,
     )  # fmt: skip
     now = later.reconcile("2026-10")
-    assert now.lines.arrow.equals(before.lines.arrow), (
-        "a closed month answers from what it was closed on"
-    )
+    assert now.lines.arrow.equals(before.lines.arrow)
     assert len(later.periods.late("2026-10")) == 1
     assert "LATE                1 item since the close" in later.status("2026-10")
     assert now.matches.rules_hash == before.matches.rules_hash, "a closed month keeps its rules"
@@ -496,11 +494,8 @@ def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
     assert changes_left == {"changed"}, "what went and came again is as it was"
     once_more = clock_at(desk, "2026-11-22T08:00:00+00:00")
     edit(once_more, "statement_entries", "entry_id", late, entry_status="BOOK")
-    (row,) = (
-        late_row
-        for late_row in once_more.periods.late().arrow.to_pylist()
-        if late_row["change"] == "new"
-    )
+    late_rows = once_more.periods.late().arrow.to_pylist()
+    (row,) = (late_row for late_row in late_rows if late_row["change"] == "new")
     assert (row["entry_id"], row["what"]) == (late, "a later statement has it again")
 
 
@@ -537,9 +532,7 @@ def original_with_reference(desk: Workspace, lines: list[dict[str, Any]]) -> dic
     """A matched on-ramp wire of October that has an end-to-end id of its own."""
     ids = {
         row["entry_id"]: row["end_to_end_id"]
-        for row in desk.sql(
-            "SELECT entry_id, end_to_end_id FROM statement_entries"
-        ).arrow.to_pylist()
+        for row in desk.table("statement_entries").arrow.to_pylist()
     }
     return next(
         row | {"end_to_end_id": ids[row["entry_id"]]}
