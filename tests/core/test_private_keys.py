@@ -69,6 +69,15 @@ def test_a_key_without_a_frame_is_recognised_in_each_encoding(kind: str) -> None
             assert holds_private_key(encode(der)), encoding
 
 
+@pytest.mark.parametrize("sign", ["+0x", "/0x"])
+def test_a_key_whose_base64_looks_like_hexadecimal_digits_is_recognised(sign: str) -> None:
+    octets = b"\0\0" + base64.b64decode(f"A{sign}" * 16)  # after seven bytes, three to four digits
+    der = bytes([0x30, 5 + len(octets), 2, 1, 0, 4, len(octets)]) + octets
+    text = base64.b64encode(der).decode()
+    assert sign in text
+    assert holds_private_key(text)
+
+
 @pytest.mark.parametrize(
     "how",
     [serialization.BestAvailableEncryption(b"x"), PLAIN],

@@ -21,8 +21,10 @@ _FRAMES: Final = re.compile(
     # `openssh-key-v1` in base64 and in hexadecimal digits.
     r"|b3BlbnNzaC1rZXktdjE|(?i:6f70656e7373682d6b65792d7631)"
 )
-_BREAKS: Final = re.compile(r"\\[rn]|\\x|\b0x|[\s:,\\]")
+_BREAKS: Final = re.compile(r"\\[rn]|\\x|[\s:,\\]")
 """Stand between the digits of one key, as line breaks in JSON or the colons of OpenSSL."""
+_HEXADECIMAL_SIGN: Final = re.compile(r"\b0x")
+"""Stands before each byte in lists of bytes; base64 may have the same characters as digits."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{40,}")
 _HEXADECIMAL: Final = re.compile(r"[0-9A-Fa-f]{60,}")
 _DER_IN_BASE64: Final = re.compile("M[A-I]")
@@ -42,7 +44,8 @@ def holds_private_key(text: str, depth: int = _NESTED) -> bool:
     packed = _BREAKS.sub("", text)
     if _FRAMES.search(text.replace("\\", "")) or _FRAMES.search(packed):
         return True
-    for run in _BASE64.finditer(packed):
+    unsigned = _BREAKS.sub("", _HEXADECIMAL_SIGN.sub("", text))
+    for run in (run for form in {packed, unsigned} for run in _BASE64.finditer(form)):
         digits = run[0].translate(_URL_SAFE)
         decoded = [_from_base64(digits[at.start() :]) for at in _DER_IN_BASE64.finditer(digits)]
         # .NET writes a hyphen between bytes.
