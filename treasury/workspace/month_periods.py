@@ -41,11 +41,11 @@ from treasury.journal.period_history import (
 from treasury.month.items import OpenItems
 from treasury.month.reconciliation import Basis, Reconciliation, require_synced
 from treasury.month.standing_knowledge import run_knowledge
+from treasury.workspace.stores import WorkspaceStores, month_of
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
     from treasury.close.sign_off import PreparedMonth
-    from treasury.workspace.stores import WorkspaceStores
 
 
 class Periods:
@@ -110,7 +110,7 @@ class Periods:
         period, closing = sign_month(
             t.journal,
             t.lake,
-            _month(month),
+            month_of(month),
             actor=actor or t.journal.who(),
             policy=t.policy,
         )
@@ -133,7 +133,7 @@ class Periods:
         require_present(t.as_of)
         who = actor or t.journal.who()
         t.policy.check_identity(who)
-        return withdraw_preparation(t.journal, _month(month), reason, actor=who)
+        return withdraw_preparation(t.journal, month_of(month), reason, actor=who)
 
     def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
         """A month with its balances, verdict and roll-forward: as it was closed, else as of now.
@@ -150,7 +150,7 @@ class Periods:
         from treasury.close.sign_off import prepared_month
 
         t = self._workspace
-        month = t.this_month.previous if month is None else _month(month)
+        month = t.month(month)
         preparation = preparations(decided.entries).get(str(month))
         if preparation is None:
             return self.closing_on(month, decided, ledger=ledger).items
@@ -164,7 +164,7 @@ class Periods:
         from treasury.close.ledger.provided_ledger import read_ledger
 
         t = self._workspace
-        month = t.this_month.previous if month is None else _month(month)
+        month = t.month(month)
         period = closed_periods(decided.entries).get(str(month))
         if period is not None and ledger is not None:
             raise InputError(
@@ -184,7 +184,7 @@ class Periods:
         """Let a closed month go, the last one only; journaled with the reason."""
         require_present(self._workspace.as_of)
         journal = self._workspace.journal
-        return reopen_period(journal, _month(month), reason, actor=actor or journal.who())
+        return reopen_period(journal, month_of(month), reason, actor=actor or journal.who())
 
     def list(self) -> Table:
         """Every close there was, and what waits for a signature: who, when, what it rests on."""
@@ -197,9 +197,9 @@ class Periods:
 
     def get(self, month: str | Month) -> Period:
         """The close of a month; InputError where it is not closed."""
-        period = closed_periods(self._workspace.decided().entries).get(str(_month(month)))
+        period = closed_periods(self._workspace.decided().entries).get(str(month_of(month)))
         if period is None:
-            raise InputError(f"{_month(month)} is not closed", do="close it, or ask for another")
+            raise InputError(f"{month_of(month)} is not closed", do="close it, or ask for another")
         return period
 
     def answer(self, month: str | Month) -> Reconciliation:
@@ -279,7 +279,3 @@ def _row(close: Close, period: Period | None) -> dict[str, Any]:
         "reopened_by": period.reopened_by or None,
         "reopen_reason": period.reopen_reason or None,
     }
-
-
-def _month(month: str | Month) -> Month:
-    return month if isinstance(month, Month) else Month.parse(month)
