@@ -97,11 +97,11 @@ _READ_OF_LINES: Final = [
     "outcome", "line_class", "kind", "reference", "expectation_id", "matched_amount",
     "counterparty_name", "remittance",
 ]  # fmt: skip
-_LEGS_IN_ORDER: Final = step_sql("treasury.close.steps", "legs_in_order")
-_SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "sources_in_order")
-_LEGS_ALONE: Final = step_sql("treasury.close.steps", "legs_alone")
-_LINES_ALONE: Final = step_sql("treasury.close.steps", "lines_alone")
-_WRONG: Final = step_sql("treasury.close.steps", "first_unbalanced")
+_LEGS_IN_ORDER: Final = step_sql("treasury.close.steps", "ledger/legs_in_order")
+_SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "ledger/sources_in_order")
+_LEGS_ALONE: Final = step_sql("treasury.close.steps", "ledger/legs_alone")
+_LINES_ALONE: Final = step_sql("treasury.close.steps", "ledger/lines_alone")
+_WRONG: Final = step_sql("treasury.close.steps", "ledger/first_unbalanced")
 _BALANCES: Final = grouped_schema((TEXT, "role", "of", "currency"), (AMOUNT, "balance"))
 _ENTRIES: Final = grouped_schema(
     (INTEGER, "entry_no"), (TEXT, "entry"), (DATE, "booked_on"), (TEXT, "words")
