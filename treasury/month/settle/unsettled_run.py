@@ -49,7 +49,8 @@ _CHANGED: Final = "changed_terms"
 _REJOINING: Final = ("concerned_requests", "rejoining_lines")
 """Which settled requests and lines take part again."""
 _OF_RECORDS: Final = (
-    "expectations", "bank_lines", "classed", "line_classes", "lines", "line_parties", "hash_uses",
+    "expectations", "bank_lines", "classed_lines", "line_classes", "lines", "line_parties",
+    "hash_uses",
 )  # fmt: skip
 """The steps that have rows of lines and requests which take part again; the others that have run by
 then are about the texts of unsettled lines, which stay as they were read."""
