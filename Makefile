@@ -2,7 +2,7 @@
 
 WORKSPACE ?= data/workspace
 TREASURY = .venv/bin/treasury --workspace $(WORKSPACE)
-BENCH ?= reconcile lake statements sandbox sync actions close
+BENCH ?= reconcile lake statements sandbox sync close
 PYTEST = .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
