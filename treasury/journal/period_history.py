@@ -48,7 +48,6 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     month: str
-    reason: str | None
     prepared_by: str
     reviewed_by: str = ""
     commit: int
