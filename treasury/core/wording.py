@@ -26,8 +26,10 @@ LINE_CLASSES: Final = {
     "other_business": "Other business",
     "conversion_sweep": "Conversion sweep",
 }
-DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp", "CRDT": "in", "DBIT": "out"}
-_EXPECTED: Final = {
+RAMP_TYPES: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
+LINE_DIRECTIONS: Final = {"CRDT": "in", "DBIT": "out"}
+DIRECTIONS: Final = {**RAMP_TYPES, **LINE_DIRECTIONS}
+EXPECTED_KINDS: Final = {
     "on_ramp": "on-ramp",
     "off_ramp": "off-ramp",
     "virtual_bank_account": "virtual account",
@@ -63,7 +65,7 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
     **dict.fromkeys(("outcome", "from_outcome", "to_outcome"), OUTCOMES),
     **dict.fromkeys(("direction", "ramp_type"), DIRECTIONS),
     "line_class": LINE_CLASSES,
-    "kind": _EXPECTED,
+    "kind": EXPECTED_KINDS,
     **dict.fromkeys(("state", "mark", "proof"), _STATES),
     "source": {"own_bank": "own bank", "provider_report": "provider's report"},
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},

@@ -18,6 +18,7 @@ from treasury.core.decoding import decode_json
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, parse_amount
 from treasury.core.tables.column_types import schema_of
+from treasury.core.wording import RAMP_TYPES
 from treasury.matching.rules import Rules
 from treasury.month.clocks import days_word, rail_of, reacts_by, stage_of
 from treasury.month.conversion import Conversion
@@ -91,7 +92,7 @@ def _difference(row: _Row, today: Today, **columns: Any) -> Difference:
     values: dict[str, Any] = {
         "state": row.get("state"),
         "item": row.get("reference") or row.get("request_id") or "",
-        "direction": _DIRECTIONS.get(row.get("ramp_type") or "", ""),
+        "direction": RAMP_TYPES.get(row.get("ramp_type") or "", ""),
         "amount": row["amount"],
         "currency": currency,
         "since": since,
@@ -106,9 +107,6 @@ def _difference(row: _Row, today: Today, **columns: Any) -> Difference:
     due = values["due"]
     stage = "open" if due is None else stage_of(due, today.day, today.rules, rail)
     return Difference(**({"stage": stage} | values))
-
-
-_DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
 
 
 def _held_request(row: _Row, today: Today) -> dict[str, Any]:
@@ -257,7 +255,7 @@ TELLERS: Final[dict[str, _Teller]] = {
 
 def _of_conversions(rows: Iterable[Conversion], today: Today) -> Iterator[Difference]:
     for row in rows:
-        state = _CONVERSION_STATES.get(row.state)
+        state = CONVERSION_STATES.get(row.state)
         moment = row.opened_at or row.due
         if state is None or moment is None or row.fiat is None:
             continue
@@ -275,7 +273,7 @@ def _of_conversions(rows: Iterable[Conversion], today: Today) -> Iterator[Differ
         )
 
 
-_CONVERSION_STATES: Final = {
+CONVERSION_STATES: Final = {
     "rate_outside_band": "RATE OUTSIDE BAND",
     "not_yet_credited": "NOT YET CREDITED",
     "held_kyc": "HELD BY KYC",

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from treasury.actions import Confirmation, RampSeen
 from treasury.core.money import format_amount
+from treasury.core.wording import RAMP_TYPES
 from treasury.panels.frames.blocks import Detail, Heading, ListRow, Text, detail
 from treasury.panels.frames.panel_text import instant
 
@@ -25,7 +26,6 @@ COLUMNS: Final = (
     Heading("Fiat net", end=True),
     Heading("Crypto", end=True),
 )
-_DIRECTIONS: Final = {"ON_RAMP": "On-ramp", "OFF_RAMP": "Off-ramp"}
 _KNOWN_HOW: Final = {
     "hub": "logged in at the notebook hub",
     "environment": "claimed: named by an environment variable, and nobody vouches for it",
@@ -94,7 +94,8 @@ def request_details(confirmed: Confirmation, read_at: datetime) -> tuple[Detail,
 
 
 def _direction(request: RampSeen) -> str:
-    return _DIRECTIONS.get(request.ramp_type, request.ramp_type)
+    words = RAMP_TYPES.get(request.ramp_type)
+    return request.ramp_type if words is None else words.capitalize()
 
 
 def _exchange(request: RampSeen) -> str:

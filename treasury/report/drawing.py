@@ -29,6 +29,7 @@ from treasury.core.errors import InputError
 from treasury.core.tables.column_texts import wide
 from treasury.core.tables.table import Table
 from treasury.core.text import safe_html
+from treasury.core.wording import EXPECTED_KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     Frame: TypeAlias = pd.DataFrame | Table | pa.Table | Sequence[Mapping[str, Any]]
 
 P = ParamSpec("P")
-RAMP_TYPE_WORDS: Final = {"on_ramp": "on-ramp", "off_ramp": "off-ramp"}
 
 INK: Final = {
     "text": "#1c2733",
@@ -125,7 +125,7 @@ def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], l
     shown = {"credit_debit": "direction"} if "credit_debit" in frame else {"ramp_type": "direction"}
     if set(shown) & set(frame):
         frame = frame.drop(columns="direction", errors="ignore").rename(columns=shown)
-        frame["direction"] = frame["direction"].replace(RAMP_TYPE_WORDS)
+        frame["direction"] = frame["direction"].replace(EXPECTED_KINDS)
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(k): v for k, v in row.items()} for row in plain.to_dict("records")], list(plain)
 

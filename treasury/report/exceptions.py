@@ -25,18 +25,16 @@ from treasury.core.identifiers import plain_account
 from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
-from treasury.core.wording import DIRECTIONS
+from treasury.core.wording import DIRECTIONS, OUTCOMES
 from treasury.month.funding import short_account
 from treasury.month.items.item_facts import needing_a_person
 from treasury.month.reconciliation import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid
 
 _EXCEPTIONS: Final = {
-    "suggested": "Needs decision: what each line may belong to",
-    "conflict": "Contradicted: something speaks against the reference",
-    "duplicate": "Paid twice",
-    "unreferenced": "No reference",
-    "returned": "Returned",
+    "suggested": f"{OUTCOMES['suggested']}: what each line may belong to",
+    "conflict": f"{OUTCOMES['conflict']}: something speaks against the reference",
+    **{outcome: OUTCOMES[outcome] for outcome in ("duplicate", "unreferenced", "returned")},
 }
 
 

@@ -27,7 +27,7 @@ from treasury.core.coins import NATIVE_COINS
 from treasury.core.money import total
 from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
-from treasury.core.wording import LINE_CLASSES, OUTCOMES
+from treasury.core.wording import EXPECTED_KINDS, LINE_CLASSES, OUTCOMES
 from treasury.month.funding import short_account
 from treasury.month.items import OpenItem
 from treasury.month.items.evidence_items import NOT_PROVABLE
@@ -51,8 +51,7 @@ from treasury.report.grids import (
 from treasury.report.screen import open_words, overdue_words
 
 _BRIDGED: Final = {
-    "on_ramp": "on-ramp",
-    "off_ramp": "off-ramp",
+    **EXPECTED_KINDS,
     "off_ramp_coins": "off-ramp, its coins",
     "credit": "virtual-account credit",
     "own_transfer": "own transfer",

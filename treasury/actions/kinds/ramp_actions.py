@@ -35,8 +35,7 @@ from treasury.api.models import CompanyBankAccount, CompanyWallet, RampRequest
 from treasury.core.errors import InputError
 from treasury.core.money import exponent, format_amount, is_exact_in
 from treasury.core.text import clean
-
-_DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
+from treasury.core.wording import RAMP_TYPES
 
 
 class OnRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +65,7 @@ class ChangeAmount(OnRequest, frozen=True, kw_only=True):
         elif unit != "?" and not is_exact_in(self.amount, unit):
             problem = f"{self.amount} has more decimals than {unit}, which has {exponent(unit)}"
         new_amount = fact("new amount", new, field="amount", problem=problem)
-        direction = _DIRECTIONS.get(ramp.ramp_type, ramp.ramp_type)
+        direction = RAMP_TYPES.get(ramp.ramp_type, ramp.ramp_type)
         says = f"{direction} {clean(ramp.name)} from {now or 'an amount not shown'} to {new}"
         return _findings(ramp, "AWAITING_APPROVAL", lambda _: says, new_amount, money=new)
 
@@ -132,7 +131,7 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
         if crypto.enabled is False:
             problem = f"{crypto.currency} on {crypto.chain} is not enabled"
             facts.append(fact("currency enabled", "no", field="crypto_currency", problem=problem))
-        body = f"{_DIRECTIONS[self.ramp_type]} request: {format_amount(self.amount, unit)} for"
+        body = f"{RAMP_TYPES[self.ramp_type]} request: {format_amount(self.amount, unit)} for"
         coins = f"{bought} on {crypto.chain}" if on_ramp and crypto.chain else bought
         goes = "delivered to" if on_ramp else "paid to"
         unknown = f"…{address[-4:]}" if address else "an account not shown"
@@ -217,7 +216,7 @@ def _words(request: RampSeen, masked: bool) -> str:
     coins = crypto
     if request.crypto_amount is not None:
         coins = format_amount(request.crypto_amount, crypto)
-    direction = _DIRECTIONS.get(request.ramp_type, clean(request.ramp_type))
+    direction = RAMP_TYPES.get(request.ramp_type, clean(request.ramp_type))
     first, second = (money, coins) if request.on_ramp else (coins, money)
     exchange = f"{direction} {clean(request.name)}: {first} for {second}"
     if request.payee_account is None:
@@ -249,7 +248,7 @@ def _target(
     fields: NewRequest, records: service.ServiceRecords, *, on_ramp: bool
 ) -> tuple[list[Fact], str | None, str, str]:
     """Facts of the wallet or bank account, its chain, its name and its address."""
-    if fields.ramp_type not in _DIRECTIONS:
+    if fields.ramp_type not in RAMP_TYPES:
         raise InputError(
             f"ramp_type: {fields.ramp_type!r} is no ramp type", do="use ON_RAMP or OFF_RAMP"
         )

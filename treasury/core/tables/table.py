@@ -25,6 +25,7 @@ from treasury.core.errors import QueryError, StorageError, TableError
 from treasury.core.tables import duckdb_engine, query_checks
 from treasury.core.tables.table_view import html_table, text_table
 from treasury.core.text import clean, safe_html, visible
+from treasury.core.wording import LINE_DIRECTIONS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _ROW: Final = "row of the table"
 """The column by which a filter names the rows that it keeps."""
-_WAYS: Final = {"CRDT": "in", "DBIT": "out"}
 _RAMP_TYPES: Final = {
     "ON_RAMP": "on_ramp", "on-ramp": "on_ramp", "OFF_RAMP": "off_ramp", "off-ramp": "off_ramp",
 }  # fmt: skip
@@ -373,7 +373,7 @@ def _presented(table: pa.Table) -> pa.Table:
         return table
     if names & _OF_LINES and not names & _OF_REQUESTS:
         place, codes = table.column_names.index("direction"), table["direction"]
-        table = _replaced(table, "direction", "direction", _WAYS)
+        table = _replaced(table, "direction", "direction", LINE_DIRECTIONS)
         table = table.add_column(place + 1, "credit_debit", codes)
         is_out = pc.equal(codes, "DBIT")
     elif names & _OF_REQUESTS and not names & (_OF_ITEMS | _OF_LINES):

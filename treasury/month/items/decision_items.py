@@ -11,6 +11,7 @@ from treasury.actions.action_states import Action
 from treasury.core.tables.column_types import AMOUNT, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
+from treasury.core.wording import LINE_DIRECTIONS
 from treasury.journal.notice_history import DOUBTFUL, Notice
 from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.month.items.item_facts import Facts, make_item, money_of, table_rows
@@ -136,7 +137,7 @@ def late_items(facts: Facts) -> Iterator[OpenItem]:
             since=min(facts.day(row["known_from"]) or facts.month.last, facts.month.last),
             amount=row["amount"],
             currency=row["currency"] or "",
-            direction={"CRDT": "in", "DBIT": "out"}.get(row["direction"], ""),
+            direction=LINE_DIRECTIONS.get(row["direction"], ""),
             entry_id=row["entry_id"],
             counted_in=f"line:{row['entry_id']}" if is_open else None,
             **others,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from treasury.core.text import clean
+from treasury.core.wording import LINE_DIRECTIONS
 from treasury.month.items.item_facts import Facts, make_item, money_of
 from treasury.month.items.item_kinds import KINDS
 from treasury.month.items.open_item import OpenItem
@@ -20,7 +21,6 @@ LINE_STATES: Final = (
     "PAID WRONG",
 )
 """Differences that are about a bank line: they word its item rather than make one."""
-_SIGNS: Final = {"CRDT": "in", "DBIT": "out"}
 
 
 def line_items(facts: Facts) -> Iterator[OpenItem]:
@@ -76,7 +76,7 @@ def _line_item(
         f"line:{name}",
         name=f"{reference}, {payer}" if reference else payer,
         **money_of(line),
-        direction=_SIGNS[line["direction"]],
+        direction=LINE_DIRECTIONS[line["direction"]],
         entry_id=line["entry_id"],
         **particulars,
     )

@@ -26,6 +26,7 @@ from treasury.core.money import difference, total
 from treasury.matching.rules import Rules
 from treasury.month.clocks import end_of, rail_of, reacts_by
 from treasury.month.conversion import Conversion
+from treasury.month.differences import CONVERSION_STATES
 
 _Row = Mapping[str, Any]
 _Balance = tuple[str, str]
@@ -35,7 +36,7 @@ CUSTODY: Final = "custodial balance"
 CREDIT: Final = "credit not converted"
 _ZERO: Final = Decimal(0)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
-_WAITING: Final = {"not_yet_credited": "NOT YET CREDITED", "held_kyc": "HELD BY KYC"}
+_WAITING: Final = {state: CONVERSION_STATES[state] for state in ("not_yet_credited", "held_kyc")}
 _ASK: Final = "ask the provider; next time sync shortly before and after"
 _FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
