@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from treasury.cli import treasury
 from treasury.cli.layout import print_table
-from treasury.core.tables.table import Table, in_zone, units_of
+from treasury.core.tables.schemas import units_of
+from treasury.core.tables.table import Table, in_zone
 from treasury.core.tables.table_view import cell_text
 from treasury.core.wording import in_words
 from treasury.workspace import Workspace
@@ -111,7 +112,7 @@ def test_every_value_stands_whole_on_a_line_in_any_width(
         print_table(table, columns, "", "none", spare)
     text = out.getvalue()
     for row in table.to_pylist():
-        assert cell_text(row, "amount", units_of(row)) in text
+        assert cell_text(row, "amount", units_of(table.schema)) in text
         assert str(row["day"]) in text
     if "not shown" not in text:
         words = re.sub(r"\s+", "", text)

@@ -16,7 +16,8 @@ from report_samples import HOSTILE
 
 import treasury
 from treasury.core.errors import InputError, StorageError
-from treasury.core.tables.table import Table, Tables, units_of
+from treasury.core.tables.schemas import amount_in, grouped_schema
+from treasury.core.tables.table import Table, Tables
 from treasury.core.tables.table_view import cell_text
 from treasury.statements.store.withdraw import StoredStatement, Withdrawal, find_statement
 from treasury.workspace import Workspace
@@ -135,13 +136,16 @@ def test_the_query_of_rows_gives_them_again(month_end: Workspace) -> None:
 
 
 def test_an_amount_is_of_the_currency_or_the_asset_that_its_table_names() -> None:
-    assert units_of(["opening", "fees", "currency", "name"]) == dict.fromkeys(
-        ("opening", "fees"), "currency"
+    schema = grouped_schema(
+        (pa.string(), "asset", "currency", "name"),
+        (amount_in("asset"), "opening", "fees"),
+        (amount_in("coin"), "gas"),
+        (pa.decimal128(38, 18), "amount", "closing"),
     )
-    assert units_of(["opening", "fiat", "asset", "currency"]) == {
-        "opening": "asset",
-        "fiat": "currency",
-    }
+    table = Table(schema.empty_table())
+    assert table.units == {"opening": "asset", "fees": "asset", "amount": "currency"}
+    assert table.where("amount > 0")[["opening", "asset"]].units == {"opening": "asset"}
+    assert table[["opening", "currency"]].units == {}, "its currency is not there"
     assert (
         cell_text({"closing": Decimal(5), "currency": "USDC"}, "closing", {"closing": "currency"})
         == "USDC 5.000000"

@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 from rich.cells import cell_len
 
-from treasury.core.tables.table import units_of
+from treasury.core.tables.schemas import units_of
 from treasury.core.tables.table_view import cell_text
 from treasury.core.text import clean
 
@@ -90,7 +90,7 @@ def print_table(
     if not table.num_rows:
         click.echo(f"{title}: {empty}" if title else empty)
         return
-    units = units_of(table.column_names)
+    units = units_of(table.schema)
     grid = _Grid(
         title,
         columns,

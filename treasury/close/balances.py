@@ -23,8 +23,8 @@ from treasury.close.wallet_balances import company_rows
 from treasury.core.identifiers import plain_account
 from treasury.core.money import difference, total
 from treasury.core.tables.column_texts import wide
-from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.column_types import BOOL, INTEGER, TEXT
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.matching.engine.pipeline import needed
 from treasury.month.items.item_facts import needing_a_person
 from treasury.month.kept_run import kept_run
@@ -32,8 +32,17 @@ from treasury.month.reconciliation import STEPS, Reconciliation
 
 BALANCES: Final = grouped_schema(
     (TEXT, "kind", "of", "name", "currency"),
-    (AMOUNT, "opening", "money_in", "money_out", "fees", "gas", "closing", "unexplained"),
-    (AMOUNT, "in_doubt", "undecided"),
+    (
+        amount_in("currency"),
+        "opening",
+        "money_in",
+        "money_out",
+        "fees",
+        "gas",
+        "closing",
+        "unexplained",
+    ),
+    (amount_in("currency"), "in_doubt", "undecided"),
     (INTEGER, "undecided_lines"),
     (BOOL, "proved", "blocks"),
     (TEXT, "proved_by", "problem", "next_step"),

@@ -26,7 +26,7 @@ from treasury.core.errors import TreasuryError
 from treasury.core.money import format_amount
 from treasury.core.tables.column_texts import rows_hash
 from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.matching.engine.memo import Memo, fingerprint
 from treasury.matching.engine.pipeline import in_order, load, needed, run, steps_of
@@ -50,17 +50,17 @@ _AMOUNTS: Final = tuple(ADDS)
 ROLL_FORWARD: Final = grouped_schema(
     (TEXT, "kind", "currency"),
     (INTEGER, "opening_items"),
-    (AMOUNT, *_AMOUNTS),
+    (amount_in("currency"), *_AMOUNTS),
     (INTEGER, "closing_items", "blocked_items"),
-    (AMOUNT, "standing_blocked"),
+    (amount_in("currency"), "standing_blocked"),
 )
 """A row for each kind and currency, amounts in `currency`. `blocked` is what the provider blocked
 in the month less what it released; `standing_blocked` is blocked at the end and in no closing."""
 ITEMS: Final = grouped_schema(
     (TEXT, "expectation_id", "code", "kind", "currency"),
     (AMOUNT, "amount"),
-    (AMOUNT, *_AMOUNTS),
-    (AMOUNT, "standing_blocked"),
+    (amount_in("currency"), *_AMOUNTS),
+    (amount_in("currency"), "standing_blocked"),
 )
 """The request behind each row: its own opening, movements and closing."""
 

@@ -25,6 +25,7 @@ import msgspec
 from treasury.core.calendar import is_target_day
 from treasury.core.money import format_amount, implied_rate, product, total
 from treasury.core.tables.column_types import schema_of
+from treasury.core.tables.schemas import with_units
 from treasury.matching.rules import Rules
 from treasury.month.clocks import end_of, placed_by, rail_of, reacts_by
 
@@ -80,7 +81,11 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """Those that may be in it as well."""
 
 
-CONVERSIONS: Final = schema_of(Conversion)
+CONVERSIONS: Final = with_units(
+    schema_of(Conversion),
+    **dict.fromkeys(("opening", "closing", "known_in", "known_out", "converted"), "asset"),
+    fiat="currency",
+)
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import schema_of
+from treasury.core.tables.schemas import with_units
 from treasury.core.text import clean
 from treasury.matching.rules import Rules
 from treasury.month.clocks import Rail, days_word, rail_of, reacts_by
@@ -59,7 +60,7 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     request: str
 
 
-FUNDING: Final = schema_of(FundingRow)
+FUNDING: Final = with_units(schema_of(FundingRow), send="currency")
 _LEFT_US: Final = waiting_on("service's")
 """States in which the money has left us, so that the service's clock runs."""
 _UNPAID: Final = waiting_on("ours")

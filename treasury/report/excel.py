@@ -33,7 +33,6 @@ from treasury.close.valuation.exposure.provider_exposure import (
 )
 from treasury.core.decoding import convert
 from treasury.core.files.package_files import package_rows
-from treasury.core.tables.table import units_of
 from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
 from treasury.core.tables.workbook_process import written_beside
 from treasury.core.text import clean
@@ -88,7 +87,7 @@ def _sheets() -> Iterator[Sheet]:
         if schema is not None:
             own = [
                 msgspec.structs.replace(column, title=column.title.capitalize())
-                for column in sheet_of(name, schema, units_of).columns
+                for column in sheet_of(name, schema).columns
             ]
         yield Sheet(name, tuple(own))
 

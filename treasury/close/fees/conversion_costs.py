@@ -32,7 +32,7 @@ from treasury.core.tables.column_texts import distinct_rows
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.csv_output import rows_of
 from treasury.core.tables.decimal_columns import decimal_column, whole_numbers
-from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.tables.schemas import amount_in, grouped_schema, table_of
 from treasury.core.tables.table import Table, Tables
 from treasury.core.wording import DIRECTIONS
 from treasury.month.reconciliation import Reconciliation
@@ -65,7 +65,14 @@ _BY_PUBLISHER: Final = {
 
 _VALUES: Final = (
     (TEXT, "value_currency"),
-    (AMOUNT, "given_value", "received_value", "cost", "stated_fee", "reference_difference"),
+    (
+        amount_in("value_currency"),
+        "given_value",
+        "received_value",
+        "cost",
+        "stated_fee",
+        "reference_difference",
+    ),
 )
 COST: Final = grouped_schema(
     *_VALUES,
@@ -81,9 +88,9 @@ CONVERSION_COSTS: Final = grouped_schema(
     (TEXT, "source", "source_id", "reference", "month"),
     (DATE, "converted_on"),
     (TEXT, "pair"),
-    (AMOUNT, "given"),
+    (amount_in("given_currency"), "given"),
     (TEXT, "given_currency"),
-    (AMOUNT, "received"),
+    (amount_in("received_currency"), "received"),
     (TEXT, "received_currency"),
     *COST,
 )

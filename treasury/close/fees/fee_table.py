@@ -33,7 +33,7 @@ from treasury.core.errors import InputError
 from treasury.core.money import difference
 from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.core.text import safe_html
 from treasury.core.wording import DIRECTIONS
@@ -52,9 +52,9 @@ REQUESTS: Final = grouped_schema(
     (AMOUNT, "crypto", "exchange_rate", "fee_percentage"),
     (RATE, "rate_bp"),
     (TEXT, "tier"),
-    (AMOUNT, "expected_fee"),
+    (amount_in("fiat_currency"), "expected_fee"),
     (TEXT, "expected_by"),
-    (AMOUNT, "variance"),
+    (amount_in("fiat_currency"), "variance"),
     (TEXT, "finding"),
     (INTEGER, "others_that_day"),
     (AMOUNT, "rate_of_others"),
@@ -71,11 +71,11 @@ SUMS: Final = grouped_schema(
     (AMOUNT, "fiat_gross", "fee", "fiat_net"),
     (RATE, "rate_bp"),
     (INTEGER, "without_fee"),
-    (AMOUNT, "expected_fee", "variance"),
+    (amount_in("fiat_currency"), "expected_fee", "variance"),
     (INTEGER, "without_expected", "to_check"),
 )
 TREND: Final = grouped_schema(
-    (TEXT, "month"), *SUMS, (AMOUNT, "fee_change"), (RATE, "rate_change_bp")
+    (TEXT, "month"), *SUMS, (amount_in("fiat_currency"), "fee_change"), (RATE, "rate_change_bp")
 )
 
 

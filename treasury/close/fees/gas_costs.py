@@ -22,8 +22,8 @@ from treasury.close.result_words import amount_words, count
 from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.calendar import Months
 from treasury.core.money import exponent, rounded, total, totals
-from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
-from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.tables.column_types import BOOL, DATE, INSTANT, INTEGER, TEXT
+from treasury.core.tables.schemas import amount_in, grouped_schema, table_of
 from treasury.core.tables.table import Table, Tables
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import load, run, steps_of
@@ -42,9 +42,9 @@ GAS_PAYMENTS: Final = grouped_schema(
     (TEXT, "used_for", "source_id", "reference"),
     (INTEGER, "shared_by"),
     (TEXT, "coin"),
-    (AMOUNT, "gas"),
+    (amount_in("coin"), "gas"),
     (TEXT, "value_currency"),
-    (AMOUNT, "gas_value"),
+    (amount_in("value_currency"), "gas_value"),
     (TEXT, "valued_by", "not_valued"),
 )
 """A row a transaction that a company wallet paid for: `gas` in `coin`, `gas_value` of it in
@@ -54,9 +54,9 @@ its hash. `not_valued` says why it has no value, and is empty where it has one."
 GAS_COSTS: Final = grouped_schema(
     (TEXT, "month", "used_for", "coin"),
     (INTEGER, "payments", "failed"),
-    (AMOUNT, "gas"),
+    (amount_in("coin"), "gas"),
     (TEXT, "value_currency"),
-    (AMOUNT, "gas_value"),
+    (amount_in("value_currency"), "gas_value"),
     (INTEGER, "not_valued"),
 )
 """A row a month, use and coin: all the `gas` that was paid, of `payments` transactions of which

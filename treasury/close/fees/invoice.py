@@ -16,9 +16,9 @@ import pyarrow as pa
 from treasury.close.fees.fee_table import Fees
 from treasury.close.result_words import amount_words, count
 from treasury.core.money import difference, total
-from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
+from treasury.core.tables.column_types import INTEGER, TEXT
 from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 
 COLUMNS: Final = (
@@ -33,13 +33,13 @@ _LINES: Final = grouped_schema(
     (TEXT, "reference", "request_id"),
     (INTEGER, "line"),
     (TEXT, "currency"),
-    (AMOUNT, "invoiced", "recorded", "difference", "vat"),
+    (amount_in("currency"), "invoiced", "recorded", "difference", "vat"),
     (TEXT, "finding"),
 )
 _TOTALS: Final = grouped_schema(
     (TEXT, "currency"),
     (INTEGER, "requests"),
-    (AMOUNT, "invoiced", "recorded", "difference", "vat"),
+    (amount_in("currency"), "invoiced", "recorded", "difference", "vat"),
     (INTEGER, "open"),
 )
 _AGREES: Final = "agrees"

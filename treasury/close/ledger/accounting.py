@@ -28,7 +28,7 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.money import totals
 from treasury.core.tables.column_texts import clean_column
 from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT, TEXTS
-from treasury.core.tables.schemas import grouped_schema, table_of
+from treasury.core.tables.schemas import amount_in, grouped_schema, table_of
 from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.matching.engine.pipeline import in_order, run, steps_of
@@ -102,7 +102,9 @@ _SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "ledger/sources_in_o
 _LEGS_ALONE: Final = step_sql("treasury.close.steps", "ledger/legs_alone")
 _LINES_ALONE: Final = step_sql("treasury.close.steps", "ledger/lines_alone")
 _WRONG: Final = step_sql("treasury.close.steps", "ledger/first_unbalanced")
-_BALANCES: Final = grouped_schema((TEXT, "role", "of", "currency"), (AMOUNT, "balance"))
+_BALANCES: Final = grouped_schema(
+    (TEXT, "role", "of", "currency"), (amount_in("currency"), "balance")
+)
 _ENTRIES: Final = grouped_schema(
     (INTEGER, "entry_no"), (TEXT, "entry"), (DATE, "booked_on"), (TEXT, "words")
 )

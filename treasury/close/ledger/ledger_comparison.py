@@ -32,9 +32,9 @@ from treasury.core.errors import InputError
 from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
 from treasury.core.money import difference, total, totals
-from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
+from treasury.core.tables.column_types import INTEGER, TEXT
 from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.month.reconciliation import Reconciliation, matched_in_full
@@ -48,7 +48,15 @@ COLUMNS: Final = (
 
 LEDGER: Final = grouped_schema(
     (TEXT, "account", "name", "currency"),
-    (AMOUNT, "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference"),
+    (
+        amount_in("currency"),
+        "balance",
+        "in_transit_in",
+        "in_transit_out",
+        "expected",
+        "ledger",
+        "difference",
+    ),
     (INTEGER, "line"),
     (TEXT, "finding"),
 )

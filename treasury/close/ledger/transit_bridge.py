@@ -25,13 +25,13 @@ from treasury.core.money import difference, total
 from treasury.core.statuses import REQUEST_UNDONE
 from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.month.reconciliation import Reconciliation, requests_at_cut_off
 
 BRIDGE: Final = grouped_schema(
     (TEXT, "kind", "reference", "currency"),
-    (AMOUNT, "report", "journal", "roll_forward"),
+    (amount_in("currency"), "report", "journal", "roll_forward"),
     (TEXT, "why", "subject_id"),
 )
 """A row for each thing that one of the three counts, amounts in `currency`; `kind` is on_ramp,
@@ -39,7 +39,7 @@ off_ramp, off_ramp_coins, credit or own_transfer, `subject_id` the request or th
 STEPS: Final = grouped_schema(
     (TEXT, "kind", "currency", "why"),
     (INTEGER, "rows"),
-    (AMOUNT, "report", "journal", "roll_forward"),
+    (amount_in("currency"), "report", "journal", "roll_forward"),
 )
 """The rows summed by kind, currency and reason."""
 

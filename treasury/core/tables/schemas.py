@@ -1,22 +1,73 @@
-"""The columns of a table as a declaration: neighbours of one type are named together."""
+"""The columns of a table as a declaration: neighbours of one type are named together.
+
+An amount's unit, the column that holds its currency, travels in the metadata of its field.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
+from treasury.core.tables.column_types import AMOUNT
 
-def grouped_schema(*columns: pa.Field | tuple[pa.DataType, *tuple[str, ...]]) -> pa.Schema:
-    """The schema of columns in their order: a type and the names that have it, or a whole field."""
+_UNIT: Final = b"unit"
+"""The metadata key of the column that holds an amount's currency."""
+_USUAL: Final = {
+    **dict.fromkeys(
+        (
+            "amount", "signed_amount", "accepted_amount", "matched_amount", "opening_balance",
+            "closing_balance",
+        ),
+        "currency",
+    ),
+    **dict.fromkeys(("fiat_gross", "fee", "fiat_net"), "fiat_currency"),
+    "crypto": "crypto_currency",
+}  # fmt: skip
+"""The units of the names that stored records and steps use: rows of a query have no metadata."""
+
+
+def amount_in(unit: str) -> pa.Field:
+    """Return the type of amounts whose currency is in the column `unit`, for `grouped_schema`."""
+    return pa.field("", AMOUNT, metadata={_UNIT: unit})
+
+
+def with_units(schema: pa.Schema, **units: str) -> pa.Schema:
+    """Return the schema with the unit of each named column stated."""
+    return pa.schema(
+        field.with_metadata({_UNIT: units[field.name]}) if field.name in units else field
+        for field in schema
+    )
+
+
+def units_of(schema: pa.Schema) -> dict[str, str]:
+    """Return the amounts' columns that have a unit, with the column that holds their currency."""
+    names = frozenset(schema.names)
+    units = {field.name: _unit_of(field) for field in schema}
+    return {name: unit for name, unit in units.items() if unit in names}
+
+
+def _unit_of(field: pa.Field) -> str | None:
+    stated = (field.metadata or {}).get(_UNIT)
+    return _USUAL.get(field.name) if stated is None else stated.decode()
+
+
+def grouped_schema(
+    *columns: pa.Field | tuple[pa.DataType | pa.Field, *tuple[str, ...]],
+) -> pa.Schema:
+    """The schema of columns in their order: a type and the names that have it, or a whole field.
+
+    The type may be a unit's amounts (`amount_in`).
+    """
     fields: list[pa.Field] = []
     for column in columns:
         if isinstance(column, pa.Field):
             fields.append(column)
         else:
             kind, *names = column
-            fields += [pa.field(name, kind) for name in names]
+            like = kind if isinstance(kind, pa.Field) else pa.field("", kind)
+            fields += [like.with_name(name) for name in names]
     return pa.schema(fields)
 
 

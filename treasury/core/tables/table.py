@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import QueryError, StorageError, TableError
 from treasury.core.tables import duckdb_engine, query_checks
+from treasury.core.tables.schemas import units_of
 from treasury.core.tables.table_view import html_table, text_table
 from treasury.core.text import clean, safe_html, visible
 from treasury.core.wording import LINE_DIRECTIONS
@@ -89,7 +90,7 @@ class Table:
     @property
     def units(self) -> dict[str, str]:
         """The column that holds the currency of each amount's column."""
-        return units_of(self.columns)
+        return units_of(self.to_arrow().schema)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for batch in self.to_arrow().to_batches(max_chunksize=10_000):
@@ -463,50 +464,10 @@ def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
 
     zone = next((table.zone for table in tables.values() if table.zone is not None), None)
     shown = {name: table.to_arrow() for name, table in tables.items()}
-    return write_tables(Path(path), shown, units_of, zone)
+    return write_tables(Path(path), shown, zone)
 
 
 def _unwritten(path: Path, error: OSError) -> StorageError:
     return StorageError(
         f"{path} cannot be written: {error.strerror}", do="name a folder that is there"
     )
-
-
-_OWN: Final = (
-    "amount", "signed_amount", "accepted_amount", "matched_amount", "send", "opening_balance",
-    "closing_balance",
-    "fiat", "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference",
-    "invoiced", "recorded", "vat", "money_in", "money_out", "fees", "unexplained", "in_doubt",
-    "undecided", "cleared", "peak", "limit", "above_limit",
-    "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "standing_blocked",
-    "report", "journal", "roll_forward",
-)  # fmt: skip
-_FIAT: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change")
-_VALUED: Final = (
-    "given_value", "received_value", "cost", "stated_fee", "reference_difference", "gas_value",
-)  # fmt: skip
-_ASSET: Final = ("known_in", "known_out", "converted")
-CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(_OWN, ("currency",)),
-    **dict.fromkeys(_FIAT, ("fiat_currency",)),
-    **dict.fromkeys(_ASSET, ("asset",)),
-    **dict.fromkeys(("opening", "closing"), ("asset", "currency")),
-    "value": ("value_currency",),
-    "gas": ("coin", "currency"),
-    "crypto": ("crypto_currency",),
-    "given": ("given_currency",),
-    "received": ("received_currency",),
-    **dict.fromkeys(_VALUED, ("value_currency",)),
-}
-"""The column that holds the currency of an amount's column: the first of these that is there."""
-
-
-def units_of(names: Collection[str]) -> dict[str, str]:
-    """Of these columns of a table, those of amounts with the column that holds their currency."""
-    return {
-        # The last word is the first of them.
-        name: unit
-        for name in names
-        for unit in reversed(CURRENCY_OF.get(name, ()))
-        if unit in names
-    }

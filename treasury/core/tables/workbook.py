@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import chain, repeat
@@ -22,6 +22,7 @@ import xlsxwriter
 
 from treasury.core.errors import InputError, StorageError
 from treasury.core.money import exponent, plain_digits
+from treasury.core.tables.schemas import units_of
 from treasury.core.text import clean
 
 DIGITS: Final = 15
@@ -54,8 +55,6 @@ _FROM_LIST: Final = {
 _Cell: TypeAlias = tuple[Any, Any]
 """A value and its format."""
 
-_Units: TypeAlias = Callable[[Collection[str]], Mapping[str, str]]
-"""Of a table's columns, those of amounts with the column that names their currency."""
 _Kind = Literal["text", "amount", "number", "date", "instant", "entry"]
 
 
@@ -133,9 +132,7 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
-def write_tables(
-    path: Path, tables: Mapping[str, pa.Table], units: _Units, zone: ZoneInfo | None = None
-) -> Path:
+def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | None = None) -> Path:
     """Write a sheet of all columns for each table, instants in `zone`, UTC by default.
 
     Errors as `write_whole`.
@@ -143,7 +140,7 @@ def write_tables(
     book = Workbook(
         zone="UTC" if zone is None else zone.key,
         properties={"title": path.stem},
-        sheets=tuple(sheet_of(name, table.schema, units) for name, table in tables.items()),
+        sheets=tuple(sheet_of(name, table.schema) for name, table in tables.items()),
     )
     write_whole(book, tables, path)
     return path
@@ -162,9 +159,9 @@ def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> N
         ) from None
 
 
-def sheet_of(name: str, schema: pa.Schema, units: _Units) -> Sheet:
+def sheet_of(name: str, schema: pa.Schema) -> Sheet:
     """A sheet of every column of such a table."""
-    unit = units(schema.names)
+    unit = units_of(schema)
     return Sheet(
         name,
         tuple(

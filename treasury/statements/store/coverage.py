@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month, is_target_day
 from treasury.core.settings import WEEKDAYS, BankAccount, StatementDays
-from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INTEGER, TEXT, TEXTS
+from treasury.core.tables.column_types import BOOL, DATE, INTEGER, TEXT, TEXTS
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.lake import Snapshot
 from treasury.statements.field_values import account_number
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
@@ -31,10 +32,13 @@ COVERAGE: Final = pa.schema([
 """A row per account and currency; the days are those of the latest unbroken chain, the gaps lie
 before it, or after it up to yesterday."""
 
-MONTH_COVERAGE: Final = pa.schema([
-    ("account", TEXT), ("currency", TEXT), ("covered_from", DATE), ("covered_to", DATE),
-    ("is_covered", BOOL), ("missing_from", DATE), ("balance", AMOUNT),
-])  # fmt: skip
+MONTH_COVERAGE: Final = grouped_schema(
+    (TEXT, "account", "currency"),
+    (DATE, "covered_from", "covered_to"),
+    (BOOL, "is_covered"),
+    (DATE, "missing_from"),
+    (amount_in("currency"), "balance"),
+)
 """A row per account and currency: whether a month is covered by business, and the first of its days
 that is not. `balance` is what a month without a statement began and ended with."""
 

@@ -33,7 +33,7 @@ from treasury.close.valuation.coins.coin_value import REPORTING, Valued, rates_o
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.matching.engine.pipeline import compose
@@ -45,8 +45,10 @@ COINS: Final = grouped_schema(
     (AMOUNT, "opening_quantity", "acquired_quantity", "transferred_quantity", "disposed_quantity"),
     (AMOUNT, "closing_quantity"),
     (TEXT, "currency"),
-    (AMOUNT, "opening", "reversed", "acquired", "transferred", "disposed", "remeasured"),
-    (AMOUNT, "closing", "proceeds", "gain", "value", "rate"),
+    (amount_in("currency"), "opening"),
+    (AMOUNT, "reversed", "acquired", "transferred", "disposed", "remeasured"),
+    (amount_in("currency"), "closing"),
+    (AMOUNT, "proceeds", "gain", "value", "rate"),
     (DATE, "rate_day"),
     (TEXT, "valued_by", "problem", "next_step"),
 )

@@ -28,7 +28,7 @@ from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
 from treasury.core.money import difference, exponent, rounded, total, totals
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.matching.engine.pipeline import compose, in_order, steps_of, stored
 from treasury.matching.reference_matching import PACKAGE as MATCHING_PACKAGE
@@ -52,9 +52,9 @@ STEPS: Final = stored(
 """The steps that give what moved, over those of matching and of the month that they read."""
 EXPOSURE: Final = grouped_schema(
     (TEXT, "kind", "reference", "state"),
-    (AMOUNT, "amount", "in_doubt"),
+    (amount_in("currency"), "amount", "in_doubt"),
     (TEXT, "currency"),
-    (AMOUNT, "value"),
+    (amount_in("value_currency"), "value"),
     (TEXT, "value_currency"),
     (DATE, "rate_day"),
     (TEXT, "valued_by"),
@@ -70,15 +70,16 @@ what may stand there, where that is known. `age` counts days of `clock` since th
 left between the instant and the question says when and how in `cleared_at` and `cleared_by`."""
 EXPOSURE_TOTALS: Final = grouped_schema(
     (TEXT, "scope", "currency"),
-    (AMOUNT, "amount", "value"),
+    (AMOUNT, "amount"),
+    (amount_in("value_currency"), "value"),
     (TEXT, "value_currency"),
     (DATE, "rate_day"),
     (TEXT, "valued_by"),
-    (AMOUNT, "cleared"),
+    (amount_in("currency"), "cleared"),
     (INTEGER, "not_provable"),
-    (AMOUNT, "in_doubt", "peak"),
+    (amount_in("currency"), "in_doubt", "peak"),
     (INSTANT, "peak_at"),
-    (AMOUNT, "limit", "above_limit"),
+    (amount_in("currency"), "limit", "above_limit"),
     (INTEGER, "days_above"),
     (TEXT, "standing"),
 )
@@ -92,7 +93,8 @@ EXPOSURE_DAYS: Final = grouped_schema(
     (DATE, "day"),
     (INSTANT, "at"),
     (TEXT, "kind", "currency"),
-    (AMOUNT, "amount", "value"),
+    (AMOUNT, "amount"),
+    (amount_in("value_currency"), "value"),
     (TEXT, "value_currency"),
     (DATE, "rate_day"),
     (TEXT, "valued_by"),
@@ -102,7 +104,8 @@ reporting currency, whose `valued_by` names the currencies that had no rate that
 EXPOSURE_AGES: Final = grouped_schema(
     (TEXT, "age", "currency"),
     (INTEGER, "positions"),
-    (AMOUNT, "amount", "value"),
+    (AMOUNT, "amount"),
+    (amount_in("value_currency"), "value"),
     (TEXT, "value_currency"),
 )
 """A row for each age and currency of what stood at the instant; custodial balances have none."""
