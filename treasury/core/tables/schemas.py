@@ -48,9 +48,9 @@ def units_of(schema: pa.Schema) -> dict[str, str]:
     return {name: unit for name, unit in units.items() if unit in names}
 
 
-def _unit_of(field: pa.Field) -> str | None:
-    stated = (field.metadata or {}).get(_UNIT)
-    return _USUAL.get(field.name) if stated is None else stated.decode()
+def _unit_of(field: pa.Field) -> str:
+    stated: bytes | None = (field.metadata or {}).get(_UNIT)
+    return _USUAL.get(field.name, "") if stated is None else stated.decode()
 
 
 def grouped_schema(
