@@ -1,7 +1,7 @@
-"""What the bank and the services do not say alike: one list, each with its age and the next step.
+"""Differences between the bank and the services, each with its age and its next step.
 
-The SQL steps say what is there and what is not; here the clocks are read and the words are written.
-An item is never called missing while a statement that would show it has not been added.
+The SQL steps find the records; here the clocks are applied and the sentences written. An item is
+never called missing as long as a statement that would show it has not been added.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _Row = Mapping[str, Any]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One item: `amount` is in `currency`; `age` counts `age_unit`s since `since`.
+    """One item: `amount` is in `currency`, and `age` counts `age_unit`s since `since`.
 
-    `stage` is expected until `due`, then late, then missing; open where nothing is due by itself.
+    `stage` is expected until `due`, then late, then missing. It is open if the item has no due
+    date.
     """
 
     state: str
@@ -53,7 +54,7 @@ DIFFERENCES: Final = schema_of(Difference)
 
 
 class Today(msgspec.Struct, frozen=True):
-    """The day that it is, the last day that is asked about, and the rules of the clocks."""
+    """The current day, the last day of the month in question, and the rules of the clocks."""
 
     day: date
     month_last: date
@@ -67,7 +68,7 @@ def difference_rows(
     transfers: Iterable[InternalTransfer],
     today: Today,
 ) -> list[Difference]:
-    """Every difference that began by the end of the month, the most overdue first."""
+    """Return every difference that began by the end of the month, the most overdue first."""
     differences = [
         _difference(row, today, **columns_of(row, today))
         for step, columns_of in TELLERS.items()
@@ -112,7 +113,7 @@ _DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
 
 
 def _held_request(row: _Row, today: Today) -> dict[str, Any]:
-    """A request that the service has in hand, or should have."""
+    """Return the columns of a request that the service is processing, or should be."""
     rail = rail_of(row["rail_currency"])
     due = reacts_by(row["since"], today.rules, rail=rail, instant=bool(row["is_instant"]))
     past = rail.between(due, today.day)
@@ -121,7 +122,7 @@ def _held_request(row: _Row, today: Today) -> dict[str, Any]:
         case "BLOCKED":
             return {"due": None, "next_step": "Contact the provider, never resend"}
         case "PAID, NOT COMPLETED":
-            step = "The bank shows the payout; sync, then ask why the service does not say so"
+            step = "The bank shows the payout; sync, then ask why the service does not report it"
             return {"next_step": step}
         case "STUCK IN PROCESSING" if not past:
             return {
@@ -139,14 +140,14 @@ def _held_request(row: _Row, today: Today) -> dict[str, Any]:
         case "SERVICE SILENT":
             return {"next_step": f"{silent[:1].upper()}{silent[1:]}; do not pay twice"}
         case "UNKNOWN STATUS":
-            step = f"The service says {row['status']}, which is not known here; ask the provider"
+            step = f"The service reports the unknown status {row['status']}; ask the provider"
             return {"due": None, "next_step": step}
         case _:
             return {"next_step": f"{silent[:1].upper()}{silent[1:]}"}
 
 
 def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
-    """A request that succeeded as the service says, and of which the bank shows nothing."""
+    """Return the columns of a completed request for which the bank shows no line."""
     off_ramp = row["ramp_type"] == "OFF_RAMP"
     rail = rail_of(row["currency"])
     since: date = row["since"]
@@ -154,7 +155,7 @@ def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
     account = short_account(row["account"])
     columns = {"due": due}
     if row["returned_on"] and not row["arrived"]:
-        step = "ask for it again" if off_ramp else "ask the provider: it says it has delivered"
+        step = "ask for it again" if off_ramp else "ask the provider: it reports the delivery"
         return columns | {
             "state": "RETURNED",
             "next_step": f"The money went back on {_day(row['returned_on'])}; {step}",
@@ -183,12 +184,12 @@ def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
     elif off_ramp:
         step = "Ask the provider: no payout has reached the account; it may have bounced"
     else:
-        step = "Ask the provider whose money it was: no wire of ours shows in any statement"
+        step = "Ask the provider for the payer of that money: no statement shows a wire of ours"
     return columns | {"state": "NOT AT BANK", "next_step": step}
 
 
 def misdirected_step(row: _Row) -> str:
-    """What to do about a row of `misdirected_lines`, the money that may be back considered."""
+    """Return what to do about a row of `misdirected_lines`, given a possible refund."""
     if row["refunded_on"]:
         return f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
     if row["changed_on"]:
@@ -202,7 +203,7 @@ def misdirected_step(row: _Row) -> str:
 
 
 def _changed_request(row: _Row, _: Today) -> dict[str, Any]:
-    """A request whose amount was changed after it was paid."""
+    """Return the columns of a request with an amount that changed after the payment."""
     currency = row["currency"]
     before = row["asked_before"] or _amount_before(row["changed_as"])
     was = f" from {format_amount(before, currency)}" if before is not None else ""
@@ -219,7 +220,7 @@ class _Note(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def _amount_before(metadata: str | None) -> Decimal | None:
-    """The amount before, as the service noted it in the event; None where it did not."""
+    """Return the previous amount from the service's event, or None if the event lacks it."""
     try:
         raw = bytes(decode_json(metadata or "{}", _Note).previous_amount)
         return parse_amount(raw.decode().strip('"'))
@@ -228,15 +229,15 @@ def _amount_before(metadata: str | None) -> Decimal | None:
 
 
 def _hash_problem(row: _Row, _: Today) -> dict[str, Any]:
-    """A transaction hash that cannot stand for what it is given for."""
+    """Return the columns of a transaction hash that does not fit its request."""
     other_item = row["other"] or ""
     match row["state"]:
         case "HASH USED TWICE":
-            step = f"The same hash stands for {other_item}: find which one it paid"
+            step = f"The same hash is given for {other_item}: find which one it paid"
         case "HASH ON WRONG CHAIN" if row["other_chain"]:
             step = f"The transfer with this hash is on {row['other_chain']}, not on {row['chain']}"
         case "HASH ON WRONG CHAIN":
-            step = f"It has not the form of a transaction on {row['chain']}; look it up there"
+            step = f"It does not have the form of a transaction on {row['chain']}; look it up there"
         case "HASH OF WRONG ASSET":
             step = f"The transfer with this hash moved {row['other_asset']}, not {row['asset']}"
         case _:
@@ -252,7 +253,7 @@ TELLERS: Final[dict[str, _Teller]] = {
     "changed_requests": _changed_request,
     "hash_problems": _hash_problem,
 }
-"""What each step's rows are told as."""
+"""For each step, the function that returns the columns of its differences."""
 
 
 def _of_conversions(rows: Iterable[Conversion], today: Today) -> Iterator[Difference]:
