@@ -36,7 +36,9 @@ _PROVED: Final = ("proved", "proved_as_group")
 _WAITING: Final = ("not_yet_credited", "held_kyc")
 _AT_MOST: Final = 12
 """The largest number of credits that are tried in every combination."""
-_NO_LIST: Final = "payment sessions and payment requests cannot be listed and may be part of it"
+_NO_LIST: Final = (
+    "payment sessions and payment requests cannot be listed and may explain the change"
+)
 
 _MEASURED: Final = (
     "opened_at", "closed_at", "opening", "closing", "known_in", "known_out", "converted",

@@ -1,1 +1,1 @@
-"""What closed months settled: told from a run over everything, kept, and left out later."""
+"""Records settled by closed months: found in a full run, stored, and left out of later runs."""
