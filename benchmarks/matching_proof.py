@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 SEEDS, EACH = 20, 9
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reconcile"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "matching"))
 
 from mangled import draw  # noqa: E402 - the tests' own generator, so that both measure one thing
 from mangled_figures import Figure, falls, figures, run, totals  # noqa: E402

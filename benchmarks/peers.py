@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "reconcile"))
+sys.path.insert(0, str(ROOT / "tests" / "matching"))
 
 from mangled import draw  # noqa: E402 - the tests' own generator, so that both measure one thing
 from mangled_world import Truth, World  # noqa: E402

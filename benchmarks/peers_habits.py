@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers_habits [FIRST_SEED] [SEEDS]
 
-The worlds are those of `tests/reconcile/habits_world.py`: payers over months, the last one without
+The worlds are those of `tests/matching/habits_world.py`: payers over months, the last one without
 references. Both sides get what was decided before. The function gets the lines and the decisions.
 Splink compares each line of the last month with every settled payment of an expectation that may
 still be paid, and with what each open request says of itself and its customer's payments; one of
@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.peers import CERTAIN, ROOT, SPLINK, Answer, Score
 
-sys.path.insert(0, str(ROOT / "tests" / "reconcile"))
+sys.path.insert(0, str(ROOT / "tests" / "matching"))
 
 from habits_world import Habits, draw_habits
 

@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if importlib.util.find_spec("pyspark") is None:  # Spark has an environment of its own
     python = ROOT / ".venv-spark" / "bin" / "python"
     os.execv(python, [str(python), "-m", "benchmarks.spark", *sys.argv[1:]])
-sys.path.insert(0, str(ROOT / "tests" / "reconcile"))
+sys.path.insert(0, str(ROOT / "tests" / "matching"))
 
 import duckdb  # noqa: E402 - what follows is there in the environment of Spark
 import pyarrow as pa  # noqa: E402

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "items"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "month" / "items"))
 
 from drawn_company import drawn_company
 

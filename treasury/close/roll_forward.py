@@ -77,9 +77,11 @@ _ZERO: Final = Decimal(0)
 
 PACKAGE: Final = "treasury.close.forward"
 """Steps by the two ends' tables: what they make of them, and from what a month's end is made."""
-END_STEPS: Final = in_order(steps_of(PACKAGE), ("positions", "shares"))
-ROLL_STEPS: Final = in_order(steps_of(PACKAGE), ("untied", "totals_rolled", "moved_requests"))
-_EXPECTATION_STEPS: Final = needed(END_STEPS, "made")
+END_STEPS: Final = in_order(steps_of(PACKAGE), ("expectation_positions", "expectation_shares"))
+ROLL_STEPS: Final = in_order(
+    steps_of(PACKAGE), ("untied_expectations", "rolled_totals", "moved_requests")
+)
+_EXPECTATION_STEPS: Final = needed(END_STEPS, "month_end_expectations")
 
 
 class MonthEnd(Tables, msgspec.Struct, frozen=True, eq=False):
@@ -168,7 +170,9 @@ def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
             },
         )
         run(connection, _EXPECTATION_STEPS)
-        expectations = connection.table("made").order("expectation_id").to_arrow_table()
+        expectations = (
+            connection.table("month_end_expectations").order("expectation_id").to_arrow_table()
+        )
         decisions = read_decisions(knowledge.basis.decisions)
         matches = knowledge.matches
         if booked.num_rows != knowledge.lines.num_rows or not expectations.equals(
@@ -191,8 +195,8 @@ def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
         run(connection, [step for step in END_STEPS if step not in _EXPECTATION_STEPS])
         return MonthEnd(
             month,
-            _rows(connection, "positions", POSITIONS, "expectation_id"),
-            _rows(connection, "shares", _SHARES, "expectation_id, entry_id"),
+            _rows(connection, "expectation_positions", POSITIONS, "expectation_id"),
+            _rows(connection, "expectation_shares", _SHARES, "expectation_id, entry_id"),
         )
 
 
@@ -232,7 +236,7 @@ def _roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
             },
         )
         run(connection, ROLL_STEPS)
-        untied = connection.table("untied").order("expectation_id").limit(1).fetchall()
+        untied = connection.table("untied_expectations").order("expectation_id").limit(1).fetchall()
         for expectation, code, currency, off in untied:
             raise TreasuryError(
                 f"the open items do not roll forward: {code or expectation} is off by"
@@ -241,6 +245,6 @@ def _roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
             )
         return RollForward(
             closing.month,
-            _rows(connection, "totals_rolled", ROLL_FORWARD, "kind, currency"),
+            _rows(connection, "rolled_totals", ROLL_FORWARD, "kind, currency"),
             _rows(connection, "moved_requests", ITEMS, "expectation_id"),
         )

@@ -38,10 +38,10 @@ _Row = dict[str, Any]
 _Key = tuple[str, str, str]
 """Chain, address and asset; an address is the same in either case."""
 
-_DELIVERED: Final = step_sql("treasury.close.steps", "wallet_deliveries")
-_EVIDENCE: Final = step_sql("treasury.close.steps", "stated_evidence")
-_MOVEMENTS: Final = step_sql("treasury.close.steps", "shown_movements")
-_GAS: Final = step_sql("treasury.close.steps", "shown_gas")
+_DELIVERED: Final = step_sql("treasury.close.steps", "wallets/wallet_deliveries")
+_EVIDENCE: Final = step_sql("treasury.close.steps", "wallets/stated_evidence")
+_MOVEMENTS: Final = step_sql("treasury.close.steps", "wallets/shown_movements")
+_GAS: Final = step_sql("treasury.close.steps", "wallets/shown_gas")
 
 
 class _Wallet(msgspec.Struct):

@@ -1,5 +1,5 @@
 -- The expectations that have anything to show: something open at an end, a movement, or an amount that is blocked.
 SELECT *
-FROM requests_rolled
+FROM rolled_requests
 WHERE opening <> 0 OR new <> 0 OR matched <> 0 OR reopened <> 0 OR cancelled <> 0 OR blocked <> 0 OR adjusted <> 0
     OR closing <> 0 OR standing_blocked <> 0

@@ -97,11 +97,11 @@ _READ_OF_LINES: Final = [
     "outcome", "line_class", "kind", "reference", "expectation_id", "matched_amount",
     "counterparty_name", "remittance",
 ]  # fmt: skip
-_LEGS_IN_ORDER: Final = step_sql("treasury.close.steps", "legs_in_order")
-_SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "sources_in_order")
-_LEGS_ALONE: Final = step_sql("treasury.close.steps", "legs_alone")
-_LINES_ALONE: Final = step_sql("treasury.close.steps", "lines_alone")
-_WRONG: Final = step_sql("treasury.close.steps", "first_unbalanced")
+_LEGS_IN_ORDER: Final = step_sql("treasury.close.steps", "ledger/legs_in_order")
+_SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "ledger/sources_in_order")
+_LEGS_ALONE: Final = step_sql("treasury.close.steps", "ledger/legs_alone")
+_LINES_ALONE: Final = step_sql("treasury.close.steps", "ledger/lines_alone")
+_WRONG: Final = step_sql("treasury.close.steps", "ledger/first_unbalanced")
 _BALANCES: Final = grouped_schema((TEXT, "role", "of", "currency"), (AMOUNT, "balance"))
 _ENTRIES: Final = grouped_schema(
     (INTEGER, "entry_no"), (TEXT, "entry"), (DATE, "booked_on"), (TEXT, "words")
@@ -198,7 +198,7 @@ def accounting(
         *_corrections(r, corrections),
         *coins.entries,
     ]
-    with _booked(r, others, "unbalanced", "placed_legs", "entry_sources") as connection:
+    with _booked(r, others, "unbalanced_entries", "placed_legs", "source_counts") as connection:
         # A month of money that does not balance must never leave here.
         unbalanced = connection.execute(_WRONG).fetchone()
         if unbalanced is not None:
@@ -233,8 +233,8 @@ def transit_postings(
     Columns `role`, `currency`, `amount` and `subject_id`; what comes to nothing has no row. `pairs`
     has the leg out of each own transfer by its leg in, which count as one.
     """
-    with _booked(r, tuple(begun_before(r, zone)), "moved_in_transit", pairs=pairs) as connection:
-        return connection.table("moved_in_transit").to_arrow_table()
+    with _booked(r, tuple(begun_before(r, zone)), "transit_movements", pairs=pairs) as connection:
+        return connection.table("transit_movements").to_arrow_table()
 
 
 @contextmanager
@@ -316,8 +316,8 @@ def _tables(entries: Sequence[BookEntry], first: int) -> dict[str, pa.Table]:
 
 def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """The entries in order, with what each of their postings says."""
-    entries = connection.table("entries").order("turn").to_arrow_table()
-    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
+    entries = connection.table("book_entries").order("turn").to_arrow_table()
+    counts = connection.table("source_counts").order("turn").to_arrow_table()["sources"]
     source_ids = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
     ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())))
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])

@@ -59,8 +59,8 @@ AGREES: Final = "agrees"
 _WALLET: Final = "wallet"
 _ON_RAMPS, _OFF_RAMPS, _OWN_TRANSFERS = TRANSIT
 _NOTHING: Final = Decimal(0)
-_PENDING: Final = step_sql("treasury.close.steps", "pending_debits")
-_RECEIVERS: Final = step_sql("treasury.close.steps", "line_receivers")
+_PENDING: Final = step_sql("treasury.close.steps", "ledger/pending_debits")
+_RECEIVERS: Final = step_sql("treasury.close.steps", "ledger/line_receivers")
 
 _Row = dict[str, Any]
 _Key = tuple[str, str]

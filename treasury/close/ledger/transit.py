@@ -24,9 +24,9 @@ from treasury.core.tables.column_types import AMOUNT, TEXT
 from treasury.core.text import clean
 from treasury.month.reconciliation import Reconciliation
 
-_PAYOUTS: Final = step_sql("treasury.close.steps", "owed_requests")
-_PAID: Final = step_sql("treasury.close.steps", "paid_by_day")
-_BEGUN: Final = step_sql("treasury.close.steps", "begun_requests_paid")
+_PAYOUTS: Final = step_sql("treasury.close.steps", "transit/owed_requests")
+_PAID: Final = step_sql("treasury.close.steps", "transit/paid_by_day")
+_BEGUN: Final = step_sql("treasury.close.steps", "transit/begun_requests_paid")
 
 PAID: Final = pa.schema([("expectation_id", TEXT), ("amount", AMOUNT)])
 

@@ -53,7 +53,7 @@ _ROLES: Final = {
     "off-ramp in transit": "off_ramp",
     "own transfers": "own_transfer",
 }
-_REFERENCES: Final = step_sql("treasury.close.steps", "subject_references")
+_REFERENCES: Final = step_sql("treasury.close.steps", "transit/subject_references")
 _Key = tuple[str, str, str]
 _Figures = dict[str, Decimal]
 

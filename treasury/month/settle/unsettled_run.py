@@ -49,7 +49,8 @@ _CHANGED: Final = "changed_terms"
 _REJOINING: Final = ("concerned_requests", "rejoining_lines")
 """The steps that find the settled requests and lines that take part again."""
 _OF_RECORDS: Final = (
-    "expectations", "bank_lines", "classed", "line_classes", "lines", "line_parties", "hash_uses",
+    "expectations", "bank_lines", "classed_lines", "line_classes", "lines", "line_parties",
+    "hash_uses",
 )  # fmt: skip
 """The steps with rows of lines and requests that take part again.
 

@@ -26,7 +26,7 @@ CHOICES: Final = grouped_schema(
     (TEXT, "kind", "id"), (DATE, "happened_on"), (AMOUNT, "amount"), (TEXT, "currency", "says")
 )
 TRACE_PACKAGE: Final = "treasury.month.trace.steps"
-CHOSEN: Final = steps_of(TRACE_PACKAGE)["chosen"]
+CHOSEN: Final = steps_of(TRACE_PACKAGE)["wanted_choices"]
 MOST: Final = 50
 """The most choices that are shown; the latest come first."""
 _SHORTEST: Final = 6
@@ -70,7 +70,7 @@ def look_up(
         raise InputError(
             "nothing to trace", do="give a reference, an account, an amount, a hash or an id"
         )
-    by_name = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
+    by_name = "SELECT DISTINCT kind, id FROM traceable_names WHERE name = ?"
     subjects = _subjects(connection, by_name, [key])
     if not subjects:
         by_amount = sql_of("subjects_by_amount")

@@ -124,7 +124,7 @@ class RequestHops(Records):
         fiat, since = request["fiat_currency"], self.day(begun)
         if on_ramp:
             movement, amount = "debit", request["fiat_amount"]
-            covered = self.row("SELECT * FROM evidence WHERE currency = ?", fiat)
+            covered = self.row("SELECT * FROM evidence_spans WHERE currency = ?", fiat)
         else:
             movement, amount = "credit", request["fiat_net_amount"]
             account = (request["company_bank_account_iban"] or "").replace(" ", "").upper()

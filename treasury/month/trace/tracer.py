@@ -21,7 +21,9 @@ from treasury.month.trace.request_trace import RequestHops
 from treasury.month.trace.trace_records import TraceParts
 from treasury.month.trace.transfer_trace import TransferHops
 
-TRACE_STEPS: Final = in_order(steps_of(TRACE_PACKAGE), ("traceables", "traced_amounts", "choices"))
+TRACE_STEPS: Final = in_order(
+    steps_of(TRACE_PACKAGE), ("traceable_names", "traced_amounts", "trace_choices")
+)
 _WAYS: Final[Mapping[str, type[RequestHops | LineHops | TransferHops]]] = {
     "request": RequestHops,
     "line": LineHops,
@@ -62,5 +64,5 @@ def trace(
             company=question.company,
             known_at=_known_at(connection) or question.as_of,
             zone=question.zone,
-            sql=compose(needed((*STEPS, *TRACE_STEPS), "choices"), "choices"),
+            sql=compose(needed((*STEPS, *TRACE_STEPS), "trace_choices"), "trace_choices"),
         )

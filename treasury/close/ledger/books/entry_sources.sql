@@ -1,5 +1,10 @@
--- read through: how many records each entry is made from.
-SELECT e.turn, count(s.source_id) AS sources
-FROM entries AS e
-LEFT JOIN sources AS s ON s.entry_no = e.entry_no
-GROUP BY e.turn
+-- read through: one row for each record that an entry is made from: a line and what it is matched to, or a request.
+SELECT entry_no, 1 AS part, 0 AS place, entry_id AS source_id FROM line_amounts
+UNION ALL
+SELECT entry_no, 2, 0, expectation_id FROM line_amounts WHERE expectation_id IS NOT NULL
+UNION ALL
+SELECT entry_no, 2, place, expectation_id FROM shared_legs
+UNION ALL
+SELECT entry_no, 1, 0, request_id FROM request_amounts
+UNION ALL
+SELECT entry_no, 1, place, source_id FROM other_sources

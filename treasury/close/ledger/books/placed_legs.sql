@@ -1,4 +1,4 @@
 -- read through: every side that moves anything, with the turn of its entry.
 SELECT e.turn, l.part, l.place, l.role, l.account, l.currency, l.amount
-FROM legs AS l
-JOIN entries AS e ON e.entry_no = l.entry_no
+FROM entry_legs AS l
+JOIN book_entries AS e ON e.entry_no = l.entry_no

@@ -31,5 +31,5 @@ FROM bank_lines AS l
 JOIN outcomes AS o ON o.entry_id = l.entry_id
 LEFT JOIN line_classes AS k ON k.entry_id = l.entry_id
 LEFT JOIN expectations AS e ON e.expectation_id = o.expectation_id
-LEFT JOIN deciders AS d ON d.entry_id = l.entry_id
+LEFT JOIN line_deciders AS d ON d.entry_id = l.entry_id
 WHERE coalesce(l.entry_status, 'BOOK') = 'BOOK'

@@ -24,7 +24,7 @@ FROM (
 CROSS JOIN asked AS a
 LEFT JOIN request_lines AS l ON l.request_id = r.id
 LEFT JOIN grand_totals AS s ON s.expectation_id = r.id
-LEFT JOIN evidence AS v ON v.currency = r.fiat_currency
+LEFT JOIN evidence_spans AS v ON v.currency = r.fiat_currency
 LEFT JOIN covered AS c
     ON c.account = upper(replace(r.company_bank_account_iban, ' ', '')) AND c.currency = r.fiat_currency
 LEFT JOIN declared_accounts AS d

@@ -62,7 +62,7 @@ FROM (
         ) AS covers
     FROM ramp_requests AS r
     CROSS JOIN asked AS a
-    LEFT JOIN evidence AS e ON e.currency = r.fiat_currency
+    LEFT JOIN evidence_spans AS e ON e.currency = r.fiat_currency
     WHERE r.status IN ('AWAITING_FUNDS', 'AWAITING_APPROVAL')
 ) AS r
 LEFT JOIN expectation_states AS s ON s.expectation_id = r.request_id

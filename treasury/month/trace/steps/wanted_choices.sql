@@ -1,6 +1,6 @@
 -- What to choose from of the things `wanted`: of a virtual account its lines, of a request not its lines as well.
 SELECT c.kind, c.id, c.happened_on, c.amount, c.currency, c.says
-FROM choices AS c
+FROM trace_choices AS c
 LEFT JOIN every_line AS l ON l.entry_id = CASE WHEN c.kind = 'line' THEN c.id END
 WHERE (
         EXISTS (SELECT 1 FROM wanted AS w WHERE w.kind = c.kind AND w.id = c.id)

@@ -100,7 +100,7 @@ def models(
 def trace_all(month: Run) -> None:
     """Run what looks payments up on a month's run, and choose from everything there is."""
     month.bring(tracer.TRACE_STEPS)
-    every = "SELECT DISTINCT kind, id FROM traceables"
+    every = "SELECT DISTINCT kind, id FROM traceable_names"
     month.give({"wanted": month.connection.sql(every).to_arrow_table()})
     month.bring((lookup.CHOSEN,))
 
@@ -240,8 +240,8 @@ def test_the_inputs_say_something(models: dict[str, Model]) -> None:
             "funding",
             "in_transit",
             "fee_totals",
-            "choices",
-            "chosen",
+            "trace_choices",
+            "wanted_choices",
         ),
     }.items():
         for step in steps:

@@ -21,4 +21,4 @@ SELECT
     CAST(CASE WHEN a.blocked THEN a.amount - coalesce(m.last, 0) ELSE 0 END AS DECIMAL(38, 18)) AS standing_blocked
 FROM opening_positions AS b
 FULL JOIN closing_positions AS a ON a.expectation_id = b.expectation_id
-LEFT JOIN shares_moved AS m ON m.expectation_id = coalesce(a.expectation_id, b.expectation_id)
+LEFT JOIN moved_shares AS m ON m.expectation_id = coalesce(a.expectation_id, b.expectation_id)

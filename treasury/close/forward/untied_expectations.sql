@@ -4,6 +4,6 @@ FROM (
     SELECT
         expectation_id, code, currency,
         CAST(opening + new - matched + reopened - cancelled - blocked + adjusted - closing AS DECIMAL(38, 18)) AS off
-    FROM requests_rolled
+    FROM rolled_requests
 ) AS identity
 WHERE off <> 0

@@ -12,13 +12,13 @@ WHERE t.id IS NULL
 UNION ALL
 SELECT 'decision' AS what, s.entry_id AS id
 FROM settled_verdicts AS s
-LEFT JOIN verdicts AS v ON v.entry_id = s.entry_id AND v.terms = s.terms
+LEFT JOIN verdict_terms AS v ON v.entry_id = s.entry_id AND v.terms = s.terms
 WHERE v.entry_id IS NULL
 UNION ALL
 SELECT 'decision' AS what, v.entry_id AS id
 FROM (
     SELECT t.entry_id
-    FROM verdicts AS t
+    FROM verdict_terms AS t
     LEFT JOIN settled_verdicts AS s ON s.entry_id = t.entry_id AND s.terms = t.terms
     WHERE s.entry_id IS NULL
 ) AS v

@@ -144,7 +144,10 @@ def classed(*rules: ClassRule, **more: Any) -> list[str]:
             ),
         }
         load(connection, tables)
-        run(connection, [steps_of(MONTH_PACKAGE)[name] for name in ("classed", "line_classes")])
+        run(
+            connection,
+            [steps_of(MONTH_PACKAGE)[name] for name in ("classed_lines", "line_classes")],
+        )
         return connection.table("line_classes").to_arrow_table()["rule_name"].to_pylist()
 
 

@@ -1,4 +1,4 @@
 -- What people decided about settled lines.
 SELECT v.entry_id, v.terms
-FROM verdicts AS v
+FROM verdict_terms AS v
 JOIN settling_lines AS l ON l.entry_id = v.entry_id

@@ -1,6 +1,6 @@
 """The examples of a page: its Python blocks, run in order, beside the output that it shows.
 
-    python tests/reconcile/doc_examples.py docs/reconciliation.md
+    python tests/matching/doc_examples.py docs/reconciliation.md
 
 writes what the blocks print into the page; the test only compares.
 """

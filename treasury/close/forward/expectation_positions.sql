@@ -12,9 +12,9 @@ FROM (
         coalesce(b.amount, CAST(0 AS DECIMAL(38, 18))) AS back,
         x.status IS NOT NULL AS contradicts,
         coalesce(m.status = 'BLOCKED', FALSE) AS blocked
-    FROM made AS m
+    FROM month_end_expectations AS m
     JOIN expectation_states AS s ON s.expectation_id = m.expectation_id
     LEFT JOIN contradicting_statuses AS x ON x.status = replace(upper(trim(m.status)), '-', '_')
-    LEFT JOIN brought_back AS b ON b.expectation_id = m.expectation_id AND b.direction <> m.direction
+    LEFT JOIN expectation_returns AS b ON b.expectation_id = m.expectation_id AND b.direction <> m.direction
     WHERE m.amount IS NOT NULL
 ) AS p

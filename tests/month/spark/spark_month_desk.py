@@ -21,7 +21,6 @@ from treasury.month.spark.spark_lake import LakeOnCluster, read_lake
 from treasury.month.spark.spark_month import month_on_spark
 from treasury.workspace import Workspace
 
-sys.path.append(str(Path(__file__).parents[1] / "lake"))
 TABLES = (*SHEETS.values(), "fee_totals", "bank_cutoffs", "excess_lines")
 SCALARS = ("month", "company", "environment", "as_of", "known_at", "rules")
 

@@ -25,6 +25,6 @@ FROM (
                 THEN greatest(least(gone, back), CAST(0 AS DECIMAL(38, 18)))
                 ELSE CAST(0 AS DECIMAL(38, 18))
             END AS reopened
-        FROM ends_beside
+        FROM paired_positions
     ) AS with_back
 ) AS with_reopened

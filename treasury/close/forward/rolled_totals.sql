@@ -13,5 +13,5 @@ SELECT
     count(*) FILTER (WHERE closing <> 0) AS closing_items,
     count(*) FILTER (WHERE standing_blocked <> 0) AS blocked_items,
     CAST(sum(standing_blocked) AS DECIMAL(38, 18)) AS standing_blocked
-FROM requests_rolled
+FROM rolled_requests
 GROUP BY kind, currency

@@ -4,7 +4,7 @@ SELECT
     l.role, l.currency,
     coalesce(o.out_id, l.subject_id) AS subject_id,
     CAST(sum(l.amount) AS DECIMAL(38, 18)) AS amount
-FROM legs AS l
+FROM entry_legs AS l
 JOIN transit_roles AS t ON t.role = l.role
 LEFT JOIN own_transfers_paired AS o ON o.in_id = l.subject_id
 WHERE l.subject_id IS NOT NULL

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,13 +12,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from mangled import draw
+from spark_runs import run_on_spark
 
 from treasury import TreasuryError, match_references
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(1800)]
-ROOT = Path(__file__).resolve().parents[2]
-PYTHON = ROOT / ".venv-spark" / "bin" / "python"
-DESK = Path(__file__).with_name("spark_desk.py")
 LINES, EXPECTATIONS = draw(11, each=2).tables()
 DECISIONS = pa.Table.from_pylist(
     [
@@ -60,24 +54,6 @@ WRONG = {
     "expectations-blank": with_column(EXPECTATIONS, "expectation_id", ["r1", " "]),
     "expectations-much": with_column(EXPECTATIONS, "amount", [Decimal(10**20 - 1), Decimal(1)]),
 }
-
-
-def run_on_spark(way: str, folder: Path, desk: Path = DESK) -> dict[str, Any]:
-    """What the desk said, run in Spark's own environment."""
-    assert PYTHON.exists(), "Apache Spark is not installed; run tools/spark"
-    assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
-    completed = subprocess.run(
-        [PYTHON, desk, way, folder],
-        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": str(PYTHON)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=1700,
-        check=False,
-    )
-    assert completed.returncode == 0, completed.stderr[-4000:]
-    answers: dict[str, Any] = json.loads((folder / f"{way}.json").read_text("utf-8"))
-    return answers
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_spark_engine import PYTHON, run_on_spark
+from spark_runs import PYTHON, run_on_spark
 
 from benchmarks.spark_cluster import connect_server
 from treasury import TreasuryError, Workspace

@@ -134,7 +134,7 @@ def test_no_class_rule_is_asked_about_a_line_with_a_whole_reference(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
     """Their texts are a month's many: a pattern that is none fails as soon as it is tried."""
-    (classed,) = (step for step in monthly.STEPS if step.name == "classed")
+    (classed,) = (step for step in monthly.STEPS if step.name == "classed_lines")
     rule = dict.fromkeys(ClassRule.__struct_fields__) | {"name": "odd", "remittance": "("}
     line = {"entry_id": "a", "direction": "DBIT", "is_reversal": False, "return_reason": None}
     texts = ("source", "account", "bank_transaction_code", "counterparty_account")
@@ -149,9 +149,9 @@ def test_no_class_rule_is_asked_about_a_line_with_a_whole_reference(
         },
     )
     run(connection, [classed])
-    assert connection.table("classed").shape[0] == 0
+    assert connection.table("classed_lines").shape[0] == 0
     connection.execute("DELETE FROM whole_references")
-    connection.execute("DROP TABLE classed")
+    connection.execute("DROP TABLE classed_lines")
     with pytest.raises(duckdb.InvalidInputException, match="missing"):
         run(connection, [classed])
 

@@ -1,0 +1,5 @@
+-- read through: how many records each entry is made from.
+SELECT e.turn, count(s.source_id) AS sources
+FROM book_entries AS e
+LEFT JOIN entry_sources AS s ON s.entry_no = e.entry_no
+GROUP BY e.turn
