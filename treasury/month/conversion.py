@@ -36,9 +36,7 @@ _PROVED: Final = ("proved", "proved_as_group")
 _WAITING: Final = ("not_yet_credited", "held_kyc")
 _AT_MOST: Final = 12
 """The largest number of credits that are tried in every combination."""
-_NO_LIST: Final = (
-    "payment sessions and payment requests cannot be listed and may explain the change"
-)
+_NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
 
 _MEASURED: Final = (
     "opened_at", "closed_at", "opening", "closing", "known_in", "known_out", "converted",
@@ -300,7 +298,7 @@ class _Balance(msgspec.Struct):
             reason, step = "no balance was ever observed", "Sync"
         elif kyc is not None and kyc not in UNLOCKED:
             state = "held_kyc"
-            reason = f"held, as inferred: the holder's check is {kyc}"
+            reason = f"held, as inferred: the holder's check says {kyc}"
             step = "Have the holder's identity check completed"
         elif all(c.earliest >= observed_at for c in batch):
             reason, step = "no balance was observed since they were booked", "Sync"
@@ -354,7 +352,7 @@ class _Balance(msgspec.Struct):
         band = self._band(opened, closed)
         if band is None:
             asset, currency = self.account["asset"], self.account["currency"]
-            reason = f"no rate of {asset} in {currency} is recorded to compare it with"
+            reason = f"no rate of {asset} in {currency} is recorded to hold it against"
             return self._unproved(pool, reason, measured)
         measured |= {"rate_low": band[0], "rate_high": band[1]}
         window = (product(coins, band[0]), product(coins, band[1]))
@@ -368,9 +366,9 @@ class _Balance(msgspec.Struct):
         self, pool: list[Pending], explained: _Explained, measured: dict[str, Any]
     ) -> Conversion:
         coins = measured["converted"]
-        reasons = ["later than the service states"] if explained.late else []
+        reasons = ["later than the service says"] if explained.late else []
         if explained.maybe:
-            reasons.append(f"{_credits(len(explained.maybe))} may be part of it")
+            reasons.append(f"{_credits(len(explained.maybe))} may be in it or not")
         self._settle(pool, explained.sure, explained.maybe)
         return self._row(
             "proved" if len(explained.sure) == 1 and not explained.maybe else "proved_as_group",
@@ -414,7 +412,7 @@ class _Balance(msgspec.Struct):
         rate = implied_rate(fiat, measured["converted"])
         return self._row(
             "rate_outside_band",
-            f"{_credits(len(batch))} over these coins is outside the recorded rates; {_NO_LIST}",
+            f"{_credits(len(batch))} over these coins is outside what was recorded; {_NO_LIST}",
             "Ask the provider which credits were converted, and at what rate and fee",
             credits=len(batch),
             edge_credits=len(batch),

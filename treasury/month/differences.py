@@ -122,7 +122,7 @@ def _held_request(row: _Row, today: Today) -> dict[str, Any]:
         case "BLOCKED":
             return {"due": None, "next_step": "Contact the provider, never resend"}
         case "PAID, NOT COMPLETED":
-            step = "The bank shows the payout; sync, then ask why the service does not report it"
+            step = "The bank shows the payout; sync, then ask why the service does not say so"
             return {"next_step": step}
         case "STUCK IN PROCESSING" if not past:
             return {
@@ -140,7 +140,7 @@ def _held_request(row: _Row, today: Today) -> dict[str, Any]:
         case "SERVICE SILENT":
             return {"next_step": f"{silent[:1].upper()}{silent[1:]}; do not pay twice"}
         case "UNKNOWN STATUS":
-            step = f"The service reports the unknown status {row['status']}; ask the provider"
+            step = f"The service says {row['status']}, which is not known here; ask the provider"
             return {"due": None, "next_step": step}
         case _:
             return {"next_step": f"{silent[:1].upper()}{silent[1:]}"}
@@ -155,7 +155,7 @@ def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
     account = short_account(row["account"])
     columns = {"due": due}
     if row["returned_on"] and not row["arrived"]:
-        step = "ask for it again" if off_ramp else "ask the provider: it reports the delivery"
+        step = "ask for it again" if off_ramp else "ask the provider: it says it has delivered"
         return columns | {
             "state": "RETURNED",
             "next_step": f"The money went back on {_day(row['returned_on'])}; {step}",
@@ -184,7 +184,7 @@ def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
     elif off_ramp:
         step = "Ask the provider: no payout has reached the account; it may have bounced"
     else:
-        step = "Ask the provider for the payer of that money: no statement shows a wire of ours"
+        step = "Ask the provider whose money it was: no wire of ours shows in any statement"
     return columns | {"state": "NOT AT BANK", "next_step": step}
 
 
@@ -233,11 +233,11 @@ def _hash_problem(row: _Row, _: Today) -> dict[str, Any]:
     other_item = row["other"] or ""
     match row["state"]:
         case "HASH USED TWICE":
-            step = f"The same hash is given for {other_item}: find which one it paid"
+            step = f"The same hash stands for {other_item}: find which one it paid"
         case "HASH ON WRONG CHAIN" if row["other_chain"]:
             step = f"The transfer with this hash is on {row['other_chain']}, not on {row['chain']}"
         case "HASH ON WRONG CHAIN":
-            step = f"It does not have the form of a transaction on {row['chain']}; look it up there"
+            step = f"It has not the form of a transaction on {row['chain']}; look it up there"
         case "HASH OF WRONG ASSET":
             step = f"The transfer with this hash moved {row['other_asset']}, not {row['asset']}"
         case _:

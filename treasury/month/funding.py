@@ -355,7 +355,7 @@ def _next_step(
         case "SENT WRONG":
             return _sent_wrong(request)
         case "HASH USED TWICE":
-            return f"The same hash is given for {request['hash_of']}: find which one it paid"
+            return f"The same hash stands for {request['hash_of']}: find which one it paid"
         case state:
             return _STEPS[state]
 
@@ -390,8 +390,8 @@ def _in_file(request: _Row) -> str:
 
 
 _UNVERIFIED: Final = {
-    "none": "The bank knows another name for this IBAN: do not release it; have two people verify"
-    " the details again, outside the file",
+    "none": "The bank knows another name for this IBAN: do not release it; verify the details anew,"
+    " outside the file, by two people",
     "close": "The bank knows the payee{known_as}: have a colleague compare before the release,"
     " and accept it (treasury request accept-payee)",
     "not_possible": "The bank could not verify the payee: verify the details before the release",
@@ -402,7 +402,7 @@ _AT_BANK: Final = {
     "received": "Wait for the debit, the bank has decided nothing",
     "accepted": "Wait for the debit, the bank may still reject it",
     "signature": "Have it signed at the bank",
-    "settled": "The bank reports it as carried out: add its statement",
+    "settled": "Carried out, the bank says: add its statement",
 }
 
 

@@ -141,15 +141,15 @@ def _between_accounts(row: _Row, today: date, rules: Rules) -> InternalTransfer:
     if settled is None:
         state, evidence = "under_way", f"service: {row['status']}"
         if stage != "expected":
-            step = "Ask the provider: it normally settles within seconds"
+            step = "Ask the provider: it settles within seconds as a rule"
     elif not (row["sender_is_ours"] and row["receiver_is_ours"]):
         state, evidence = "not_ours", "the other account is not one of ours"
     elif row["receiver_lacks_it"]:
         state, evidence = "leg_in_missing", "the receiver's balance lacks exactly this amount"
-        step = "Ask the provider: it reports COMPLETED, the balance does not show it"
+        step = "Ask the provider: it says COMPLETED, the balance does not"
     elif row["sender_kept_it"]:
         state, evidence = "leg_out_missing", "the sender's balance holds exactly this amount more"
-        step = "Ask the provider: it reports COMPLETED, the balance does not show it"
+        step = "Ask the provider: it says COMPLETED, the balance does not"
     elif row["sender_seen_on"] is None or row["receiver_seen_on"] is None:
         state, evidence = "not_observed", "no balance was observed since"
         step = "Sync"

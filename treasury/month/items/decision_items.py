@@ -101,7 +101,7 @@ def moved_items(facts: Facts) -> Iterator[OpenItem]:
             state="FACTS MOVED",
             since=row["booking_date"],
             **money_of(row),
-            next_step=f"{clean(row['moved'])}: check it, and undo it if it is no longer right",
+            next_step=f"{clean(row['moved'])}: look at it, undo what is no longer right",
             counted_in=f"line:{row['entry_id']}",
             entry_id=row["entry_id"],
         )
