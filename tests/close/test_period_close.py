@@ -399,7 +399,7 @@ def test_a_close_that_does_not_come_out_again_is_said(
     from treasury.close import period_pins
 
     monkeypatch.setattr(period_pins, "outcomes_hash", lambda _: "0" * 64)
-    with pytest.raises(JournalError, match="does not come out again: the outcomes of its lines"):
+    with pytest.raises(JournalError, match="cannot be reproduced: the outcomes of its lines"):
         closed.periods.verify("2026-10")
 
 

@@ -83,7 +83,7 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
 ) -> None:
     terms.propose("as agreed", actor=ANNA)
     write(tmp_path, POOL + COIN.replace('"cost"', '"reserves"'))
-    with pytest.raises(ActionRefused, match="does not say what anna proposed"):
+    with pytest.raises(ActionRefused, match="differs from what anna proposed"):
         terms.accept(actor=BERT)
     write(tmp_path, POOL + COIN + OPENING)
     terms.accept(actor=BERT)

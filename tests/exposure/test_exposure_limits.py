@@ -107,7 +107,7 @@ def test_a_change_of_the_file_waits_and_has_to_be_what_was_proposed(
 ) -> None:
     limits.propose("first", actor=ANNA)
     (tmp_path / "policy.toml").write_text(POLICY.replace("250000", "999999"), "utf-8")
-    with pytest.raises(ActionRefused, match="does not say what anna proposed"):
+    with pytest.raises(ActionRefused, match="differs from what anna proposed"):
         limits.accept(actor=BERT)
     (tmp_path / "policy.toml").write_text(POLICY, "utf-8")
     limits.accept(actor=BERT)

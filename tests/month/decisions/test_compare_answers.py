@@ -286,7 +286,7 @@ def test_a_class_that_no_line_can_meet_is_not_saved_and_found_where_it_stands(
 ) -> None:
     path = desk.folder / "new.toml"
     path.write_text(BY_TEXT)
-    with pytest.raises(InputError, match="'sweeps' goes by what payers write, and no line meets"):
+    with pytest.raises(InputError, match="'sweeps' depends on text that payers write, and no line"):
         desk.rules.save(path, "to leave them out", actor=ANNA)
     assert desk.journal.entries() == []
     (desk.folder / RULES_FILE).write_text(BY_TEXT)

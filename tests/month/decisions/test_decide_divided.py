@@ -119,7 +119,7 @@ def test_the_sentence_that_is_confirmed_says_what_is_whose(desk: Workspace, line
 
 
 def test_a_share_finer_than_a_cent_is_refused(desk: Workspace, line: str) -> None:
-    with pytest.raises(InputError, match="finer than EUR is paid in"):
+    with pytest.raises(InputError, match="more decimals than EUR allows"):
         desk.matches.accept(line, {FIRST: "1999.995", SECOND: "740.005"}, dry_run=True)
 
 

@@ -242,7 +242,7 @@ def test_case_27_undo_restores_the_earlier_state_exactly(
     assert [row["verb"] for row in desk.matches.list().arrow.to_pylist()] == ["assign"]
     desk.matches.undo(line, actor=ANNA)
     assert desk.matches.list().arrow.to_pylist() == []
-    with pytest.raises(ActionRefused, match="nothing is decided on the line"):
+    with pytest.raises(ActionRefused, match="there is no decision on the line"):
         desk.matches.undo(line, actor=ANNA)
 
 

@@ -259,7 +259,7 @@ def test_a_debit_of_a_file_that_was_uploaded_twice_takes_a_reason(
     filed.desk.statements.add(answer)
     line = filed.debited()
     assert filed.outcome(line)["outcome"] != "matched"
-    with pytest.raises(ActionRefused, match=r"rejected of payments-1\.xml as a duplicate, too"):
+    with pytest.raises(ActionRefused, match=r"rejected in payments-1\.xml as a duplicate"):
         filed.desk.matches.accept_file(line, FILE, actor=BERT)
     assert filed.states == {"CHECK BANK"}
     filed.desk.matches.accept_file(line, FILE, reason="it was uploaded twice", actor=BERT)
@@ -411,7 +411,7 @@ def test_a_person_has_the_last_word(filed: Filed) -> None:
     assert filed.outcome(line)["outcome"] != "matched"
     filed.desk.matches.undo(line, filed.first["request"], reason="it is", actor=BERT)
     assert filed.outcome(line)["outcome"] == "matched"
-    with pytest.raises(ActionRefused, match="what it pays would read as unpaid"):
+    with pytest.raises(ActionRefused, match="its request looks unpaid"):
         filed.desk.matches.ignore(line, reason="booked back", actor=BERT)
 
 

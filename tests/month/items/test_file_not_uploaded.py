@@ -54,7 +54,7 @@ def test_whoever_made_a_file_takes_nothing_of_it_back_in_a_shell(
         monkeypatch.setenv("TREASURY_USER", maker)
         refused = CliRunner().invoke(treasury, [*words, verb, name, "--reason", "lost"])
         assert refused.exit_code != 0
-        assert "cannot take it back" in str(refused.exception)
+        assert "cannot withdraw it" in str(refused.exception)
     assert filed.state == "IN FILE"
     assert filed.desk.journal.head().seq == 1
     monkeypatch.setenv("TREASURY_USER", "bert")
@@ -75,7 +75,7 @@ def test_a_sheet_takes_it_from_another_than_the_maker_alone(
     fill_in(sheet, {item: typed})
     (verdict,) = desk.decide(sheet).verdicts
     assert verdict.outcome == "refused"
-    assert "cannot take it back" in verdict.why
+    assert "cannot withdraw it" in verdict.why
     assert (filed.state, desk.journal.head().seq) == ("IN FILE", 1)
     monkeypatch.setenv("TREASURY_USER", "bert")
     (verdict,) = Workspace(desk.folder).decide(sheet).verdicts

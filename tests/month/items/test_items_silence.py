@@ -76,7 +76,7 @@ def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspac
     assert "FEES                not known: the services were never read" in screen
     with pytest.raises(NothingStored, match="never been read"):
         unread.awaiting_funds()
-    assert unread.panels.funding().frame().empty.startswith("what waits is not known")
+    assert unread.panels.funding().frame().empty.startswith("the waiting requests are not known")
     closing = unread.periods.month(MONTH)
     states = {step.title: step.state for step in checklist(closing).steps}
     assert states["Sync"] == "open"
