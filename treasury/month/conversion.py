@@ -435,7 +435,7 @@ class _Balance(msgspec.Struct):
         return self._row("not_provable", reason, step, **measured)
 
     def _settle(self, pool: list[Pending], sure: list[Pending], maybe: list[Pending]) -> None:
-        """Remove the converted credits and set aside those that may be converted."""
+        """Remove the converted credits and set aside the possibly converted ones."""
         converted = {c.entry_id for c in sure}
         open_ = {c.entry_id for c in (*self.edge, *maybe)} - converted
         self.waiting = [c for c in self.waiting if c.entry_id not in converted | open_]

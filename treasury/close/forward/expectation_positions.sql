@@ -1,4 +1,4 @@
--- One row per expectation with an amount at a month's end: what is open and what was returned.
+-- One row per expectation with an amount at a month's end, with its open and its returned amount.
 --
 -- It also shows whether the expectation is cancelled or blocked; a blocked one does not count as cancelled.
 SELECT

@@ -468,8 +468,8 @@ def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[
             continue
         if not row["is_told"]:
             notes.append(
-                f"transfer {row['transfer_id']} is posted as of others: whose wallet it went"
-                " to or came from is not known; the wallet's explorer export says it"
+                f"transfer {row['transfer_id']} is posted as of others: the wallet on the other"
+                " side is not known; the wallet's explorer export shows it"
             )
         way = "out" if out else "in"
         leg = BookLeg("wallet", asset, amount.copy_negate() if out else amount, asset)

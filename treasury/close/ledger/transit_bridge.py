@@ -171,7 +171,7 @@ def _why(kind: str, figures: _Figures, status: str) -> str:
                 return "completed, and its money is not matched: owed to us"
             if status in REQUEST_UNDONE:
                 return f"ended as {status}: the books have money of it that no completion explains"
-            return "completed: what was received is not what it expects"
+            return "completed: the received amount differs from the expected one"
         case "off_ramp_coins":
             return "coins that left: the journal owes their money once it completes"
         case "credit":
@@ -192,9 +192,9 @@ def _why_on_ramp(figures: _Figures, status: str) -> str:
     if status in REQUEST_UNDONE:
         return f"paid, and ended as {status}: the books have not got its money back"
     if not report and journal < 0:
-        return "completed, and its payment is not decided: the line stands in suspense"
+        return "completed, and its payment is not decided: the line is in suspense"
     if not journal:
-        return "paid, and its line needs a person: it stands in suspense"
+        return "paid, and its line needs a person: it is in suspense"
     lacking = difference(report, journal)
     side = "less" if lacking > 0 else "more"
     return f"paid, and not delivered: the journal has {side}, as its lines are decided"

@@ -58,7 +58,7 @@ TITLES: Final[Mapping[str, str]] = {
     for column in _COLUMNS
     if column.kind == "entry" or column.field in {"name", "amount", "item_id", "seen"}
 }
-"""The columns that are read back, by field: the inputs, and those that identify the item."""
+"""The columns that are read back, by field: the inputs and the item's identification."""
 _ITEM_COLUMN: Final = "$" + chr(ord("A") + [column.field for column in _COLUMNS].index("item_id"))
 _ROW: Final = pa.schema(
     [

@@ -1,4 +1,4 @@
-"""Decisions from a sheet: the effect of each row first, then all of them or none.
+"""Decisions from a sheet: first the effect of each row, then every row or none.
 
 Each choice takes the same path as elsewhere: verdicts on lines, remarks on requests and carrying
 are planned by their own verbs, on the decisions in force, and written in one step. Rows are handled
@@ -62,7 +62,7 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     `why` is why it is refused, or since when its decision exists; for a row to be journaled, it is
     the contradictions that its reason outweighs. `act` is a key of ACTS, if a choice was made.
-    `owner` and `expected_by` are those that the row gives the item, empty without any.
+    `owner` and `expected_by` are given by the row, and empty otherwise.
     """
 
     row: int
@@ -228,7 +228,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Apply the decisions of a sheet: every row that is not refused, all of them or none.
+        """Apply every row of a sheet that is not refused, or none of the rows.
 
         With `dry_run` nothing is written. Its result can be given as `agreed`: then exactly those
         decisions are journaled, and ActionRefused is raised if one of them has changed since. The

@@ -1,7 +1,6 @@
 -- One row per amount that had left one side and not reached the other at the month's end.
 --
--- `may_have_arrived_on` is the date of a line that may be its arrival and needs a decision; such an amount does not
--- count
+-- `may_have_arrived_on` is the date of a line that may be its arrival and needs a decision. Then the amount does not count
 -- as in transit.
 SELECT
     'on-ramp, debited and not delivered' AS what,

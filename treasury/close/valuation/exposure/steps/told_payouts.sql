@@ -1,4 +1,4 @@
--- One row per payout of the requests with spans of their own.
+-- One row per payout of the requests with separate spans.
 SELECT p.*
 FROM provider_payouts AS p
 JOIN provider_requests AS r ON r.request_id = p.request_id
