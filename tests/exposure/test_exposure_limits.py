@@ -1,4 +1,4 @@
-"""Limits of what stands with the provider: read exactly, and put in force by two people."""
+"""Limits on money with the provider: read exactly, and put in force by two people."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_hostile_currency_is_shown_harmless_and_short() -> None:
 def test_a_limit_holds_once_a_second_person_accepts_it(
     limits: ExposureLimits, tmp_path: Path
 ) -> None:
-    assert in_force(tmp_path) == {}, "the file alone says nothing"
+    assert in_force(tmp_path) == {}, "the file alone has no effect"
     waiting = limits.propose("the board said so", actor=ANNA).arrow.to_pylist()
     assert [(row["standing"], row["scope"], row["proposed_by"]) for row in waiting] == [
         ("waits for a second person", "all", "anna"),

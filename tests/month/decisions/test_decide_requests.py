@@ -1,4 +1,4 @@
-"""Remarks on ramp requests: shown apart, with a reason, and no evidence of anything."""
+"""Remarks on ramp requests are shown separately, with a reason, and are no evidence."""
 
 from __future__ import annotations
 

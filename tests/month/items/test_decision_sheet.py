@@ -1,4 +1,4 @@
-"""Open items decided in a workbook: what it shows, what is taken from it, what is refused."""
+"""Open items decided in a workbook: its content, the decisions read from it, and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="module")
 def written(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sheet of a desk on which nothing is decided."""
+    """The sheet of a desk without decisions."""
     folder = tmp_path_factory.mktemp("written")
     return desk_in(folder / "desk", month_end).exceptions_sheet(folder / "october.xlsx", MONTH)
 
@@ -51,7 +51,7 @@ def of_kind(desk: Workspace, kind: str, place: int = 0) -> OpenItem:
 
 
 def everything(desk: Workspace, sheet: Path) -> dict[str, dict[str, Any]]:
-    """A choice of every sort, each on an item of its own."""
+    """Return one choice of every kind, each on a separate item."""
     choices = choices_of(sheet)
     suggested = of_kind(desk, "needs_decision")
     rejected = of_kind(desk, "needs_decision", 1)
@@ -219,7 +219,7 @@ REFUSED: Sequence[tuple[Typed, str]] = (
     ({"Decision": CLOSE, "Reason": "x", "Item": "line:nothing"}, "this item is no longer open"),
     ({"Decision": CLOSE, "Reason": "x", "Item": None}, "Item or Shown is empty"),
 )
-"""What is typed into a row, and why it is refused."""
+"""The input of a row, and why it is refused."""
 
 
 @pytest.mark.acceptance
@@ -357,7 +357,7 @@ def test_whoever_proposed_to_carry_an_item_does_not_accept_it_in_a_sheet(
 def test_two_lines_for_one_request_are_taken_in_the_order_of_the_list(
     desk: Workspace, sheet: Path
 ) -> None:
-    """Whichever stands first in the sheet, the earlier one gets what is still expected."""
+    """The order in the sheet has no effect: the earlier line gets the rest that is expected."""
     choices = choices_of(sheet)
     accepts: dict[str, list[str]] = {}
     for item in desk.open_items(MONTH).select(kind="needs_decision"):

@@ -1,6 +1,6 @@
-"""That a payment file was not uploaded is never one person's word, unmarked, in a shell or a sheet.
+"""Two people, or a marked single person, must report that a payment file was not uploaded.
 
-The funding panel asks the same of `t.funding` (`tests/panels/test_panels_funding_files.py`).
+The funding panel uses `t.funding` too (`tests/panels/test_panels_funding_files.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE, MONTH = "payments-1.xml", "2026-10"
 
 
 class Filed:
-    """A desk whose first payable request left in a file that anna made."""
+    """A desk with its first payable request in a file that anna made."""
 
     def __init__(self, desk: Workspace) -> None:
         self.desk = desk
@@ -70,7 +70,7 @@ def test_a_sheet_takes_it_from_another_than_the_maker_alone(
     desk = filed.desk
     sheet = desk.exceptions_sheet(tmp_path / "october.xlsx", MONTH)
     item = f"request:{filed.request['request']}"
-    # What the sheet says of who proposed it makes no second person of who applies it.
+    # The name under Proposed by does not make a second person of the one who applies the sheet.
     typed = {"Decision": ACTS[NOT_UPLOADED], "Reason": "lost", "Proposed by": "bert"}
     fill_in(sheet, {item: typed})
     (verdict,) = desk.decide(sheet).verdicts

@@ -1,4 +1,4 @@
-"""The verbs that carry an item past a close: item by item, by two people, refused in words."""
+"""The verbs that carry an item past a close: item by item, by two people, with clear refusals."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def small(entry: str, amount: int, **changed: Any) -> dict[str, Any]:
 
 
 def test_limits_hold_once_a_second_person_accepts_them(limits: Limits, october: Closing) -> None:
-    assert listed(october, limits, small("e1", 50)).blocking.items, "the file alone says nothing"
+    assert listed(october, limits, small("e1", 50)).blocking.items, "the file alone has no effect"
     assert [
         row["standing"] for row in limits.propose("small change", actor=ANNA).arrow.to_pylist()
     ] == ["waits for a second person"]

@@ -1,4 +1,4 @@
-"""One payment from end to end, whatever a person has of it."""
+"""One payment from end to end, found by any of its names."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: 
 
 @pytest.mark.acceptance
 def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) -> None:
-    """For a line of each outcome."""
+    """Check a line of each outcome."""
     lines = month_end.reconcile("2026-10").lines.arrow.to_pylist()
     one_of_each = {(row["outcome"], row["kind"]): row["entry_id"] for row in lines}
     for name in one_of_each.values():
