@@ -34,10 +34,7 @@ def unseen_items(facts: Facts) -> Iterator[OpenItem]:
         if row["kind"] == "count":
             name = f"{name}: {row['listed']:,} counted, {row['held']:,} held"
         elif row["kind"] == "refused":
-            others = {
-                "next_step": f"{clean(row['why'])}: read it with a credential that has the "
-                "permission"
-            }
+            others = {"next_step": f"{clean(row['why'])}: read it with a credential that may"}
         yield _source_item(
             facts, state.kind, row["finding_id"], row, name=name, state=state.screen, **others
         )
