@@ -1,4 +1,4 @@
-"""A desk to decide at: a copy of the practice month, its clock where a test puts it."""
+"""A desk for decisions: a copy of the practice month, with the clock set by the test."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FILED = datetime(2026, 10, 29, 16, tzinfo=UTC)
 
 
 def copy_of(workspace: Workspace, folder: Path) -> Workspace:
-    """The workspace's records, rules and settings in a folder of their own."""
+    """Copy the workspace's records, rules and settings to another folder."""
     shutil.copytree(workspace.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
     return Workspace(folder)
 
 
 def payable(workspace: Workspace) -> list[dict[str, Any]]:
-    """The requests that are to be paid, as they wait now."""
+    """Return the requests that may be paid now."""
     return [row for row in workspace.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY"]
 
 
@@ -40,21 +40,21 @@ def file_made(workspace: Workspace, name: str, body: object, at: datetime = FILE
 
 
 def clock_at(workspace: Workspace, instant: str) -> Workspace:
-    """The same workspace, opened when it is `instant`."""
+    """Return the same workspace, opened at `instant`."""
     path = workspace.folder / FILE_NAME
     path.write_text(re.sub(r"(?m)^now = .*$", f"now = {instant}", path.read_text("utf-8")))
     return Workspace(workspace.folder)
 
 
 def october(workspace: Workspace) -> list[dict[str, Any]]:
-    """The lines of October, as they are reconciled now."""
+    """Return the lines of October as reconciled now."""
     return workspace.reconcile("2026-10").lines.arrow.to_pylist()
 
 
 def first_line(
     lines: list[dict[str, Any]], outcome: str, kind: str | None = None, direction: str = ""
 ) -> dict[str, Any]:
-    """The first line with this outcome, its expectation of this kind."""
+    """Return the first line with this outcome and this kind of expectation."""
     return next(
         row
         for row in lines
@@ -66,7 +66,7 @@ def first_line(
 
 
 def line_of(workspace: Workspace, entry_id: str) -> dict[str, Any]:
-    """A line of October as it is reconciled now."""
+    """Return a line of October as reconciled now."""
     return next(row for row in october(workspace) if row["entry_id"] == entry_id)
 
 
@@ -76,7 +76,7 @@ def edit(workspace: Workspace, table: str, key: str, name: str, **changed: Any) 
 
 
 def double(workspace: Workspace, entry_id: str, **changed: Any) -> str:
-    """A second line like this one, in the same statement."""
+    """Add a second line like this one to the same statement."""
     twin = f"twin-{entry_id}"
     _write(workspace, "statement_entries", "entry_id", entry_id, {"entry_id": twin} | changed)
     return twin
@@ -91,7 +91,7 @@ def _write(workspace: Workspace, name: str, key: str, value: str, changed: dict[
 
 
 def record_steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the steps that run from here on, as they run."""
+    """Return a list that collects the names of the steps that run from here on."""
     names: list[str] = []
     run_step = kept_run.Run._run
 

@@ -1,8 +1,8 @@
-"""Drawn months of a company, closed one after another, whose lines try to be mistaken.
+"""Random months of a company, closed one after another, with lines that are easy to confuse.
 
-Codes are few and lie one slip apart, some begin others; amounts, payers and ids repeat; texts are
-whole, cut, split, damaged or name two codes; money comes back with a mark and without. People judge
-some lines, now and late; records of closed months change.
+Codes are few and one typing error apart, and some are prefixes of others. Amounts, payers and ids
+repeat. Texts are whole, cut, split, damaged or name two codes. Money is returned with and without a
+mark. People judge some lines, now and later, and records of closed months change.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ REQUESTS, EVENTS = TABLE["ramp_requests"], TABLE["ramp_request_events"]
 
 
 class DrawnMonths:
-    """A company of a seed; `lines` are of how many a month has about."""
+    """A company of a seed; `lines` is the approximate number of lines per month."""
 
     def __init__(self, seed: int, folder: Path, lines: int = 24) -> None:
         self.random = Random(seed)
@@ -66,7 +66,7 @@ class DrawnMonths:
         self.statements: dict[str, dict[str, Any]] = {}
         self.number = 0
         self.rests: list[tuple[dict[str, Any], Decimal]] = []
-        """What the second instalments of this month's requests will be, next month."""
+        """The second instalments of this month's requests, due next month."""
         self.virtual: dict[str, Any] = {
             "id": "va-1", "account_id": "acc-1", "name": "A", "status": "ACTIVE", "currency": "EUR",
             "target_cryptocurrency": "USDC", "iban": VIRTUAL, "reference_code": "VFY-8M3T-407",
@@ -74,10 +74,10 @@ class DrawnMonths:
         }  # fmt: skip
         self._write("sync", (TABLE["virtual_bank_accounts"], [self.virtual]))
 
-    # What happens
+    # Events
 
     def pass_month(self) -> None:
-        """Draw a month: requests, their payments, what comes back, what people decide."""
+        """Draw a month: requests, their payments, returns, and people's decisions."""
         self.month = self.month.next
         made = [self.request() for _ in range(self.size * 2 // 3)]
         for one in made:
@@ -112,19 +112,19 @@ class DrawnMonths:
                 self.judge(name, "ignore", None)
 
     def close(self) -> None:
-        """Close every month up to this one that is open."""
+        """Close every open month up to this one."""
         month = Month(2026, 3)
         while month < self.month:
             month = month.next
             self.closed.setdefault(month, self._name("close"))
 
     def reopen(self) -> None:
-        """Let the last closed month go."""
+        """Reopen the last closed month."""
         if self.closed:
             del self.closed[max(self.closed)]
 
     def surprise(self) -> None:
-        """Change something of the past, as services, banks and people do."""
+        """Change past records, as services, banks and people do."""
         self.now += timedelta(hours=1)
         for _ in range(self.random.randrange(3)):
             act = self.random.choice(
@@ -141,10 +141,10 @@ class DrawnMonths:
             act()
         self.store()
 
-    # What is asked
+    # Questions
 
     def closed_months(self) -> ClosedMonths | None:
-        """The closed months; None before the first."""
+        """Return the closed months; None before the first."""
         if not self.closed:
             return None
         return ClosedMonths(
@@ -153,7 +153,7 @@ class DrawnMonths:
         )  # fmt: skip
 
     def basis(self, closed: ClosedMonths | None, decided: Sequence[dict[str, Any]] = ()) -> Basis:
-        """The month's question, with what closed months settled left out; `decided` as well."""
+        """Return the month's question without settled records; `decided` adds decisions."""
         question = Question(
             month=self.month, as_of=self.now, company="Drawn", environment="sandbox", zone=ZONE,
             accounts=ACCOUNTS, rules=self.rules,
@@ -163,7 +163,7 @@ class DrawnMonths:
         decisions = pa.Table.from_pylist(rows, schema=DECISIONS)
         return Basis(self.lake.snapshot(), question, decisions, None, closed)
 
-    # How it is drawn
+    # Random draws
 
     def _day(self) -> date:
         return self.month.first + timedelta(days=self.random.randrange(self.month.last.day))
@@ -179,7 +179,7 @@ class DrawnMonths:
         return Decimal(self.random.randrange(1_000, 90_000)) / 100
 
     def _code(self) -> str:
-        """A code of a dense series; some begin another, one in twenty is there already."""
+        """Return a code of a dense series; some are prefixes, one in twenty exists already."""
         there = [one["payment_reference"] for one in self.requests.values()]
         drawn = self.random.random()
         if there and drawn < 0.05:
@@ -219,7 +219,8 @@ class DrawnMonths:
         times = 0 if drawn < 0.1 else 2 if drawn > 0.94 else 1
         made = request["created_at"].date()
         half = {}
-        if 0.1 <= drawn < 0.18:  # in two instalments, over the month's end
+        # It is paid in two instalments, across the month's end.
+        if 0.1 <= drawn < 0.18:
             half = {"amount": request["fiat_amount"] / 2}
             self.rests.append((request, request["fiat_amount"] / 2))
         return [
@@ -233,7 +234,7 @@ class DrawnMonths:
         ]
 
     def _for_two(self, made: list[dict[str, Any]]) -> dict[str, Any]:
-        """A line that names two requests, of any months, and is what both expect."""
+        """Return a line that names two requests of any months, with their total amount."""
         first = self.random.choice(made)
         second = self.random.choice(list(self.requests.values()))
         return self.line(
@@ -274,7 +275,7 @@ class DrawnMonths:
         return self.random.choice((None, "NOTPROVIDED", few, many))
 
     def _text(self, code: str) -> str:
-        """A code as banks and payers write it."""
+        """Return a code as banks and payers write it."""
         drawn, other = self.random.random(), self._any_code()
         if drawn < 0.55:
             return f"Invoice {code} thanks"
@@ -301,7 +302,7 @@ class DrawnMonths:
         return self.random.choice(codes) if codes else "PAY-2026-00417"
 
     def _strange(self) -> dict[str, Any]:
-        """A line that no request of the month asked for."""
+        """Return a line without a request of the month."""
         day, drawn = self._day(), self.random.random()
         if drawn < 0.2:
             return self.line(
@@ -315,12 +316,13 @@ class DrawnMonths:
         if drawn < 0.55:
             return self.line(None, text="VFY-8M3T-407", day=day)
         paid = self.random.choice(list(self.requests.values()))
-        if drawn < 0.8:  # paid twice, perhaps months later
+        # The request is paid twice, perhaps months later.
+        if drawn < 0.8:
             return self.line(paid, text=self._text(paid["payment_reference"]), day=day)
         return self.line(None, text=self._text(self._any_code()), day=day)
 
     def _return(self) -> dict[str, Any] | None:
-        """Money of any earlier line that comes back: marked, or without a word, or a part."""
+        """Return a return of an earlier line: marked, without a mark, or partial."""
         came = [one for one in self.lines.values() if one["booking_date"] < self.month.first]
         if not came:
             return None
@@ -341,7 +343,7 @@ class DrawnMonths:
         }
 
     def _own_transfer(self) -> list[dict[str, Any]]:
-        """Both legs, one, or one that comes days later."""
+        """Return both legs, one leg, or one that comes days later."""
         day, amount = self._day(), Decimal(self.random.choice((1000, 2000)))
         later = min(day + timedelta(days=self.random.randrange(3)), self.month.last)
         legs = [
@@ -356,7 +358,7 @@ class DrawnMonths:
         return legs if self.random.random() < 0.8 else legs[:1]
 
     def _pass(self, request: dict[str, Any]) -> None:
-        """What the service makes of a request at the month's end."""
+        """Set the service's status of a request at the month's end."""
         if not request["is_open"]:
             return
         drawn = self.random.random()
@@ -387,7 +389,7 @@ class DrawnMonths:
             gone["entry_status"] = "BOOK" if gone["entry_status"] == "SUPERSEDED" else "SUPERSEDED"
 
     def _late_line(self) -> None:
-        """A line of a closed month that arrives only now."""
+        """Add a line of a closed month that arrives only now."""
         paid = self.random.choice(list(self.requests.values()))
         day = self.month.first - timedelta(days=self.random.randrange(1, 40))
         self.book([self.line(paid, text=self._text(paid["payment_reference"]), day=day)])
@@ -404,7 +406,7 @@ class DrawnMonths:
     def _change_rules(self) -> None:
         self.rules = Rules(window_days=self.random.choice((20, 40)))
 
-    # How it is stored
+    # Storage
 
     def book(self, lines: list[dict[str, Any]]) -> None:
         for line in lines:

@@ -1,4 +1,4 @@
-"""A practice desk that is looked at again and again while the company's clock moves on."""
+"""A practice desk that is read repeatedly while the company's clock advances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST = date(2026, 11, 1)
 
 @contextmanager
 def environment() -> Iterator[None]:
-    """Secrets that a practice desk puts into the environment are gone afterwards."""
+    """Remove the secrets that a practice desk puts into the environment."""
     before = dict(os.environ)
     try:
         yield
@@ -32,7 +32,7 @@ def environment() -> Iterator[None]:
 def observe(
     folder: Path, company: Sandbox, *, since: date = FIRST, last: date | None = None
 ) -> Workspace:
-    """Sync at the company's present instant and add the banks' files, up to `last` if given."""
+    """Sync at the company's present time and add the banks' files, up to `last` if given."""
     with environment(), company.serve() as served:
         workspace = prepare(folder, company, served)
         workspace.sync()
@@ -45,13 +45,13 @@ def observe(
 
 
 def rows(table: Any, **wanted: Any) -> list[dict[str, Any]]:
-    """The rows of an Arrow table that have these values."""
+    """Return the rows of an Arrow table that have these values."""
     all_rows: list[dict[str, Any]] = table.to_pylist()
     return [row for row in all_rows if all(row[name] == value for name, value in wanted.items())]
 
 
 def virtual(workspace: Workspace, asset: str = "USDC") -> dict[str, Any]:
-    """The first virtual account that converts into an asset."""
+    """Return the first virtual account that converts into an asset."""
     accounts = workspace.sql(
         "SELECT * FROM virtual_bank_accounts WHERE target_cryptocurrency = ? ORDER BY iban", [asset]
     )
@@ -59,6 +59,6 @@ def virtual(workspace: Workspace, asset: str = "USDC") -> dict[str, Any]:
 
 
 def pay_in(company: Sandbox, account: dict[str, Any], amount: str, **more: Any) -> None:
-    """A customer's SEPA credit on a virtual account, with its code unless told otherwise."""
+    """Make a customer's SEPA credit to a virtual account, with its code by default."""
     fields: dict[str, Any] = {"text": f"Invoice 12 {account['reference_code']}", "instant": True}
     company.banks.sepa_credit(iban=account["iban"], amount=Decimal(amount), **(fields | more))

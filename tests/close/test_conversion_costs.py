@@ -1,4 +1,4 @@
-"""What conversions cost, planted: practice providers that take a known share in the rate."""
+"""The cost of conversions with practice providers that take a known share in the rate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TENTH = Decimal("0.1")
 
 
 def planted(folder: Path, scenario: str, seed: int = 7) -> Workspace:
-    """A practice desk after its sync over a real socket, with the rates that were published."""
+    """Return a practice desk after its sync over a real socket, with the published rates."""
     desk = fill(folder, Sandbox(seed, scenario=scenario))
     (path,) = rate_files(folder)
     desk.rates.add(path)
@@ -45,7 +45,7 @@ def copied(desk: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def unrated(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A practice desk whose provider takes a share; its file of rates is there, and not added."""
+    """A practice desk with a provider that takes a share; its file of rates is not added."""
     return fill(tmp_path_factory.mktemp("unrated"), Sandbox(7, scenario="spread"))
 
 
@@ -63,12 +63,12 @@ def october(spread: Workspace) -> Fees:
 
 
 def fixing(asset: str, day: date) -> Fraction:
-    """Euros for a coin by what the practice bank published for the day."""
+    """Return the euros per coin by the practice bank's rate of the day."""
     return Fraction(1) if asset == "EURC" else 1 / Fraction(published(day)["USD"])
 
 
 def taken(row: dict[str, Any]) -> Fraction:
-    """What 35 basis points of what was converted are in euros, worked out from the records."""
+    """Return 35 basis points of the converted amount in euros, calculated from the records."""
     converted = Fraction(row["fiat_gross"]) - Fraction(row["fee"])
     if row["direction"] == "off-ramp":
         converted = Fraction(row["crypto"]) * fixing(row["crypto_currency"], row["completed_on"])
@@ -85,7 +85,8 @@ def test_a_provider_that_takes_35_points_shows_35_and_the_euros(october: Fees) -
         assert row["reference_difference_bp"].quantize(TENTH) == Decimal("35.0")
         assert row["lowest_bp"].quantize(TENTH) == row["highest_bp"].quantize(TENTH)
         euros = sum(map(taken, own), Fraction(0))
-        # A payout is rounded to a cent, coins to their last decimal: half a cent for each at most.
+        # A payout is rounded to a cent and coins to their last decimal, so each adds at most half a
+        # cent.
         assert abs(Fraction(row["reference_difference"]) - euros) <= Fraction(len(own) + 1, 200)
         is_assumed = "EURC" in row["pair"]
         assert row["difference_is"] == (TO_ASSUMED_RATE if is_assumed else TO_REFERENCE)
@@ -190,7 +191,7 @@ def test_only_rates_with_an_instant_say_what_is_in_the_rate(
     assert [sums.conversions for sums in fees.costs.sums if sums.difference_is == IN_THE_RATE] == [
         2
     ]
-    # A day's requests that have no rate of their instant stay with the ECB's day, and say so.
+    # Requests of the day without a rate near their time use the ECB's day, and are labelled so.
     others = [row for row in fees.rows if row["reference"] not in {r["reference"] for r in chosen}]
     assert others
     for row in others:

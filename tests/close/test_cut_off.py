@@ -1,4 +1,4 @@
-"""A month is what was true at its end: what a request became later does not move it."""
+"""A month shows what was true at its end; later changes of a request do not affect it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def request_of(desk: Workspace, number: str) -> str:
 def played(
     month_end: Workspace, folder: Path, play: Callable[[Sandbox], object]
 ) -> Iterator[Workspace]:
-    """A copy of the practice workspace, synced again after something happened on 2 November."""
+    """Yield a copy of the practice workspace, synced again after an event on 2 November."""
     shutil.copytree(month_end.folder, folder)
     before, company = dict(os.environ), Sandbox(7)
     try:

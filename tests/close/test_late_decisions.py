@@ -1,4 +1,4 @@
-"""A line of a closed month is decided without reopening it, and posts in the open month."""
+"""A line of a closed month is decided without reopening it, and posts to the open month."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lines(month_end: Workspace) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk whose October is closed, on 20 November; to be copied."""
+    """A desk with October closed, on 20 November; to be copied."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("late") / "desk")
     close_month(desk, "2026-10")
     later = clock_at(desk, NOVEMBER)

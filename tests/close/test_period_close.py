@@ -1,4 +1,4 @@
-"""Closing a month: what blocks, is locked, is pinned, and comes late; cases 24 to 34."""
+"""Closing a month: what blocks, is locked, is pinned, or comes late; cases 24 to 34."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lines(month_end: Workspace) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk whose September and October are closed, to be read or copied."""
+    """A desk with September and October closed, to be read or copied."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("closed") / "desk")
     for month in ("2026-09", "2026-10"):
         close_month(desk, month)
@@ -80,7 +80,7 @@ def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carri
     )
     assert signs in desk.status("2026-10")
     again = desk.periods.prepare("2026-10", actor=BERT)
-    assert again.preparation == closing.preparation, "who looks does not prepare anew"
+    assert again.preparation == closing.preparation, "viewing does not prepare again"
     with pytest.raises(ActionRefused, match=f"commit {close.commit} is what the close of 2026-10"):
         desk.lake.unpin(close.commit)
 
@@ -224,7 +224,7 @@ def test_who_is_not_known_as_the_policy_wants_neither_prepares_nor_signs(
 
 
 def in_the_way(desk: Workspace, month: str) -> str | None:
-    """Why a month cannot be prepared, before anything open is looked at."""
+    """Return why a month cannot be prepared, before its open items are checked."""
     entries = read_decided(desk.journal).entries
     question = desk.question(month)
     refusal = _in_the_way(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
@@ -232,7 +232,7 @@ def in_the_way(desk: Workspace, month: str) -> str | None:
 
 
 def journal_of(*steps: tuple[str, str]) -> list[Entry]:
-    """The journal's entries after months were closed and reopened in this order."""
+    """Return the journal's entries after months were closed and reopened in this order."""
     head = {"seq": 1, "hash": "0" * 64}
     close = {
         "reason": None, "prepared_by": "anna", "commit": 1, "known_at": "2026-11-02T08:00:00Z",
@@ -263,7 +263,7 @@ def journal_of(*steps: tuple[str, str]) -> list[Entry]:
          "treasury close 2026-10 --sign"),
         ((("prepare", "2026-10"), ("withdraw", "2026-10")), "2026-11", "", ""),
         ((("prepare", "2026-11"),), "2026-10", "", ""),
-        # what version 0.1.0 allowed: October reopened, then November closed
+        # Version 0.1.0 allowed this: October is reopened, then November closed.
         ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11")), "2026-10",
          "2026-11 is closed after 2026-10", "treasury periods reopen 2026-11"),
         ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11")), "2026-12",
@@ -347,7 +347,7 @@ def test_a_request_recorded_with_no_money_or_less_waits_for_none(
 def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shares that say something else than what remains are an error no reason gets past."""
+    """Shares that differ from the remaining amounts are an error, even with a reason."""
     from treasury.close import roll_forward
     from treasury.core.errors import TreasuryError
 
@@ -399,7 +399,7 @@ def test_a_close_that_does_not_come_out_again_is_said(
     from treasury.close import period_pins
 
     monkeypatch.setattr(period_pins, "outcomes_hash", lambda _: "0" * 64)
-    with pytest.raises(JournalError, match="does not come out again: the outcomes of its lines"):
+    with pytest.raises(JournalError, match="cannot be reproduced: the outcomes of its lines"):
         closed.periods.verify("2026-10")
 
 
@@ -407,7 +407,7 @@ def test_a_close_that_does_not_come_out_again_is_said(
 def test_case_29_a_close_cut_off_after_any_write_ends_the_same_when_run_again(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Writes are the pin, the preparation, the answers and the signature: cut off at each."""
+    """Interrupt each write: the pin, the preparation, the answers and the signature."""
 
     class CutOff(Exception):
         pass
@@ -529,7 +529,7 @@ def test_case_25_a_return_into_a_closed_month_posts_to_the_open_one_linked(
 
 
 def original_with_reference(desk: Workspace, lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """A matched on-ramp wire of October that has an end-to-end id of its own."""
+    """Return a matched on-ramp wire of October with its own end-to-end id."""
     ids = {
         row["entry_id"]: row["end_to_end_id"]
         for row in desk.table("statement_entries").arrow.to_pylist()
@@ -556,7 +556,7 @@ def test_a_close_is_known_only_after_it_was_made(closed: Workspace) -> None:
 
 
 def _alter_unread(desk: Workspace, table: str) -> None:
-    """Turn a byte that no reader looks at in each file of a table: size and rows stay."""
+    """Change a byte that readers skip in each file of a table, keeping its size and rows."""
     for path in (desk.lake.folder / table).rglob("*.parquet"):
         content = path.read_bytes()
         path.write_bytes(content.replace(b"parquet-cpp", b"parquet-cqq"))
@@ -568,7 +568,8 @@ def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: W
     carry_all(desk, "2026-10")
     entries = len(desk.journal.entries())
     _alter_unread(desk, "statement_entries")
-    assert desk.reconcile("2026-10").lines.arrow.num_rows  # it reads
+    # The table can still be read.
+    assert desk.reconcile("2026-10").lines.arrow.num_rows
     with pytest.raises(WorkspaceDamaged, match="is not as it was written: nothing is closed"):
         desk.periods.prepare("2026-10", actor=ANNA)
     assert (len(desk.journal.entries()), desk.lake.pins()) == (entries, [])

@@ -1,4 +1,4 @@
-"""The practice company with measured coins: terms, openings, rates and evidence of its wallets."""
+"""The practice company with measured coins: terms, openings, rates and wallet evidence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")
 OTHER: Final = "0x00000000000000000000000000000000000000aa"
 EURC: Final = ("ETHEREUM", "EURC", Decimal(50000))
 USDC: Final = ("BASE", "USDC", Decimal(500000))
-"""A company wallet's chain, its coin, and what it is stated to have held on 30 September."""
+"""A company wallet's chain, its coin, and its stated balance on 30 September."""
 OPENINGS: Final = {
     ("EURC", "ETHEREUM"): ("50000", "49000.00"),
     ("EURC", "Retail EURC"): ("300000", "300000.00"),
@@ -44,7 +44,7 @@ OPENINGS: Final = {
     ("USDC", "Operations USD"): ("400000", "350000.00"),
     ("USDC", "Treasury EUR"): ("900000", "780000.00"),
 }
-"""By coin and who holds it: quantity and carrying amount on 30 September."""
+"""Quantity and carrying amount on 30 September, by coin and holder."""
 _REQUESTS: Final = """
     SELECT * FROM ramp_requests
     WHERE crypto_currency = $coin AND blockchain_transaction_hash IS NOT NULL
@@ -63,7 +63,7 @@ def copied(workspace: Workspace, folder: Path) -> Workspace:
 
 
 def holders(desk: Workspace) -> dict[str, str]:
-    """Whoever holds coins: an account by its name, a company wallet by its chain."""
+    """Return the holders of coins: accounts by name, company wallets by chain."""
     named = desk.sql("SELECT id, name FROM accounts").arrow.to_pylist()
     accounts = {row["name"]: row["id"] for row in named}
     wallets = desk.sql(
@@ -79,7 +79,7 @@ def policy_text(
     pool: str = "wallet",
     openings: dict[tuple[str, str], tuple[str, str]] | None = None,
 ) -> str:
-    """`[coins]` with the measurement, formula and reversal of each coin, and their openings."""
+    """Return `[coins]` with each coin's measurement, formula and reversal, and the openings."""
     lines = ["[coins]", f'pool = "{pool}"']
     for coin, terms in measured.items():
         named = zip(("measurement", "cost_formula", "reversal"), terms, strict=True)
@@ -99,7 +99,7 @@ def policy_text(
 
 
 def agreed(desk: Workspace, text: str) -> Workspace:
-    """The terms, put in force by two people."""
+    """Put the terms in force by two people."""
     (desk.folder / "policy.toml").write_text(text, "utf-8")
     desk.measurement.propose("as agreed with the auditor", actor=ANNA)
     desk.measurement.accept(actor=BERT)
@@ -107,7 +107,7 @@ def agreed(desk: Workspace, text: str) -> Workspace:
 
 
 def movement(desk: Workspace, row: dict[str, Any], address: str) -> dict[str, str]:
-    """What the chain shows of a request, five minutes before it completed."""
+    """Return the chain's movement of a request, five minutes before it completed."""
     is_on_ramp = row["ramp_type"] == "ON_RAMP"
     moved = (row["completed_at"] or row["updated_at"]) - timedelta(minutes=5)
     return {
@@ -121,7 +121,7 @@ def movement(desk: Workspace, row: dict[str, Any], address: str) -> dict[str, st
 
 
 def arrival(row: dict[str, Any], address: str) -> dict[str, str]:
-    """What the chain shows of a transfer out of custody to a company wallet."""
+    """Return the chain's movement of a transfer out of custody to a company wallet."""
     return {
         "hash": row["transaction_hash"],
         "time": row["updated_at"].isoformat(),
@@ -140,7 +140,7 @@ def evidenced(
     wallets: Iterable[tuple[str, str, Decimal]] = (EURC, USDC),
     changed: Callable[[Movements], Movements] = lambda movements: movements,
 ) -> Workspace:
-    """Exports and stated balances of the company's wallets, with what a test changes of them."""
+    """Add exports and stated balances of the company's wallets, with a test's changes."""
     for chain, coin, held in wallets:
         address = holders(desk)[chain]
         rows = desk.sql(_REQUESTS, {"coin": coin}).arrow.to_pylist()
@@ -158,7 +158,7 @@ def evidenced(
 
 
 def history_of(text: str, folder: Path) -> CoinHistory:
-    """What coins open with under these terms, agreed to in a journal of their own."""
+    """Return the coins' openings under these terms, agreed in a separate journal."""
     folder.mkdir()
     (folder / "policy.toml").write_text(text, "utf-8")
     journal = Journal(folder)
@@ -173,12 +173,12 @@ def history_of(text: str, folder: Path) -> CoinHistory:
 
 
 def under(october: Closing, history: CoinHistory) -> Closing:
-    """The same month's close with these terms; what it rests on is not worked out again."""
+    """Return the same month's close with these terms, without computing its inputs again."""
     return closing_of(october.r, october.zone, Rolled(coins=history))
 
 
 def pool_of(coins: CoinAccounts, coin: str, pool: str = "") -> dict[str, Any]:
-    """A measured pool's row."""
+    """Return a measured pool's row."""
     rows = coins.measured.arrow.to_pylist()
     (found,) = [row for row in rows if (row["coin"], row["pool"]) == (coin, pool)]
     return found

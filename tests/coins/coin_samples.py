@@ -1,4 +1,4 @@
-"""Coins of a company that a test draws: events, rates, and the walk through their months."""
+"""Random coins of a company: events, rates, and the calculation through their months."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Value(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """A rate for each month; none for a month that is not named."""
+    """A rate for each month; months that are not listed have none."""
 
     by_month: Mapping[Month, Decimal]
 
@@ -107,7 +107,7 @@ MONTHLY = st.fixed_dictionaries(dict.fromkeys(MONTHS, RATES))
 
 @st.composite
 def histories(draw: st.DrawFn, most: int = 15) -> list[dict[str, Any]]:
-    """Events of three months in their order, in which no wallet gives what it has not."""
+    """Draw events of three months in order, in which no wallet gives more than it has."""
     held = dict.fromkeys(WALLETS, Decimal(0))
     day, events = FIRST.first, []
     for place in range(draw(st.integers(1, most))):

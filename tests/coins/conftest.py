@@ -1,4 +1,4 @@
-"""A desk with measured coins that all tie, shared by what only reads it."""
+"""A desk with measured coins that all tie, shared by tests that only read it."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def tied(unmeasured: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wor
 
 @pytest.fixture(scope="session")
 def october(unmeasured: Workspace) -> Closing:
-    """October with the evidence of the wallets; no coin is measured."""
+    """October with the evidence of the wallets, without measured coins."""
     return unmeasured.periods.month("2026-10")
 
 
 @pytest.fixture(scope="session")
 def october_tied(tied: Workspace) -> Closing:
-    """October as two people have it measured."""
+    """October with the agreed measurement."""
     return tied.periods.month("2026-10")

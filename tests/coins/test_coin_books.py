@@ -1,4 +1,4 @@
-"""Measured coins in the double entry: what is posted, on whose accounts, and that it balances."""
+"""Measured coins in the double entry: the postings, their accounts and their balance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def books_of(closing: Closing) -> Accounting:
 
 
 def posted(books: Accounting, month: date = date(2026, 10, 1)) -> dict[tuple[str, str], Decimal]:
-    """What each role and coin comes to in the month, its opening apart."""
+    """Sum the month's postings by role and coin, without the opening."""
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for row in books.postings.arrow.to_pylist():
         if row["date"] >= month and row["currency"] == "EUR":
@@ -90,7 +90,7 @@ def test_a_wrong_carrying_amount_is_an_error_of_beancount(
 def test_what_coins_were_exchanged_for_stands_against_the_requests_own_entry(
     books: Accounting, october_tied: Closing
 ) -> None:
-    """A measured coin's conversion account comes to nothing in euros, request by request."""
+    """A measured coin's conversion account sums to zero in euros, request by request."""
     movements = october_tied.coins.movements.arrow.to_pylist()
     requests = {row["source_id"] for row in movements if row["contra"] == "conversion"}
     assert len(requests) >= 20

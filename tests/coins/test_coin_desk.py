@@ -1,4 +1,4 @@
-"""The practised month with measured coins: what each pool comes to, and what keeps it open."""
+"""The practice month with measured coins: the results of each pool, and what keeps it open."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIFO = {"EURC": ("reserves", "fifo", "none")}
 SEPTEMBER = date(2026, 9, 30)
 AMOUNTS = ("opening", "reversed", "acquired", "transferred", "disposed", "remeasured", "closing")
 WHOLE = {("EURC", ""): ("474846.70", "473000.00"), ("USDC", ""): ("2000000", "1800000.00")}
-"""As one pool each."""
+"""Each coin as one pool."""
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
     coins = october.coins
     assert set(coins.coins.arrow["measurement"].to_pylist()) == {DISCLOSED}
     (base,) = [row for row in coins.coins.arrow.to_pylist() if row["coin"] == "USDC"]
-    # 500,000 on 30 September, October's deliveries, and all that was sent, also what is open.
+    # 500,000 on 30 September, October's deliveries, and everything sent, including open transfers.
     assert base["closing_quantity"] == Decimal("586861.368254")
     assert base["value"] == Decimal("525296.61")
     assert base["valued_by"].endswith("2026-10-30; 1 USDC = 1 USD: an assumption, not a fair value")
@@ -78,10 +78,11 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
 
 @pytest.mark.acceptance
 def test_fifo_to_reserves_by_hand(october_tied: Closing, where: dict[str, str]) -> None:
-    """50,000 at 0.98; 5,257.60 bought at par; 6,100 sold at par; the rest is worth 0.9985."""
+    """50,000 at 0.98; 5,257.60 bought at par; 6,100 sold at par; the rest is valued at 0.9985."""
     row = pool_of(october_tied.coins, "EURC", where["ETHEREUM"])
     sold = 6100 * Decimal("0.98")
-    worth = Decimal("49083.86")  # 49,157.60 at 0.9985, rounded once
+    # 49,157.60 at 0.9985, rounded once.
+    worth = Decimal("49083.86")
     cost = 49000 + Decimal("5257.60") - sold
     assert amounts(row) == [49000, 0, Decimal("5257.60"), 0, sold, worth - cost, worth]
     assert (row["proceeds"], row["gain"], row["problem"]) == (6100, 6100 - sold, "")
@@ -211,7 +212,7 @@ def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
     october_tied: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path,
     *, is_first: bool,
 ) -> None:  # fmt: skip
-    """The same address holds USDC on Arbitrum too, and nobody has added evidence of that."""
+    """The same address holds USDC on Arbitrum too, without added evidence."""
     balances = october_tied.balances.arrow.to_pylist()
     (base,) = [row for row in balances if (row["of"], row["currency"]) == (where["BASE"], "USDC")]
     unknown = base | {

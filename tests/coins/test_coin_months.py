@@ -1,4 +1,4 @@
-"""Coins from a closed month to the next: what it opens with, what comes late, other terms."""
+"""Coins from a closed month to the next: the opening, late events, and other terms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def terms(desk: Workspace, *, day: str = "2026-08-31", **changed: Any) -> str:
 
 
 def show(desk: Workspace, *lines: str, replace: bool = False) -> None:
-    """What an explorer's export of September shows of the company's wallet."""
+    """Add an explorer's export of September for the company's wallet."""
     wallet = holders(desk)["BASE"]
     path = desk.folder / "september.csv"
     rows = [line.format(wallet=wallet, other=OTHER) for line in lines]
@@ -63,7 +63,7 @@ def walked(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 
 @pytest.fixture(scope="module")
 def closed(walked: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The same with September closed."""
+    """The same desk with September closed."""
     desk = copied(walked, tmp_path_factory.mktemp("closed") / "desk")
     close_month(desk, "2026-09")
     return desk
@@ -118,7 +118,7 @@ def test_an_event_that_a_closed_month_counted_and_that_is_gone_blocks(
 CHANGES: dict[str, Any] = {
     "quantity": Decimal(401), "kind": "acquired", "consideration": Decimal(1), "currency": "EUR",
 }  # fmt: skip
-"""What another record may say of coins that were spent."""
+"""Changes that another record may make to spent coins."""
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def october(closed: Workspace) -> Closing:
 def test_an_event_that_is_recorded_in_another_way_than_a_closed_month_counted_blocks(
     october: Closing, column: str
 ) -> None:
-    """A fee that was corrected, a wallet that turned out to be ours: no balance need show it."""
+    """A corrected fee, or a wallet that is found to be ours, need not show in a balance."""
     history = october.rolled.coins
     events = history.events.to_pylist()
     (spent,) = [event for event in events if event["reference"] == "0xfe"]
@@ -176,7 +176,7 @@ def test_other_terms_hold_from_the_first_month_that_is_open(
     october = row_of(desk, "2026-10")
     assert (october["measurement"], october["cost_formula"]) == ("cost", "fifo")
     assert october["opening"] == before["closing"]
-    assert october["reversed"] == -before["remeasured"], "what was to be taken back is"
+    assert october["reversed"] == -before["remeasured"], "the part to be reversed is reversed"
     assert october["remeasured"] == october["value"] - (october["closing"] - october["remeasured"])
     assert october["closing"] == october["value"]
     words = "the opening of USDC at 2026-09-30 is not used: 2026-09 was closed with what it ended"

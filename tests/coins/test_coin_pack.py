@@ -1,4 +1,4 @@
-"""Coins in the report, the workbook, the pack and the shell, and what verify finds changed."""
+"""Coins in the report, the workbook, the pack and the shell, and changes found by verify."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_the_page_the_workbook_and_the_pack_have_what_the_answer_has(
 
 
 def resealed(folder: Path, *names: str) -> None:
-    """What somebody does who changes files and seals the evidence again."""
+    """Change the hashes of files and seal the evidence again, as an attacker would."""
     evidence = msgspec.json.decode((folder / EVIDENCE).read_bytes(), type=Evidence)
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     sealed = msgspec.structs.replace(evidence, files=evidence.files | hashes).sealed()
@@ -135,7 +135,8 @@ def test_a_changed_coin_table_is_found_also_where_it_was_sealed_again(
     changed = pa.array(more, table.schema.field(column).type)
     pq.write_table(table.set_column(at, column, changed), path)
     assert f"tables/{name}.parquet" in [one.what for one in verify_pack(copy).findings]
-    if name == "coins":  # each of them is computed again; once is enough
+    # Each table is computed again; once is enough.
+    if name == "coins":
         resealed(copy, f"tables/{name}.parquet")
         told = {one.what: one.problem for one in verify_pack(copy).findings}
         assert told == {f"tables/{name}.parquet": "does not come out again from what it rests on"}
@@ -145,7 +146,7 @@ def test_a_changed_coin_table_is_found_also_where_it_was_sealed_again(
 def test_a_changed_table_is_found_also_where_the_evidence_names_other_code(
     pack: Path, tmp_path: Path
 ) -> None:
-    """Other code may write other bytes, so the table itself is held against its hash."""
+    """Other code may write other bytes, so the table itself is compared with its hash."""
     copy = shutil.copytree(pack, tmp_path / "copy")
     evidence = msgspec.json.decode((copy / EVIDENCE).read_bytes(), type=Evidence)
     other = msgspec.structs.replace(evidence.code, version="0.0.1")

@@ -1,4 +1,4 @@
-"""What the records say of coins, by hand: each event once, on its side of the month's end."""
+"""The coin steps on handmade records: each event once, on its side of the month's end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def kind_of(name: str) -> pa.DataType:
 
 
 def told(**rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """The events of October and what crosses its end."""
+    """Return the events of October and the crossings of its end."""
     rows = {
         "company_wallets": [{"address": OURS}, {"address": SAFE}],
         "accounts": [{"id": "account"}],
@@ -74,7 +74,7 @@ ZONE = ZoneInfo("Europe/Brussels")
 
 
 def request(**changed: Any) -> Row:
-    """An off-ramp of USDC 100 for EUR 90 gross, 1 fee, by the hash."""
+    """Return an off-ramp of USDC 100 for EUR 90 gross with a fee of 1, with the hash."""
     return {
         "id": "r1",
         "ramp_type": "OFF_RAMP",
@@ -108,7 +108,7 @@ def transfer(**changed: Any) -> Row:
 
 
 def seen(at: datetime = BEFORE, origin: str = OURS, target: str = OTHER, **changed: Any) -> Row:
-    """What an export shows of the hash."""
+    """Return a movement with the hash in an export."""
     return {
         "movement_id": "m1",
         "asset": "USDC",

@@ -1,4 +1,4 @@
-"""How coins are measured: no default, proposed by a file, put in force by two people."""
+"""The measurement of coins: without default, proposed by a file, put in force by two people."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def test_terms_hold_once_a_second_person_accepts_them(terms: Measurement, journal: Journal) -> None:
-    assert terms.list().arrow.to_pylist() == [], "the file alone says nothing"
+    assert terms.list().arrow.to_pylist() == [], "the file alone has no effect"
     (waiting,) = terms.propose("as agreed with the auditor", actor=ANNA).arrow.to_pylist()
     assert (waiting["standing"], waiting["coin"]) == ("waits for a second person", "USDC")
     assert Measurement.in_force(journal.entries()).num_rows == 0
@@ -83,7 +83,7 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
 ) -> None:
     terms.propose("as agreed", actor=ANNA)
     write(tmp_path, POOL + COIN.replace('"cost"', '"reserves"'))
-    with pytest.raises(ActionRefused, match="does not say what anna proposed"):
+    with pytest.raises(ActionRefused, match="differs from what anna proposed"):
         terms.accept(actor=BERT)
     write(tmp_path, POOL + COIN + OPENING)
     terms.accept(actor=BERT)
@@ -98,7 +98,7 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
 def test_an_acceptance_that_names_its_own_proposer_is_nothing(
     terms: Measurement, journal: Journal
 ) -> None:
-    """Also where somebody wrote it into the journal by hand."""
+    """This holds even if the journal was written by hand."""
     terms.propose("as agreed", actor=ANNA)
     terms.accept(actor=BERT)
     entries = journal.entries()

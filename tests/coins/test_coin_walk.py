@@ -1,4 +1,4 @@
-"""Opening + acquired - disposed +- remeasured = closing, whatever is drawn, to the cent."""
+"""Opening + acquired - disposed +- remeasured = closing, for any draw, to the cent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from treasury.core.calendar import Month
 from treasury.core.money import quantize
 
 HIGH = dict.fromkeys(MONTHS, Decimal(10**15))
-"""A value above any cost, also of the least that there is of a coin: nothing is impaired."""
+"""A value above any cost, even for the smallest unit of a coin, so that none is impaired."""
 
 
 def rounded(amount: Fraction) -> Decimal:
@@ -89,7 +89,7 @@ def test_gains_and_closing_are_what_was_paid_received_and_remeasured(
 def test_fifo_is_a_list_of_lots_of_which_the_oldest_leaves_first(
     events: list[dict[str, Any]], pool: str
 ) -> None:
-    """One month, so that no closing is rounded in between."""
+    """Use one month, so that no closing is rounded in between."""
     month = [each | {"happened_on": min(each["happened_on"], FIRST.last)} for each in events]
     lots: dict[str, list[list[Any]]] = {}
     for each in month:
@@ -232,7 +232,7 @@ def test_a_difference_that_is_taken_back_leaves_the_cost_of_coins_never_measured
     events: list[dict[str, Any]],
     rates: Mapping[Month, Decimal],
 ) -> None:
-    """Month by month: what was acquired, transferred, disposed of and realised, and the cost."""
+    """Check acquired, transferred, disposed and realised amounts and the cost, month by month."""
     never = terms("cost", formula, "none", pool)
     for last in MONTHS:
         walk = walked(terms(measurement, formula, "next_month", pool), events, rates, last)
@@ -276,7 +276,7 @@ def test_between_wallets_as_much_comes_as_goes(
 
 @given(histories())
 def test_fifo_over_months_takes_the_lots_of_a_list(events: list[dict[str, Any]]) -> None:
-    """A list of single lots, oldest first; each event and each closing may round by a cent."""
+    """Compare with a list of lots, oldest first; each event and closing may round by a cent."""
     lots: list[list[Any]] = []
     for last in MONTHS:
         for each in events:
@@ -307,7 +307,7 @@ def test_fifo_over_months_takes_the_lots_of_a_list(events: list[dict[str, Any]])
 
 
 def test_what_is_passed_on_within_one_block_comes_before_it_leaves() -> None:
-    """All three have one instant, and their ids put them the other way round."""
+    """All three have the same time, and their ids suggest the opposite order."""
     day = date(2026, 8, 5)
     bought = event("acquired", "100", "90", FIRST.first, target="a", name="0")
     passed = [

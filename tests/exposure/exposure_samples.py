@@ -1,4 +1,4 @@
-"""Spans, requests and their lines by hand, told in a few words each."""
+"""Handmade spans, requests and lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAR = {"USDC": Decimal("0.9"), "EURC": Decimal(1)}
 
 
 def at(day: int, hour: int = 12, minute: int = 0, *, month: int = 10) -> datetime:
-    """An instant by the clocks of Brussels."""
+    """Return a time by the clocks of Brussels."""
     return datetime(2026, month, day, hour, minute, tzinfo=ZONE).astimezone(UTC)
 
 
@@ -41,7 +41,7 @@ def span(
     until: datetime | None = None,
     **changed: Any,
 ) -> HeldAmount:
-    """Fiat in transit for a request."""
+    """Return fiat in transit for a request."""
     columns: dict[str, Any] = {
         "kind": "fiat in transit",
         "subject": "request",
@@ -58,13 +58,13 @@ def span(
 
 
 def doubted(amount: str | None, **changed: Any) -> HeldAmount:
-    """An amount that nothing proves."""
-    defaults = {"is_proved": False, "problem": "nobody knows", "next_step": "ask", "state": "?"}
+    """Return an unproved amount."""
+    defaults = {"is_proved": False, "problem": "unknown reason", "next_step": "ask", "state": "?"}
     return span(amount, **(defaults | changed))
 
 
 def request(ramp_type: str = "ON_RAMP", status: str = "AWAITING_FUNDS", **changed: Any) -> Any:
-    """A request of EUR 1,000.00 gross, EUR 990.00 net, USDC 1,100."""
+    """Return a request of EUR 1,000.00 gross, EUR 990.00 net, USDC 1,100."""
     return {
         "request_id": "r1", "reference": "PAY-1", "ramp_type": ramp_type, "status": status,
         "fiat_amount": Decimal("1000.00"), "fiat_net_amount": Decimal("990.00"),
@@ -76,7 +76,7 @@ def request(ramp_type: str = "ON_RAMP", status: str = "AWAITING_FUNDS", **change
 
 
 def debit(day: date, standing: str = "sent", **changed: Any) -> dict[str, Any]:
-    """Our booked payment for it."""
+    """Return our booked payment for it."""
     return {
         "request_id": "r1", "entry_id": f"e{day}", "booking_date": day, "currency": "EUR",
         "amount": Decimal("1000.00"), "standing": standing, "reason": "", "back_on": None,
@@ -86,7 +86,7 @@ def debit(day: date, standing: str = "sent", **changed: Any) -> dict[str, Any]:
 
 
 def payout(day: date, amount: str = "990.00", standing: str = "received") -> dict[str, Any]:
-    """A booked credit of the provider for it."""
+    """Return a booked credit of the provider for it."""
     return {
         "request_id": "r1", "entry_id": f"p{day}", "booking_date": day, "currency": "EUR",
         "amount": Decimal(amount), "standing": standing, "file_name": "october.xml",
@@ -95,7 +95,7 @@ def payout(day: date, amount: str = "990.00", standing: str = "received") -> dic
 
 
 def turn(moment: datetime, status: str) -> dict[str, Any]:
-    """A status from an instant on, by an event."""
+    """Return a status from a time on, by an event."""
     return {
         "request_id": "r1", "moment": moment, "status": status, "is_record": 0, "seen_at": moment,
     }  # fmt: skip
@@ -108,7 +108,7 @@ def told(
     payouts: Sequence[Mapping[str, Any]] = (),
     turns: Iterable[Mapping[str, Any]] = (),
 ) -> list[HeldAmount]:
-    """What stood for one request, in the order of time."""
+    """Return the spans of one request, in order of time."""
     steps = {
         "provider_requests": [of], "provider_debits": debits, "told_payouts": payouts,
         "provider_status_changes": list(turns),
@@ -118,7 +118,7 @@ def told(
 
 
 def short(spans: Iterable[HeldAmount]) -> list[tuple[Any, ...]]:
-    """Kind, amount (its words in doubt), and from when to when."""
+    """Return kind, amount (or the words of doubt), start and end."""
     return [
         (
             each.kind if each.is_proved else f"{each.kind}?",
@@ -131,7 +131,7 @@ def short(spans: Iterable[HeldAmount]) -> list[tuple[Any, ...]]:
 
 
 def rates(by_code: Mapping[str, Decimal] = PAR, *, until: date | None = None) -> ReferenceRates:
-    """The same rate of each day of two months, up to `until`."""
+    """Return the same rate for each day of two months, up to `until`."""
     days = [date(2026, 9, 28) + timedelta(days=day) for day in range(45)]
     rows = [
         {
@@ -150,7 +150,7 @@ def rates(by_code: Mapping[str, Decimal] = PAR, *, until: date | None = None) ->
 
 
 def limits(**by_scope: str) -> pa.Table:
-    """Limits that anna proposed and bert accepted."""
+    """Return limits that anna proposed and bert accepted."""
     people = {"proposed_by": "anna", "accepted_by": "bert", "alone": False}
     rows = [
         {"scope": scope, "limit": Decimal(amount), **people} for scope, amount in by_scope.items()
@@ -158,7 +158,7 @@ def limits(**by_scope: str) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=EXPOSURE_LIMITS)
 
 
-# The answer for a month that an exposure is asked of
+# The month's answer for an exposure
 
 AFTER = at(2, 9, month=11)
 _TEXTS = ("account", "name", "currency", "source")
@@ -173,7 +173,7 @@ ACCOUNTS = pa.schema(
 
 
 def account(**changed: Any) -> dict[str, Any]:
-    """An own account whose month is proved."""
+    """Return an own account with a proved month."""
     return {
         "account": "BE45539951876689", "name": "Operating", "currency": "EUR",
         "source": "own_bank", "missing_from": None, "complete": True, **changed,
@@ -194,7 +194,7 @@ def answer(
     statements: Sequence[Mapping[str, Any]] | None = None,
     virtual_accounts: Sequence[Mapping[str, Any]] = (),
 ) -> Reconciliation:
-    """October's answer with these statements and virtual accounts, and no other row."""
+    """Return October's answer with only these statements and virtual accounts."""
     nothing = pa.table({})
     rows = [account()] if statements is None else list(statements)
     tables = dict.fromkeys(
@@ -220,6 +220,6 @@ def exposed(
     company: str = "Harbour Lane Trading NV",
     **agreed: str,
 ) -> ProviderExposure:
-    """The exposure of October that these spans make up, under these limits."""
+    """Return the exposure of October for these spans and limits."""
     r = answer(known_at=known_at, company=company)
     return exposure_of(spans, r, ZONE, by or rates(), limits(**agreed))

@@ -1,4 +1,4 @@
-"""Balances between observations, and credits until a balance holds their coins: no money twice."""
+"""Balances between observations, and credits until a balance contains their coins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treasury.month.conversion import Conversion
 
 
 def seen(moment: datetime, total: int | None, known_in: int = 0, known_out: int = 0) -> Any:
-    """An observation of the balance, with all that is known to have moved before."""
+    """Return an observation of the balance, with the known movements before it."""
     return level(moment, known_in, known_out) | {
         "is_observed": 1, "total": None if total is None else Decimal(total),
         "unread": int(total is None),
@@ -26,7 +26,7 @@ def seen(moment: datetime, total: int | None, known_in: int = 0, known_out: int 
 
 
 def level(moment: datetime, known_in: int = 0, known_out: int = 0, unstated: int = 0) -> Any:
-    """What is known to have moved up to an instant."""
+    """Return the known movements up to a time."""
     return {
         "account_id": "a1", "asset": "USDC", "is_observed": 0, "moment": moment, "total": None,
         "wallets": 1, "unread": 0, "known_in": Decimal(known_in), "known_out": Decimal(known_out),
@@ -57,7 +57,7 @@ def both(
     levels: Sequence[Any], credits_: Sequence[Any] = (), *conversions: Conversion,
     back: Sequence[Any] = (),
 ) -> tuple[list[HeldAmount], list[HeldAmount]]:  # fmt: skip
-    """The spans of the balance, and those of its credits."""
+    """Return the spans of the balance, and those of its credits."""
     steps = {"balance_levels": levels, "conversion_credits": credits_, "credits_back": back}
     balances, unclear = custody_spans(levels, {"a1": "Sales"}, ZONE)
     return balances, list(credit_spans(steps, conversions, unclear, Rules(), ZONE))
@@ -188,7 +188,7 @@ def test_what_went_back_to_its_payer_stands_until_the_end_of_that_day() -> None:
 def test_a_balance_never_stands_twice_and_never_above_what_was_there(
     moves: list[tuple[int, bool]],
 ) -> None:
-    """Known moves and unseen conversions between observations: the sure part has one level."""
+    """With known moves and unseen conversions between observations, the sure part has one level."""
     rows, total, known_in, known_out = [seen(at(1), 50)], 50, 0, 0
     highest = 50
     for day, (amount, is_known) in enumerate(moves, 2):

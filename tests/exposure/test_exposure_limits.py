@@ -1,4 +1,4 @@
-"""Limits of what stands with the provider: read exactly, and put in force by two people."""
+"""Limits on money with the provider: read exactly, and put in force by two people."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_hostile_currency_is_shown_harmless_and_short() -> None:
 def test_a_limit_holds_once_a_second_person_accepts_it(
     limits: ExposureLimits, tmp_path: Path
 ) -> None:
-    assert in_force(tmp_path) == {}, "the file alone says nothing"
+    assert in_force(tmp_path) == {}, "the file alone has no effect"
     waiting = limits.propose("the board said so", actor=ANNA).arrow.to_pylist()
     assert [(row["standing"], row["scope"], row["proposed_by"]) for row in waiting] == [
         ("waits for a second person", "all", "anna"),
@@ -107,7 +107,7 @@ def test_a_change_of_the_file_waits_and_has_to_be_what_was_proposed(
 ) -> None:
     limits.propose("first", actor=ANNA)
     (tmp_path / "policy.toml").write_text(POLICY.replace("250000", "999999"), "utf-8")
-    with pytest.raises(ActionRefused, match="does not say what anna proposed"):
+    with pytest.raises(ActionRefused, match="differs from what anna proposed"):
         limits.accept(actor=BERT)
     (tmp_path / "policy.toml").write_text(POLICY, "utf-8")
     limits.accept(actor=BERT)

@@ -1,4 +1,4 @@
-"""Money with the practice provider while the clock moves on: kinds that October lacks."""
+"""Money with the practice provider as the clock advances: kinds that October lacks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_provider_that_holds_money_shows_it_blocked_and_stuck(tmp_path: Path) 
 
 
 class Seen:
-    """What a desk that syncs every day knew on 4 and 5 November."""
+    """The state of a desk with daily syncs on 4 and 5 November."""
 
     def __init__(self, folder: Path) -> None:
         company = Sandbox(7)
@@ -127,7 +127,8 @@ def test_coins_without_a_rate_of_today_are_left_out_in_words(seen: Seen) -> None
     lacking = {
         row["currency"] for row in seen.waiting.proved.arrow.to_pylist() if row["value"] is None
     }
-    if lacking:  # as far as the ECB's history reaches that is brought along
+    # The supplied ECB history may end earlier.
+    if lacking:
         assert f"without {', '.join(sorted(lacking))}: no reference rate" in seen.waiting.title
     else:
         assert "no reference rate" not in seen.waiting.title
@@ -161,11 +162,13 @@ def test_what_the_provider_blocks_fails_or_sends_back_unnamed_stands_as_the_reco
     ids = {row["payment_reference"][-4:]: row["id"] for row in requests.arrow.to_pylist()}
     company.ramp.fund(ids["5358"])
     company.ramp.fund(ids["5402"])
-    company.clock.set(datetime(2026, 11, 3, 9, 45, tzinfo=UTC))  # both have arrived
+    # Both have arrived.
+    company.clock.set(datetime(2026, 11, 3, 9, 45, tzinfo=UTC))
     company.ramp.fail(ids["5358"])
     company.ramp.block(ids["5402"])
     company.clock.advance(hours=1)
-    for number in ("5358", "5364"):  # it failed; and one of which the service never spoke
+    # The first failed, and the service never mentioned the second.
+    for number in ("5358", "5364"):
         company.ramp.refund(ids[number], text="returned funds")
     company.clock.set(datetime(2026, 11, 5, 7, 0, tzinfo=UTC))
     exposure = observe(tmp_path, company, last=date(2026, 11, 4)).exposure("2026-11")

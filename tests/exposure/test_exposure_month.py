@@ -1,4 +1,4 @@
-"""The practised month under limits: exact figures, the same on every surface and later."""
+"""The practice month under limits: exact figures, the same on every screen and later."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ USDC = "1291319.390504"
 
 
 def limited(workspace: Workspace, folder: Path) -> Workspace:
-    """A copy of a desk whose limits two people put in force."""
+    """Return a copy of a desk with limits that two people put in force."""
     shutil.copytree(workspace.folder, folder)
     with (folder / "policy.toml").open("a", encoding="utf-8") as policy:
         policy.write(LIMITS)
@@ -69,7 +69,7 @@ def limited(workspace: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk under limits, in an open October; to be read only."""
+    """A desk under limits, in an open October; only to be read."""
     return limited(month_end, tmp_path_factory.mktemp("limits") / "desk")
 
 
@@ -85,7 +85,7 @@ def exposure(desk: Workspace) -> ProviderExposure:
 
 @pytest.fixture(scope="module")
 def closed(desk: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The same with October closed, and its pack."""
+    """The same desk with October closed, and its pack."""
     folder = shutil.copytree(desk.folder, tmp_path_factory.mktemp("closed") / "desk")
     copy = Workspace(folder)
     close_month(copy, "2026-10")
@@ -249,7 +249,7 @@ def test_page_workbook_letter_and_pack_show_the_same_figures(
 
 
 def _exact(cell: Any) -> Decimal | None:
-    """A cell of a sheet: at most fifteen digits are a number, more are text."""
+    """Return a sheet's cell: at most fifteen digits are a number, more are text."""
     return None if cell is None else Decimal(str(cell).replace(",", ""))
 
 
@@ -317,7 +317,8 @@ def test_a_changed_exposure_in_a_pack_does_not_come_out_again(
     files = evidence.files | {f"tables/{name}.parquet": digest}
     (copy / EVIDENCE).write_bytes(encode(msgspec.structs.replace(evidence, files=files).sealed()))
     named = {finding.what for finding in verify_pack(copy).findings}
-    if name == "exposure_limits":  # what it is computed from: other figures follow
+    # The table is an input, so other figures change too.
+    if name == "exposure_limits":
         assert {"tables/exposure_totals.parquet", "report.html"} <= named
     else:
         assert named == {f"tables/{name}.parquet"}

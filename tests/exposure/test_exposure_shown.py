@@ -1,4 +1,4 @@
-"""How an exposure is shown: the section, the figure, the letter, and what hostile text becomes."""
+"""The display of an exposure: the section, the figure, the letter, and hostile text."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_letter_escapes_whatever_stands_in_it() -> None:
     assert "script" not in page.tags
     assert not {name for name in page.attributes if name.startswith(("on", "src", "href"))}
     assert "\u202e" not in letter
-    assert page.words.count("<script>alert(1)</script>") == 7, "it is there, as text"
+    assert page.words.count("<script>alert(1)</script>") == 7, "it is present as text"
 
 
 def test_a_letter_loads_nothing_and_asks_for_each_figure() -> None:
@@ -67,7 +67,7 @@ def test_a_letter_loads_nothing_and_asks_for_each_figure() -> None:
     assert "Confirmation of what you hold for us at the end of 31 Oct 2026" in words
     assert "By our records, known to 2 Nov 2026 09:00 CET (Europe/Brussels)" in words
     assert words.count("Your figure") == 3
-    assert "fiat in transit EUR PAY-1 not known nobody knows" in words
+    assert "fiat in transit EUR PAY-1 not known unknown reason" in words
     assert "SANDBOX, no real money" in words
 
 

@@ -1,4 +1,4 @@
-"""What stands at an instant, at each day's end and at its most: sums over the same spans."""
+"""Amounts at a given time, at each day's end and at the peak: sums over the same spans."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENDS = [(day, end_of(day, ZONE)) for day in OCTOBER.days()]
 DAY_STARTS = [end_of(day - timedelta(days=1), ZONE) for day in OCTOBER.days()]
 RATES = {"EUR": Fraction(1), "USDC": Fraction(9, 10), "EURC": Fraction(1)}
 
-# About each midnight, so that much begins and ends at the very instant of a day's end.
+# Times around midnight, so that many spans begin and end exactly at a day's end.
 instants = st.builds(
     lambda day, minutes: START + timedelta(days=day, minutes=minutes),
     st.integers(-3, 34),
@@ -130,7 +130,7 @@ def test_a_balance_that_was_seen_at_the_very_instant_stands() -> None:
     ]
     assert [each.amount for each in standing(levels, at(10))] == [50]
     assert [each.amount for each in standing(levels[1:], at(10))] == [50]
-    assert standing([span("7", at(10))], at(10)) == [], "what comes only then does not"
+    assert standing([span("7", at(10))], at(10)) == [], "later arrivals do not count"
 
 
 def test_money_of_the_cut_offs_instant_belongs_to_the_next_month() -> None:
@@ -160,7 +160,8 @@ def test_a_better_rate_of_the_next_day_makes_the_most_though_nothing_moved() -> 
 
 
 def test_a_day_of_twenty_five_hours_ends_where_its_zone_says() -> None:
-    night = at(26, 0) - timedelta(minutes=30)  # still 25 October in Brussels, the clocks went back
+    # It is still 25 October in Brussels, because the clocks went back.
+    night = at(26, 0) - timedelta(minutes=30)
     (day_end,) = amounts_by_day(
         moves_of([span("5", night)]), [end for end in ENDS if end[0].day == 25]
     )

@@ -1,4 +1,4 @@
-"""Requests that are told by moves alone: as if each of them were told one by one."""
+"""Requests handled as plain moves give the same sums as requests with separate spans."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def kind_of(name: str) -> pa.DataType:
 
 
 def drawn(random: Random, number: int) -> tuple[Row, list[Row], list[Row]]:
-    """A request with its payouts and turns: most are plain, each may differ in anything."""
+    """Draw a request with payouts and status changes: most are plain, each may differ anywhere."""
     own, completed_on = f"r{number}", date(2026, 10, 1) + timedelta(days=random.randrange(-3, 34))
     hours = timedelta(minutes=random.randrange(1, 24 * 60))
     completed = (datetime.combine(completed_on, time(), ZONE) + hours).astimezone(UTC)
@@ -110,7 +110,7 @@ def drawn(random: Random, number: int) -> tuple[Row, list[Row], list[Row]]:
 def plain_of(
     tables: dict[str, list[Row]], zone: ZoneInfo = ZONE, rules: Rules = AS_SET
 ) -> tuple[set[str], list[Move]]:
-    """The requests that the steps find plain, and what they moved."""
+    """Return the requests that the steps find plain, and their moves."""
     asked = month_days(OCTOBER, zone).append_column(
         "last_finished_day", pa.array([TODAY - timedelta(days=1)])
     )
@@ -135,7 +135,7 @@ def plain_of(
 def told(
     tables: dict[str, list[Row]], names: set[str], zone: ZoneInfo = ZONE, rules: Rules = AS_SET
 ) -> list[HeldAmount]:
-    """The same requests told one by one."""
+    """Return the spans of the same requests."""
     own = {
         name: [row for row in rows if row["request_id"] in names] for name, rows in tables.items()
     }
@@ -169,7 +169,7 @@ def test_plain_requests_move_as_if_each_were_told(seed: int) -> None:
     assert 15 < len(names) < 300
     spans = told(tables, names)
     assert all(span.is_proved for span in spans)
-    assert not [span for span in spans if span.stands_at(END)], "nothing of them stands at the end"
+    assert not [span for span in spans if span.stands_at(END)], "they hold no money at the end"
     assert shown(moves_of((), moves)) == shown(moves_of(spans))
     assert not any(span.kind not in ("crypto sent", "payout outstanding") for span in spans)
 
@@ -179,7 +179,7 @@ def test_plain_requests_move_as_if_each_were_told(seed: int) -> None:
 def test_a_midnight_that_comes_twice_moves_nothing_to_another_day(
     zone: str, target_days: int
 ) -> None:
-    """On the Azores clocks go back from one to midnight on 25 October: 24 October ends at once."""
+    """In the Azores, clocks go back from one to midnight on 25 October: 24 October ends at once."""
     rules, place = Rules(theirs_target_days=target_days), ZoneInfo(zone)
     for seed in range(3):
         tables = drawn_tables(Random(seed))

@@ -1,4 +1,4 @@
-"""An exposure by hand: sums, values, limits, ages, what cleared, what is not known."""
+"""A handmade exposure: sums, values, limits, ages, cleared amounts and unknowns."""
 
 from __future__ import annotations
 
@@ -151,7 +151,8 @@ def test_ages_count_from_when_the_money_came_by_the_days_of_its_rail() -> None:
         (each["age"], each["currency"], each["amount"]) for each in exposure.ages.arrow.to_pylist()
     ]
     assert ages == [
-        ("0 to 1 day", "EUR", 3),  # 30 October is the last TARGET day
+        # 30 October is the last TARGET day.
+        ("0 to 1 day", "EUR", 3),
         ("0 to 1 day", "USDC", 8),
         ("11 to 30 days", "EUR", 4),
         ("over 30 days", "EUR", 32),
@@ -201,7 +202,7 @@ def test_amounts_in_doubt_alike_are_one_row_with_their_sum() -> None:
     first, second = sorted(
         exposure.not_provable.arrow.to_pylist(), key=lambda each: each["reference"]
     )
-    assert (first["in_doubt"], first["problem"]) == (Decimal("4.50"), "3 amounts: nobody knows")
+    assert (first["in_doubt"], first["problem"]) == (Decimal("4.50"), "3 amounts: unknown reason")
     assert first["since"] == at(4)
     assert (second["in_doubt"], second["amount"], second["value"]) == (None, None, None)
     assert row(exposure, "EUR")["amount"] == 0
@@ -264,7 +265,7 @@ def test_every_table_says_the_same_of_the_same_money(spans: Sequence[HeldAmount]
     assert again.days.arrow.equals(exposure.days.arrow)
 
 
-# What no evidence reaches
+# Gaps in the evidence
 
 
 def gaps(

@@ -1,4 +1,4 @@
-"""Each status of an on-ramp and an off-ramp: what stands, as what, from when until when."""
+"""Each status of an on-ramp and an off-ramp: the amounts, their kinds, starts and ends."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def test_processing_past_its_time_is_stuck() -> None:
         turns=[turn(at(8, 9), "PROCESSING")],
     )
     assert [each.kind for each in spans] == ["fiat in transit", "fiat in transit", "stuck"]
-    assert spans[-1].since == at(10, 0)  # the end of the TARGET day after 8 October, a Thursday
+    # This is the end of the TARGET day after 8 October, a Thursday.
+    assert spans[-1].since == at(10, 0)
 
 
 @pytest.mark.parametrize("status", ["CANCELLED", "REJECTED", "DENIED", "FAILED"])
@@ -181,7 +182,7 @@ def test_a_line_that_nobody_decided_is_in_doubt_and_in_no_sum() -> None:
     received = request(status="PROCESSING", received_at=at(9, 9))
     assert short(told(received, debits=[undecided])) == [
         ("fiat in transit", 1000, "09 09:00", None)
-    ], "the service has it: it stands once, as the service says"
+    ], "the service has it, so it counts once, as the service reports"
 
 
 # Off-ramp
@@ -260,13 +261,14 @@ def test_a_hash_that_stands_for_something_else_proves_neither_coins_nor_payout()
 
 def test_coins_of_a_custodial_balance_move_over_when_the_transfer_settled() -> None:
     custody = {"is_from_custody": True, "is_settled": 0, "settled_at": None}
-    assert told(off(**custody)) == [], "they still stand in the balance"
-    for settled in (at(6, 9), at(6, 12)):  # before and after the hash was given
+    assert told(off(**custody)) == [], "they still count in the balance"
+    # The transfer settles before and after the hash was given.
+    for settled in (at(6, 9), at(6, 12)):
         spans = told(off(**{**custody, "is_settled": 1, "settled_at": settled}))
         assert [each.since for each in spans] == [settled], "no gap and nothing twice"
 
 
-# Whatever happens
+# Invariants
 
 
 statuses = st.sampled_from((
@@ -303,8 +305,9 @@ def drawn_requests(draw: st.DrawFn) -> list[HeldAmount]:
 
 @given(drawn_requests())
 def test_one_amount_stands_in_one_way_at_a_time(spans: list[HeldAmount]) -> None:
-    """Of one request with one line, proved or in doubt: its spans never overlap."""
-    for subject in ("request", "line"):  # a second payment is money of its own
+    """For one request with one line, proved or in doubt, the spans never overlap."""
+    # A second payment is separate money.
+    for subject in ("request", "line"):
         for before, after in pairwise(each for each in spans if each.subject == subject):
             assert before.until is not None
             assert before.until <= after.since

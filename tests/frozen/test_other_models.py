@@ -44,7 +44,7 @@ def test_the_same_models_that_answer_otherwise_are_an_error(
     desk = Workspace(unpacked / "desk")
     journaled = desk.periods.get("2026-10").close.models
     other_models(monkeypatch, version=journaled)
-    with pytest.raises(JournalError, match="2026-10 does not come out again"):
+    with pytest.raises(JournalError, match="2026-10 cannot be reproduced"):
         Workspace(unpacked / "desk").periods.verify("2026-10")
 
 

@@ -1,4 +1,4 @@
-"""A desk for the cases: a workspace with one account, and the small files of its bank."""
+"""A desk for the cases: a workspace with one account, and small files of its bank."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMESPACE = "urn:iso:std:iso:20022:tech:xsd:"
 
 
 def desk(folder: Path) -> Workspace:
-    """An empty workspace of a company with one account."""
+    """Return an empty workspace of a company with one account."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "treasury.toml").write_text(_SETTINGS, "utf-8")
     return Workspace(folder)
@@ -43,7 +43,7 @@ def entry(
     more: str = "",
     details: tuple[str, ...] = (),
 ) -> str:
-    """One entry; `details` are the amounts of a batch, each with a text of its own."""
+    """Return one entry; `details` are the amounts of a batch, each with its own text."""
     inside = "".join(
         f'<TxDtls><Amt Ccy="EUR">{part}</Amt><CdtDbtInd>{direction}</CdtDbtInd>'
         f"<RmtInf><Ustrd>{text} {number}</Ustrd></RmtInf></TxDtls>"
@@ -66,14 +66,14 @@ def camt(
     days: tuple[str, str] = ("2026-10-01", "2026-10-31"),
     name: str = "october.xml",
 ) -> Path:
-    """A camt.053 of the desk's account."""
+    """Write a camt.053 of the desk's account."""
     balances = _balance("OPBD", opening, days[0]) + _balance("CLBD", closing, days[1])
     body = _account(balances, entries, days, name, "Stmt")
     return _write(folder, name, "camt.053.001.08", "BkToCstmrStmt", body)
 
 
 def report(folder: Path, *entries: str, day: str, name: str = "intraday.xml") -> Path:
-    """A camt.052 of the desk's account: what the bank has seen of a day so far."""
+    """Write a camt.052 of the desk's account: the bank's entries of a day so far."""
     body = _account("", entries, (day, day), name, "Rpt")
     return _write(folder, name, "camt.052.001.08", "BkToCstmrAcctRpt", body)
 

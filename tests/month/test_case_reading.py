@@ -1,4 +1,4 @@
-"""Cases 1 to 8: what becomes of a bank's file before anything is matched."""
+"""Cases 1 to 8: reading a bank's file before anything is matched."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_case_08_an_amount_that_does_not_read_is_named_and_never_zero(tmp_path: 
 
 
 def mt940(folder: Path, movement: str, closing: str, opening: str = "261001EUR100,00") -> Path:
-    """A file of one movement."""
+    """Write a file with one movement."""
     path = folder / "october.sta"
     lines = [":20:ONE", f":25:{OWN}", ":28C:10/1", f":60F:C{opening}"]
     lines += [f":61:{movement}NTRFNONREF//B1", ":86:INV 1", f":62F:C{closing}", "-", ""]
@@ -157,7 +157,7 @@ def mt940(folder: Path, movement: str, closing: str, opening: str = "261001EUR10
 
 
 def csv(folder: Path, *amounts: str) -> Path:
-    """A file of a bank that nobody described yet."""
+    """Write a file of a bank without a profile."""
     path = folder / "export.csv"
     rows = [f"2026-10-{15 + n};{amount};Invoice {n}" for n, amount in enumerate(amounts)]
     path.write_text("\n".join(["Date;Amount;Description", *rows, ""]), "utf-8")

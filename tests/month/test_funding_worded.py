@@ -1,4 +1,4 @@
-"""Words written once for requests that are alike are the words that each would have got alone."""
+"""Sentences written once for a group of requests equal the sentences of single requests."""
 
 from __future__ import annotations
 
@@ -121,7 +121,8 @@ def test_each_row_reads_as_it_would_alone(
     rows = [
         {**row, "request_id": f"r{number:02}{copy}"}
         for number, row in enumerate(given_rows)
-        for copy in range(2)  # each has one that is alike
+        # Each request has a copy in its group.
+        for copy in range(2)
     ]
     remarked = [row["request_id"] for row in rows if remarks.draw(st.integers(0, 3)) == 0]
     at = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(hours=remarks.draw(st.integers(0, 40)))
@@ -159,7 +160,7 @@ def test_each_row_reads_as_it_would_alone(
 
 
 def filed(state: str, filed_at: datetime, **changed: Any) -> tuple[str, int, str]:
-    """State, days overdue and next step of a request of 15 October that left in a file."""
+    """Return state, days overdue and next step of a request of 15 October in a payment file."""
     row = dict.fromkeys(SCHEMA.names) | {
         "request_id": "r1",
         "state": state,
@@ -201,7 +202,7 @@ def test_what_the_bank_shows_says_more_than_the_file() -> None:
     assert filed("RETURNED", at, returned_on=date(2026, 10, 22))[0] == "IN FILE"
     back = date(2026, 10, 27)
     assert filed("RETURNED", at, returned_on=back, came_back_of=date(2026, 10, 23))[0] == "RETURNED"
-    # What left after the debit that came back is another payment, and on its way.
+    # A file made after the returned debit contains another payment, which is under way.
     assert filed("RETURNED", at, returned_on=back, came_back_of=date(2026, 10, 22))[0] == "IN FILE"
 
 

@@ -1,4 +1,4 @@
-"""A run that is kept gives what a new one gives, and runs only what a decision changes."""
+"""A kept run gives the results of a new one, and runs only the steps that a decision changes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ OWN = "NL05TEST0417164300"
 
 
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget every run and every answer."""
+    """Discard every run and every answer."""
     kept_run._IDLE_RUNS.clear()
     for name in ("_ANSWERS", "_MATCHED", "_FUNDS"):
         monkeypatch.setattr(monthly, name, Memo())
 
 
 def decide_something(desk: Workspace, draw: random.Random) -> None:
-    """One drawn decision about a line that needs a person, or the last one taken back."""
+    """Make one random decision on a line that needs a person, or undo the last one."""
     row = draw.choice(desk.matches.open().arrow.to_pylist())
     line, suggestion = row["entry_id"], row["suggestion"]
     match draw.choice(("accept", "reject", "ignore", "undo") if suggestion else ("ignore", "undo")):
@@ -65,7 +65,8 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
         try:
             decide_something(desk, draw)
         except TreasuryError:
-            continue  # what the desk refuses is not decided
+            # A decision that the desk refuses has no effect.
+            continue
         month = desk.question(draw.choice(MONTHS))
         question_drawn = msgspec.structs.replace(
             month, rules=draw.choice((question.rules, drawn_rules))
@@ -117,7 +118,8 @@ def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) ->
     with pytest.raises(ZeroDivisionError):
         fails()
     with kept_run.kept_run(snapshot) as third, kept_run.kept_run(snapshot) as fourth:
-        assert first is not third is not fourth  # one that is in use is nobody else's
+        # A run in use is never shared.
+        assert first is not third is not fourth
 
 
 def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
@@ -138,7 +140,7 @@ def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
 
 
 def test_a_step_takes_the_place_of_a_table_given_for_it_though_neither_has_a_row() -> None:
-    """A table stood in for what was paid, with the columns that the first steps read of it."""
+    """A table replaced the paid amounts, with the columns that the first steps read."""
     paid = pipeline.Step("paid", "SELECT n, n AS amount FROM given WHERE n < 0")
     first = pipeline.Step("first", "SELECT n FROM paid")
     later = pipeline.Step("later", "SELECT amount FROM paid UNION ALL SELECT n FROM given")
@@ -161,7 +163,7 @@ def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A copy of the month of which October alone was asked, and is kept."""
+    """A copy of the month with a kept run for October only."""
     copied = copy_of(month_end, tmp_path / "desk")
     nothing_kept(monkeypatch)
     copied.reconcile(MONTHS[1])
@@ -169,7 +171,7 @@ def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def answered(desk: Workspace, folder: Path, status: str) -> None:
-    """A commit of what a bank says of a payment, of which no step reads anything."""
+    """Commit a bank's answer to a payment, which no step reads."""
     path = folder / f"{status}.xml"
     path.write_text(report(payment("PAY-1", status), original="FILE-1", message_id=status))
     desk.statements.add(path)
@@ -212,7 +214,8 @@ def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
 
     kept_run.forget_runs()
     with kept_run.kept_run(desk.snapshot()) as before:
-        pass  # no step has run that says what it rests on
+        # No step has run, so its tables are not known.
+        pass
     answered(desk, tmp_path, "RCVD")
     with kept_run.kept_run(desk.snapshot()) as after:
         assert after is not before
@@ -237,7 +240,8 @@ def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
     answered(desk, tmp_path, "ACTC")
     for path in (desk.folder / "lake" / "payment_statuses").rglob("*.parquet"):
         content = path.read_bytes()
-        path.write_bytes(content[:8] + bytes(600) + content[608:])  # rows that no step reads
+        # Steps do not read these rows.
+        path.write_bytes(content[:8] + bytes(600) + content[608:])
     with pytest.raises(TreasuryError):
         desk.snapshot().table("payment_statuses")
     with kept_run.kept_run(desk.snapshot()) as second:
@@ -252,7 +256,8 @@ def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
     run.bring(monthly.STEPS[:1])
     answered(other, tmp_path, "ACSP")
     snapshot = other.snapshot()
-    assert not run.may_go_on(snapshot, snapshot.keys() or {})  # as it is long
+    # The table is too long.
+    assert not run.may_go_on(snapshot, snapshot.keys() or {})
     monkeypatch.undo()
     assert run.may_go_on(snapshot, snapshot.keys() or {})
     run.close()

@@ -1,4 +1,4 @@
-"""An instant payment of Saturday that the bank books on Monday: it is of the month before."""
+"""An instant payment of Saturday, booked on Monday, belongs to the month before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOVEMBER = ("2026-11-01", "2026-11-30")
 
 
 def booked(folder: Path, *, value: str, day: str, code: str = INSTANT) -> Workspace:
-    """A desk of 3 December whose November has one credit."""
+    """Return a desk of 3 December with one credit in November."""
     workspace = desk(folder / "desk")
     settings = workspace.folder / "treasury.toml"
     text = settings.read_text("utf-8")

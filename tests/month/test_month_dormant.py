@@ -1,4 +1,4 @@
-"""An account that gets no statement: what a person read of it covers its month, or does not."""
+"""An account without statements: a person's confirmation covers its month, or it does not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AUGUST = ("2026-08-01", "2026-08-31")
 
 @pytest.fixture
 def dormant(tmp_path: Path) -> Workspace:
-    """A desk whose last statement is of August; something moved in the months after."""
+    """Return a desk with its last statement in August and movements in the months after."""
     workspace = desk(tmp_path / "desk")
     moved = entry("7.00", day="2026-08-15")
     workspace.statements.add([camt(tmp_path, moved, closing="107.00", days=AUGUST)])

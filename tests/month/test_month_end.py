@@ -1,4 +1,4 @@
-"""The practice company's October against the truth that only tests read."""
+"""The practice company's October compared with the truth that only tests can read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from treasury.sandbox import Sandbox
 def with_truth(
     workspace: Workspace, company: Sandbox, result: Reconciliation
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each line of the month beside what it really is."""
+    """Return each line of the month with its truth."""
     truth = {(row["account"], row["account_servicer_reference"]): row for row in company.truth()}
     entries = workspace.sql(
         "SELECT entry_id, account, account_servicer_reference FROM statement_entries"
@@ -34,7 +34,7 @@ def with_truth(
 
 
 def is_clean(truth: dict[str, Any]) -> bool:
-    """An unbroken code, nothing contradicting, no return, no second payment, no other business."""
+    """Return whether a line has an intact code and no contradiction, return, duplicate or class."""
     spoiled = (
         truth["contradiction"] or truth["returned"] or truth["duplicate"] or truth["line_class"]
     )
@@ -211,7 +211,7 @@ def test_a_class_rule_never_hides_a_line_with_a_whole_reference(
 def test_a_class_rule_means_the_account_and_the_start_of_the_code(
     company: Sandbox, tmp_path: Path
 ) -> None:
-    """An account however it is written; of two codes, both from their start."""
+    """Accounts may be written in any form; codes are compared from their start."""
     workspace = fill(tmp_path, company)
     own = next(
         account.account for account in workspace.settings.accounts if account.source == "own_bank"

@@ -1,4 +1,4 @@
-"""Which engine works a month out: an argument, an option, `[engine]`; what is refused."""
+"""The choice of the engine for a month: an argument, an option, `[engine]`, and refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reconcile(folder: Path, *arguments: str) -> Result:
 
 @pytest.fixture
 def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the extra is not installed."""
+    """Simulate a missing Spark extra."""
     found = builtins.__import__
 
     def look(

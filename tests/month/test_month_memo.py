@@ -1,4 +1,4 @@
-"""What is asked twice is worked out once, and anew as soon as anything differs."""
+"""A repeated question is answered from a cache, until any of its inputs differs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the steps that are run from here on."""
+    """Return the list of the steps that run from here on."""
     return record_steps(monkeypatch)
 
 
@@ -135,8 +135,10 @@ def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_som
     for key in "abc":
         assert answers.of(key, lambda: small) is small
     assert answers.of("b", lambda: large) is small
-    assert answers.of("a", lambda: large) is large  # the oldest had gone
-    assert answers.of("a", lambda: small) is large  # too large to be kept beside another
+    # The oldest entry was evicted.
+    assert answers.of("a", lambda: large) is large
+    # It is too large to be kept next to another entry.
+    assert answers.of("a", lambda: small) is large
     assert answers.of("d", lambda: small) is small
     assert answers.of("a", lambda: small) is small
     assert answers.of(None, lambda: large) is large
@@ -208,13 +210,13 @@ def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
 
 
 def everything(desk: Workspace, month: str) -> Knowledge:
-    """What matching knows of all that is stored, asked about a month."""
+    """Return the matching of all stored records, for a question about a month."""
     return answer_and_knowledge(Basis(desk.snapshot(), desk.question(month), desk._decisions()))[1]
 
 
 @pytest.fixture
 def matched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many lines each month's end is matched from, from here on."""
+    """Return the list of line counts from which month ends are matched, from here on."""
     lines: list[int] = []
 
     def match(booked: pa.Table, *rest: Any, **more: Any) -> Matches:

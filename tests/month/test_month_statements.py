@@ -1,4 +1,4 @@
-"""A month's balances and days, whatever files they come in: months, a longer one, or both."""
+"""A month's balances and days from monthly files, a longer file, or both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAYS = {
 }
 MONTHS = tuple(DAYS)
 Line = tuple[str, int]
-"""The day of a movement and what it adds."""
+"""The day of a movement, and its amount."""
 LINES: tuple[Line, ...] = (
     ("2026-07-15", 100),
     ("2026-08-01", 30),
@@ -38,7 +38,7 @@ def balance(lines: tuple[Line, ...], before: str) -> int:
 
 
 def statement(folder: Path, first: str, last: str, lines: tuple[Line, ...] = LINES) -> Path:
-    """A bank's file of these days, out of the same movements as every other."""
+    """Write a bank's file of these days, from the same movements as all others."""
     within = [
         entry(str(abs(amount)), "CRDT" if amount > 0 else "DBIT", f"movement {place}", day=day)
         for place, (day, amount) in enumerate(lines)
@@ -95,7 +95,7 @@ def test_a_statement_that_overlaps_in_part_is_doubted_and_no_balance_is_wrong(
     workspace.statements.add(files)
     workspace.statements.add([statement(tmp_path / "bank", "2026-08-20", "2026-10-20")])
     assert [balances(balances_of(workspace, month)) for month in MONTHS] == [*map(right, MONTHS)]
-    # It begins among August's days and goes on: no balance shows that both are right.
+    # It begins within August and continues, so no balance shows that both are right.
     complete = [balances_of(workspace, month)["complete"] for month in MONTHS]
     assert complete == [True, False, False, False]
 

@@ -1,4 +1,4 @@
-"""Statements that are not proved: nothing of one that fails is matched without a person."""
+"""Unproved statements: lines of a failing statement are never matched without a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The desk with statements that should not count: what it says, and how they are taken out."""
+"""Statements that should not count: the desk's messages, and withdrawing them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def account_row(workspace: Workspace, month: str = "2026-10") -> dict[str, Any]:
 
 
 def without_currency(workspace: Workspace, folder: Path) -> Path:
-    """A statement that was stored before its account was declared: nothing says its currency."""
+    """Write a statement stored before its account was declared, so its currency is unknown."""
     settings = workspace.folder / "treasury.toml"
     declared = settings.read_text("utf-8")
     settings.write_text(declared.partition("[[accounts]]")[0], "utf-8")

@@ -1,4 +1,4 @@
-"""What bank and services do not say alike, on the practice company and after what happens to it."""
+"""Differences between bank and services at the practice company, and after several events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 def states(r: Reconciliation) -> dict[str, str]:
-    """The state of each ramp request that has a difference."""
+    """Return the state of each ramp request that has a difference."""
     return {
         row["item"]: row["state"] for row in r.differences.arrow.to_pylist() if row["request_id"]
     }
@@ -34,7 +34,7 @@ STATES_IN_HAND = {"PROCESSING": "IN PROCESSING", "BLOCKED": "BLOCKED"}
 
 
 def true_state(request: dict[str, Any], lines: list[dict[str, Any]]) -> str | None:
-    """What has to be said of a request whose lines these are; "decide" where a person must."""
+    """Return the expected state of a request with these lines; "decide" if a person must decide."""
     status = request["status"]
     if status in STATES_IN_HAND:
         return STATES_IN_HAND[status]
@@ -177,7 +177,7 @@ def test_a_wire_before_the_approval_is_told_and_its_details_stay_hidden(tmp_path
 
 
 def change_amount(company: Sandbox, request_id: str, amount: str) -> None:
-    """The company changes what it asks for, while nobody has decided."""
+    """Let the company change the requested amount before any decision."""
     world = company._world
     with world.act():
         from treasury.sandbox.ramp.ramp_requests import ramp_request
@@ -226,7 +226,7 @@ def test_a_wire_without_its_reference_is_sent_wrong_and_never_paid_again(tmp_pat
     assert "decide" in row["next_step"]
 
 
-# internal transfers
+# Internal transfers
 
 
 def test_internal_transfers_show_both_their_legs(month_end: Workspace) -> None:
@@ -271,11 +271,11 @@ def test_a_transfer_whose_other_leg_is_not_there_is_told(tmp_path: Path) -> None
     assert difference["next_step"] == "Ask the bank where it is; do not send it again"
 
 
-# transaction hashes
+# Transaction hashes
 
 
 def add_hash(company: Sandbox, request_id: str, hash_: str) -> None:
-    """The company says which transaction carries the coins."""
+    """Let the company give the transaction that carries the coins."""
     world = company._world
     with world.act():
         from treasury.sandbox.ramp.ramp_requests import ramp_request
@@ -325,7 +325,7 @@ def test_the_practice_companys_own_hashes_are_all_right(month_end: Workspace) ->
     assert not [row for row in r.differences.arrow.to_pylist() if row["state"].startswith("HASH")]
 
 
-# what people remarked
+# Remarks
 
 
 @pytest.mark.acceptance

@@ -1,4 +1,4 @@
-"""References of deposit rails: a wire may carry one instead of its virtual account's own code."""
+"""References of deposit rails: a wire may carry one instead of its virtual account's code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VIRTUAL = VIRTUAL_BANK_ACCOUNTS.table
 
 
 def matched(workspace: Workspace) -> set[tuple[str, str]]:
-    """Each line of October that is matched to a virtual account, and the account."""
+    """Return each line of October that is matched to a virtual account, with the account."""
     rows = workspace.sql("SELECT id FROM virtual_bank_accounts").arrow.to_pylist()
     ids = {row["id"] for row in rows}
     lines = workspace.reconcile("2026-10").lines.arrow.to_pylist()

@@ -145,7 +145,7 @@ def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
     ask(panel, "not_funded", row["request"], reason="changed our mind")
     assert "may be paid by it" in said(panel.frame())
     ask(panel, "not_uploaded", row["request"], reason="the bank refused the file")
-    assert "cannot take it back, nor any of it" in said(panel.frame())
+    assert "cannot withdraw it or any of its payments" in said(panel.frame())
     assert paying.journaled("request.not_uploaded") == []
     monkeypatch.setenv("TREASURY_USER", "bert")
     ask(panel, "not_uploaded", row["request"], reason="the bank refused the file")
@@ -363,7 +363,7 @@ def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
         answer.write_text(report(told, original=entry.body["message_id"], **said_at))
         paying.workspace.statements.add(answer)
         if name == "Some Third":
-            assert "is no longer what was compared" in said(confirm(panel))
+            assert "has changed since you compared it" in said(confirm(panel))
             assert paying.journaled("payment_file.payee_accepted") == []
     message = confirm(panel).message
     assert message is not None

@@ -190,7 +190,7 @@ def test_undo_takes_back_the_decision_shown_and_no_other(
     assert [row.key for row in rows_of(panel)][-1] == str(first.seq)
     panel.press("undo", chosen=str(first.seq))
     assert panel.wait()
-    assert "not the last on it" in said(panel.frame())
+    assert "a newer decision on it exists" in said(panel.frame())
     newest = rows_of(panel)[0].key
     other = month.workspace.panels.matches()
     other.press("decisions")

@@ -63,7 +63,7 @@ def test_the_undecided_8_850_leads_from_the_report_to_the_journal(october: Closi
         (
             "PAY-2026-005253",
             Decimal(-8_850),
-            "completed, and its payment is not decided: the line stands in suspense",
+            "completed, and its payment is not decided: the line is in suspense",
         )
     ]
 

@@ -144,7 +144,7 @@ def test_an_account_whose_statements_end_early_blocks_the_close() -> None:
     [
         (
             {"covered_from": None, "covered_to": None},
-            "Add its statements, or confirm its balance where it has none",
+            "Add its statements, or confirm its balance if the bank issues none",
         ),
         ({"covered_to": date(2026, 10, 28)}, "Add the statement after 28 Oct"),
         ({"covered_from": date(2026, 10, 9)}, "Add the statement before 9 Oct"),
@@ -152,7 +152,7 @@ def test_an_account_whose_statements_end_early_blocks_the_close() -> None:
             {"problem": "its entries do not add up", "problem_statement": "0f1e2d3c4b5a"},
             (
                 "its entries do not add up: get the file again from the bank, then `treasury"
-                " statements add FILE`; or take it out with `treasury statements withdraw 0f1e2d3c"
+                " statements add FILE`; or withdraw it with `treasury statements withdraw 0f1e2d3c"
                 " --reason …`"
             ),
         ),

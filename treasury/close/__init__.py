@@ -1,1 +1,1 @@
-"""What a close is made of: balances, roll-forward, late items, checklist, signatures, evidence."""
+"""The parts of a close: balances, roll-forward, late items, checklist, signatures, evidence."""

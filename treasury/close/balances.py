@@ -1,8 +1,8 @@
-"""The balances of a month: opening + in - out - fees - gas = closing, and what proves each end.
+"""The balances of a month: opening + in - out - fees - gas = closing, and the proof of each end.
 
-A bank account is proved by its statements. A custodial wallet is proved where nothing unexplained
-moved between the observations around each end of the month, so that its balance rolls back to the
-cut-off exactly. A company wallet shows no balance: see `company_wallets`.
+A bank account is proved by its statements. A custodial wallet is proved if no unexplained movement
+lies between the observations around each end of the month, so that its balance at the cut-off is
+known exactly. A company wallet shows no balance: see `company_wallets`.
 """
 
 from __future__ import annotations
@@ -47,20 +47,22 @@ BALANCES: Final = grouped_schema(
     (BOOL, "proved", "blocks"),
     (TEXT, "proved_by", "problem", "next_step"),
 )
-"""A row for each `bank` account, `custodial` wallet balance and `company` wallet, amounts in
-`currency`; `of` is the IBAN, account id or address. `gas` is what a company wallet paid in its
-chain's native coin; null of anything else, and where no export names it. `unexplained` is what the
-closing has beyond opening + in - out - fees - gas; null where an end is not known. `in_doubt` is
-what may lie on either side of an end. `undecided` are the month's lines of the account that nobody
-has explained, in and out added: they are part of its balance. `blocks`: not proved, and should be;
-`next_step` says what would prove it."""
+"""One row per `bank` account, `custodial` wallet balance and `company` wallet.
+
+Amounts are in `currency`; `of` is the IBAN, account id or address. `gas` is paid by a company
+wallet in its chain's native coin; it is null for other rows and without an export that lists gas.
+`unexplained` is the closing less opening + in - out - fees - gas; null if an end is unknown.
+`in_doubt` is the amount that may belong to either side of an end. `undecided` sums the month's
+unexplained lines of the account, in both directions; they are part of its balance. `blocks` is true
+if the balance is not proved and should be; `next_step` is what would prove it.
+"""
 
 _ZERO: Final = Decimal(0)
 PROVED: Final = ("proved", "proved_as_group")
 """The states of a conversion that balances prove."""
 _CHARGE: Final = "bank_charge"
 _LEVELS: Final = needed(STEPS, "balance_levels")
-"""The steps that tell what custodial wallets held; the answer's own run has mostly run them."""
+"""The steps for the holdings of custodial wallets; the answer's own run has usually run them."""
 _SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
 _ASK: Final = (
     "ask the provider for the balance at the cut-off and close with its answer as the reason;"
@@ -73,13 +75,14 @@ _Row = dict[str, Any]
 
 
 _WORKED_OUT: Final[list[tuple[Reconciliation, Hashable, pa.Table]]] = []
-"""The last answer asked about, on what records, its balances: a decision asks several times."""
+"""A cache of the last answer, its records and its balances: a decision needs them several times."""
 
 
 def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
-    """Every balance of the month, banks first; columns as in BALANCES."""
+    """Return every balance of the month, banks first; columns as in BALANCES."""
     records = None if r.basis is None else r.basis.snapshot.key()
-    if records is None:  # nothing says whether they are the same another time
+    # Without a key, a later call may see other records.
+    if records is None:
         return _month_balances(r, zone)
     for before, asked_before, balances in _WORKED_OUT:
         if asked_before == (records, zone) and r.has_tables_of(before):
@@ -129,7 +132,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
             "undecided": total(undecided),
             "undecided_lines": len(undecided),
             "proved": proved,
-            # An account whose statements are not complete blocks by that already.
+            # An account with incomplete statements already blocks for that reason.
             "blocks": bool(row["complete"] and unexplained),
             "proved_by": "statements" if proved else "nothing yet",
             "problem": row["problem"]
@@ -139,7 +142,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
 
 
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:
-    """What moved on each account in each currency, by direction, bank charges apart."""
+    """Sum the movements of each account and currency by direction, bank charges separately."""
     sums_by_account: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
     keys = ["statement_account", "currency", "direction", "line_class"]
     table = lines.select(keys).append_column("amount", wide(lines["amount"]))
@@ -156,8 +159,8 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
 class _End(msgspec.Struct, frozen=True):
     """A balance at one end of the month.
 
-    What was known to have moved by then, and `level`, what it held beyond that; where the level
-    cannot be told `problem`, the next step, and `in_doubt`: what may lie on either side.
+    It holds the known movements up to then, and `level`, the holding beyond them. If the level is
+    unknown, `problem` and `next_step` explain it, and `in_doubt` is what may belong to either side.
     """
 
     known_in: Decimal
@@ -207,7 +210,7 @@ def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
 
 
 def _end(rows: Sequence[_Row], cut_off: datetime, zone: ZoneInfo) -> _End:
-    """The balance at a cut-off, from the observations on either side of it."""
+    """Return the balance at a cut-off, from the observations before and after."""
     at = bisect_left([row["moment"] for row in rows], cut_off)
     moved: tuple[Decimal, Decimal, int] = (_ZERO, _ZERO, 0)
     if at:
@@ -233,24 +236,27 @@ def _end(rows: Sequence[_Row], cut_off: datetime, zone: ZoneInfo) -> _End:
 
 
 def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:
-    """`29 Oct 09:20`: the wording that months closed before are stored with, and verified by."""
+    """Return a time such as `29 Oct 09:20`.
+
+    Closed months are stored with this form and verified by it, so it must not change.
+    """
     return moment(instant, zone).rpartition(" ")[0]
 
 
 def is_observation(row: Mapping[str, Any]) -> bool:
-    """Whether it is an observation in which every wallet of the account was read."""
+    """Return whether the row is an observation in which every wallet of the account was read."""
     return bool(row["is_observed"]) and not row["unread"]
 
 
 def level_of(row: Mapping[str, Any]) -> Decimal:
-    """What a balance holds beyond what is known to have moved."""
+    """Return what a balance holds beyond the known movements."""
     return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
 
 
 def _converted(
     r: Reconciliation, account: str, asset: str, ends: tuple[datetime, datetime]
 ) -> Decimal:
-    """What proved conversions of the month brought."""
+    """Return the coins from proved conversions of the month."""
     return total(
         row["converted"]
         for row in r.conversions.arrow.to_pylist()
@@ -264,7 +270,7 @@ def _converted(
 
 
 def _explained(first: _End, last: _End, converted: Decimal) -> _Row:
-    """What came in, and what of it is not explained: neither a transfer nor a proved conversion."""
+    """Return the incoming coins, and the part without a transfer or a proved conversion."""
     money_in = total((difference(last.known_in, first.known_in), converted))
     unclear = [end for end in (first, last) if end.problem]
     problem = "; ".join(dict.fromkeys(end.problem for end in unclear))

@@ -1,7 +1,7 @@
-"""The checklist of a close: what has to be true, whether it is, and what blocks where it is not.
+"""The checklist of a close: its conditions, whether each is met, and the blockers.
 
-One list for the command, the notebook and the report. Each step says in a sentence what was found,
-and each thing that blocks names its items, its amount and the next step.
+The command, the notebook and the report show the same list. Each step has a sentence with its
+finding. Each blocker has its items, its amount and the next step.
 """
 
 from __future__ import annotations
@@ -30,17 +30,16 @@ CHECKLIST: Final = grouped_schema(
     (AMOUNT, "amount"),
     (TEXT, "currency", "owner", "since", "next_step"),
 )
-"""A row a step, or one for each thing that blocks it; `amount` in `currency`."""
+"""One row per step, or per blocker of the step; `amount` in `currency`."""
 
 _ALIGN_LEFT: Final = "text-align:left"
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that stands between a month and its close.
+    """Something that prevents a month's close.
 
-    `worth` is its money in words; `amount` is None where none is known, or it goes both ways.
-
-    `since` is the day of the oldest item, 2026-10-31, or empty.
+    `worth` is its money as text. `amount` is None if it is unknown or goes both ways. `since` is
+    the day of the oldest item, such as 2026-10-31, or empty.
     """
 
     label: str
@@ -58,19 +57,19 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that has to be true: its title, what was found, and what blocks it."""
+    """One condition of a close: its title, its finding and its blockers."""
 
     title: str
     found: str
     blockers: tuple[Blocker, ...] = ()
     is_asked: bool = True
-    """Whether it could be asked; a ledger that nobody gave blocks nothing."""
+    """Whether it could be checked; a ledger that was not provided does not block."""
     carried: int = 0
-    """How many balances that are not proved block nothing."""
+    """The number of unproved balances that do not block."""
 
     @property
     def state(self) -> str:
-        """`done`, `open`, `carried` (open, and nothing of it blocks) or `not asked`."""
+        """`done`, `open`, `carried` (open without blocking) or `not asked`."""
         if not self.is_asked:
             return "not asked"
         if self.blockers:
@@ -85,7 +84,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checklist(Tables, msgspec.Struct, frozen=True):
-    """The steps of a close in their order; the last is the lock. `sql`: the outcomes' query."""
+    """The steps of a close in order, the lock last; `sql` is the SQL of the outcomes."""
 
     title: str
     steps: tuple[ChecklistStep, ...]
@@ -98,12 +97,12 @@ class Checklist(Tables, msgspec.Struct, frozen=True):
 
     @property
     def table(self) -> Table:
-        """The same as a table; columns as in CHECKLIST."""
+        """The checklist as a table; columns as in CHECKLIST."""
         rows = [row for step in self.steps for row in _rows(step)]
         return Table(pa.Table.from_pylist(rows, schema=CHECKLIST))
 
     def sheets(self) -> Mapping[str, Table]:
-        """The steps."""
+        """Return the steps by sheet name."""
         return {"Checklist": self.table}
 
     def __str__(self) -> str:
@@ -118,7 +117,7 @@ class Checklist(Tables, msgspec.Struct, frozen=True):
 
 
 def _html_rows(step: ChecklistStep) -> str:
-    """A step, and under it a row for each thing that blocks."""
+    """Return a step, followed by a row per blocker."""
     rows = [(step.title, step.state, step.found), *(("", "", blocker) for blocker in step.blockers)]
     cells = (
         "".join(f"<td style='{_ALIGN_LEFT}'>{safe_html(cell)}</td>" for cell in row) for row in rows
@@ -127,7 +126,7 @@ def _html_rows(step: ChecklistStep) -> str:
 
 
 def checklist(closing: Closing) -> Checklist:
-    """Everything that has to be true before the month is locked, and what is."""
+    """Return every condition for locking the month, and which of them are met."""
     r = closing.r
     words = UNREAD if closing.is_unread else transit_words(r)
     step = _step(closing, "In transit", "transit", f"in transit at {day(r.month.last)}: {words}")
@@ -166,7 +165,7 @@ def _balances(closing: Closing) -> ChecklistStep:
 
 
 def _rolled(closing: Closing) -> ChecklistStep:
-    """Figures that do not tie never come this far: rolling them forward raises."""
+    """Return the roll-forward's step; a roll-forward that does not tie has raised before."""
     if closing.is_unread:
         return ChecklistStep(title="Roll-forward", found=UNREAD, is_asked=False)
     parts = [
@@ -190,7 +189,7 @@ def _decided(closing: Closing) -> ChecklistStep:
 
 
 def _step(closing: Closing, title: str, step: CheckStep, sentence: str) -> ChecklistStep:
-    """A step with what blocks it: the items of the one list that stand under it."""
+    """Return a step with its blockers: the open items that belong to it."""
     under = closing.items.where(lambda item: item.words.step == step)
     return ChecklistStep(
         title=title,

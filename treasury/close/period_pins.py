@@ -1,9 +1,9 @@
-"""What a close rests on is pinned, so that it can be given again; and a month is let go again.
+"""The pinned inputs of a close, with which its answer can be computed again; and reopening a month.
 
-A close names the lake's commit, the journal's end, the rules and the settings that its answer was
-made from. Reconciliation is a function of these and of the models, so the closed month reads the
-same whatever becomes known later; `basis_of` brings them back. The models may change with a
-version: a close stores its answers as well, and the next month opens with what it stored.
+A close names the lake's commit, the journal's end, the rules and the settings of its answer. A
+reconciliation depends only on these and on the models, so a closed month reads the same, no matter
+what becomes known later; `basis_of` restores them. The models may change with a version. A close
+therefore stores its answers too, and the next month opens with the stored ones.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ from treasury.month.reconciliation import Basis, Reconciliation, reconcile_month
 from treasury.month.standing_knowledge import Knowledge, answer_and_knowledge, run_knowledge
 
 _COIN_LOTS_STORED, _COIN_EVENTS_STORED = "coin_lots", "coin_events"
-"""What a close stores of measured coins for the month after it."""
+"""The tables of measured coins that a close stores for the next month."""
 _OUTCOME: Final = (
     "entry_id", "outcome", "line_class", "expectation_id", "tier", "reason", "matched_amount",
 )  # fmt: skip
 
 
 class Examined(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """A month as it is closed: the answer, all that matching knew, and the open items rolled on.
+    """A month as it is closed: the answer, its matching, and the open items rolled forward.
 
-    `moved` are decisions on lines up to the month's end whose facts have changed since, `acted` the
-    journal's entries about actions and notices, `corrections` what late decisions about closed
-    months correct in this one, as in CORRECTIONS, `opening` gives where every expectation stood at
-    the end of the month before, `coins` what its coins open with. `journal_problem` says why the
-    journal does not verify, or nothing.
+    `moved` are decisions with changed facts, on lines up to the month's end. `acted` are the
+    journal's entries about actions and notices. `corrections` are the effects of late decisions
+    about closed months on this one, as in CORRECTIONS. `opening` returns the state of every
+    expectation at the end of the month before. `coins` are the opening coins. `journal_problem` is
+    why the journal does not verify, or empty.
     """
 
     answer: Reconciliation
@@ -74,22 +74,22 @@ class Examined(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
 
     @cached_property
     def end(self) -> MonthEnd:
-        """Where every expectation stands at the month's end: all is matched again as of then."""
+        """The state of every expectation at the month's end, from matching as of then."""
         return month_end(self.knowledge, self.answer.month)
 
     @cached_property
     def roll_forward(self) -> RollForward:
-        """The open items from the month's end before to its own; both are worked out for it."""
+        """The open items from the previous month's end to this one's."""
         return roll_forward(self.opening(), self.end)
 
     def require_tied(self) -> Examined:
-        """The same month, where its open items roll forward; TreasuryError names what does not."""
+        """Return the month if its open items roll forward; raise TreasuryError if not."""
         _ = self.roll_forward
         return self
 
 
 def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Examined:
-    """Everything that a month's close rests on, from its basis and what was decided until then."""
+    """Return all inputs of a month's close, from its basis and the decisions made by then."""
     answer, knowledge = answer_and_knowledge(basis)
     stand = standing_table(standing(decided.entries), knowledge)
     booked = pc.less_equal(stand["booking_date"], pa.scalar(basis.question.month.last, pa.date32()))
@@ -108,7 +108,7 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
 
 
 def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
-    """How coins are measured by what was decided, and what the last closed month ended with."""
+    """Return the agreed measurement of coins, and the last closed month's closing coins."""
     measured = Measurement.in_force(decided.entries)
     history = CoinHistory(measured=measured, openings=coin_openings(decided.entries))
     month = str(basis.question.month)
@@ -117,7 +117,8 @@ def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
         return history
     last = max(before, key=lambda period: period.month)
     answers = read_answers(lake.workspace, last.close)
-    if _COIN_LOTS_STORED not in answers:  # nobody measured its coins
+    # The coins were not measured then.
+    if _COIN_LOTS_STORED not in answers:
         return history
     lots, events = answers[_COIN_LOTS_STORED], answers[_COIN_EVENTS_STORED]
     return msgspec.structs.replace(history, lots=lots, events=events)
@@ -126,7 +127,7 @@ def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
 def _corrections(
     journal: Journal, lake: Lake, basis: Basis, knowledge: Knowledge, decided: Decided
 ) -> pa.Table:
-    """What this month posts of decisions about lines of months that are closed."""
+    """Return what this month posts for decisions about lines of closed months."""
     closed = closed_periods(decided.entries)
     late = [
         decision
@@ -136,7 +137,7 @@ def _corrections(
 
     @cache
     def lines_of(booked: str, known_in: str) -> pa.Table:
-        """The lines of one month, by what was known in another."""
+        """Return the lines of one month, as known in another."""
         period = closed.get(known_in)
         if period is not None and period.month == booked:
             return read_answers(lake.workspace, period.close)["lines"]
@@ -154,7 +155,7 @@ def _corrections(
 
 
 def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
-    """Let a closed month go; only the last one, so that every opening is a closing before it."""
+    """Reopen a closed month; only the last one, so that each opening equals a closing before it."""
     if not reason.strip():
         raise InputError("a month is reopened with a reason", do="give the reason")
 
@@ -168,8 +169,8 @@ def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) 
         last = max(closed)
         if str(month) != last:
             raise ActionRefused(
-                f"{last} is closed after {month} and begins with what the months before it ended"
-                " with",
+                f"{last} is closed after {month} and begins with what the months"
+                " before it ended with",
                 do=f"reopen {last} first: treasury periods reopen {last} --reason …",
             )
         body = {"month": str(month), "reason": reason.strip(), "closes": period.entry.seq}
@@ -181,7 +182,7 @@ def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) 
 
 
 def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
-    """What a month is closed on, from its pinned commit and the journal up to then."""
+    """Return the basis of a close, from its pinned commit and the journal up to then."""
     rules = convert(close.rules, Rules)
     desk = close.desk
     question = Question(
@@ -198,31 +199,31 @@ def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
 
 
 def examine_again(journal: Journal, lake: Lake, close: Close) -> Examined:
-    """A month examined on what its close pinned; TreasuryError where it does not roll forward."""
+    """Examine a month on its pinned inputs; raise TreasuryError if it does not roll forward."""
     then = read_decided(journal, head=close.head)
     return examine(journal, lake, basis_of(journal, lake, close), then).require_tied()
 
 
 def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
-    """The basis of an answer: the records, and what people had decided."""
+    """Return the basis of an answer: the records, and the decisions people had made."""
     decisions = decisions_in_force(snapshot, decided.entries)
     return Basis(snapshot, question, decisions, remark_table(decided))
 
 
 def reconcile(basis: Basis) -> Reconciliation:
-    """The answer that these give."""
+    """Return the answer on a basis."""
     return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.remarks)
 
 
 def outcomes_hash(lines: pa.Table) -> str:
-    """SHA-256 over what became of each line of the month."""
+    """Return SHA-256 over the outcome of each line of the month."""
     return rows_hash(lines.select(_OUTCOME))
 
 
 def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
-    """The open items of the basis' month, from the month's end before to its own.
+    """Return the open items from the previous month's end to the end of the basis' month.
 
-    Raises InputError for a month that has not begun.
+    Raise InputError if the month has not begun.
     """
     require_begun(basis.question)
     knowledge = run_knowledge(basis)
@@ -233,7 +234,7 @@ def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
 
 
 def difference_from_close(close: Close, examined: Examined) -> str:
-    """What of a month's answer is not as its close journaled; nothing where all of it is."""
+    """Return the part of a month's answer that differs from its close; empty if none does."""
     if outcomes_hash(examined.answer.lines.arrow) != close.outcomes_hash:
         return "the outcomes of its lines"
     apart = _totals_apart(close, examined.end)
@@ -245,9 +246,9 @@ def difference_from_close(close: Close, examined: Examined) -> str:
 
 
 def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
-    """The roll-forward that a close journaled, a row for each kind and currency.
+    """Return the roll-forward that a close journaled, one row per kind and currency.
 
-    A column that its version did not have is 0: it moved nothing there.
+    A column that its version did not have is 0, because no amount moved in it.
     """
     none_moved = {name: 0 for name in ROLL_FORWARD.names if name not in ("kind", "currency")}
     amounts = [field.name for field in ROLL_FORWARD if pa.types.is_decimal(field.type)]
@@ -256,7 +257,7 @@ def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
 
 
 def _opening(lake: Lake, decided: Decided, knowledge: Knowledge, basis: Basis) -> MonthEnd:
-    """Return the month's end before: as its close stored it, else as it looks from here."""
+    """Return the previous month's end: as its close stored it, or else as it looks now."""
     month = basis.question.month.previous
     period = closed_periods(decided.entries).get(str(month))
     if period is None:
@@ -270,7 +271,7 @@ def _opening(lake: Lake, decided: Decided, knowledge: Knowledge, basis: Basis) -
 
 
 def _totals_apart(close: Close, end: MonthEnd) -> str:
-    """Which total of a month's end is not the closing that was journaled; nothing where all are."""
+    """Return the first total that differs from the journaled closing; empty if none does."""
     totals = end.totals()
     recorded = {
         (row["kind"], row["currency"]): Decimal(row["closing"]) for row in close.roll_forward
@@ -282,9 +283,9 @@ def _totals_apart(close: Close, end: MonthEnd) -> str:
 
 
 def not_as_closed(period: Period, differing: str) -> JournalError:
-    """The error for a closed month of which `what` differs, though the models are the same."""
+    """Return the error for a closed month that differs though the models are the same."""
     return JournalError(
-        f"the close of {period.month} does not come out again: {differing} differs from what entry"
-        f" {period.entry.seq} of the journal says",
+        f"the close of {period.month} cannot be reproduced: {differing} differs from entry "
+        f"{period.entry.seq} of the journal",
         do="run `treasury doctor` and `treasury journal verify`, and keep both as evidence",
     )

@@ -1,8 +1,8 @@
-"""What an answer was computed from, as Parquet files that it can be computed from again.
+"""The inputs of an answer as Parquet files, from which it can be computed again.
 
 The tables that the steps read are written whole, in the order of their keys, without the records'
-own text. Read back they are a snapshot like the lake's own, so that the same steps run on them with
-no workspace at hand.
+raw text. They can be read as a snapshot like the lake's own, so that the same steps run on them
+without a workspace.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _BESIDE: Final = frozenset(
     | {"transfers", "ramp_requests", "virtual_bank_accounts"}
     | {"company_wallets", "company_bank_accounts", "reference_rates"}
 )
-"""Tables that the report reads besides those that the steps name."""
+"""The tables that the report reads in addition to those of the steps."""
 _GROUP: Final = 100_000
-"""Rows of a table that stand together in its file."""
+"""The rows per row group of a file."""
 _READ: Final = 20_000
-"""Rows of an input that are held to be written."""
+"""The rows that are read at a time for writing."""
 
 
 def write_inputs(basis: Basis, folder: Path) -> dict[str, int]:
-    """Write every table that the answer rests on into `folder`: how many rows each has."""
+    """Write every input table of the answer into `folder`; return their row counts."""
     folder.mkdir()
     with basis.snapshot.connection(one_thread=True) as connection:
         rows = {
@@ -62,12 +62,12 @@ def write_inputs(basis: Basis, folder: Path) -> dict[str, int]:
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """A table as a Parquet file; the same rows give the same bytes."""
+    """Write a table as a Parquet file; the same rows give the same bytes."""
     pq.write_table(table, path, compression="zstd", row_group_size=_GROUP)
 
 
 def stored_snapshot(folder: Path, lake: LakeState) -> Snapshot:
-    """The tables of `folder` as a snapshot of the lake that they were written from."""
+    """Return the tables of `folder` as a snapshot of the lake they were written from."""
     paths = {path.stem: path for path in folder.glob("*.parquet")}
 
     def opened(name: str, version: int) -> StoredTable:
@@ -85,7 +85,7 @@ def stored_snapshot(folder: Path, lake: LakeState) -> Snapshot:
 
 
 def read_decided_tables(folder: Path) -> dict[str, pa.Table]:
-    """People's decisions and remarks, as they went into the answer."""
+    """Return people's decisions and remarks, as the answer used them."""
     return {
         DECIDED: _read_or(folder / f"{DECIDED}.parquet", DECISIONS),
         MARKED: _read_or(folder / f"{MARKED}.parquet", REQUEST_REMARKS),
@@ -93,7 +93,7 @@ def read_decided_tables(folder: Path) -> dict[str, pa.Table]:
 
 
 def _read_or(path: Path, schema: pa.Schema) -> pa.Table:
-    """A stored table; columns that it was written before are empty."""
+    """Return a stored table; columns that are newer than the file are empty."""
     empty = schema.empty_table()
     if not path.is_file():
         return empty
@@ -106,7 +106,7 @@ def _catalogue() -> dict[str, Table]:
 
 @cache
 def read_tables() -> dict[str, tuple[str, ...]]:
-    """Return what the steps read, tables and histories, each with the columns that order it."""
+    """Return the tables and histories that the steps read, each with its sort columns."""
     read = _BESIDE.union(*(step.reads for step in (*STEPS, *COIN_STEPS, *EXPOSURE_STEPS)))
     tables: dict[str, tuple[str, ...]] = {}
     for table in _catalogue().values():
@@ -120,7 +120,7 @@ def read_tables() -> dict[str, tuple[str, ...]]:
 def _write(
     connection: duckdb.DuckDBPyConnection, name: str, order: tuple[str, ...], path: Path
 ) -> int:
-    """Write one table in order, a group of rows at a time."""
+    """Write one table in order, a batch of rows at a time."""
     relation = connection.table(name)
     columns = ", ".join(f'"{column}"' for column in relation.columns if column != _RAW)
     ordered = relation.project(columns).order(", ".join(f'"{column}"' for column in order))

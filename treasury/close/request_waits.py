@@ -1,4 +1,4 @@
-"""How long the requests whose money came in a month had waited for it, by the service's events."""
+"""How long the requests funded in a month waited for their money, by the service's events."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FUNDING_TIMES: Final = grouped_schema(
     (INSTANT, "approved_at", "received_at"),
     (INTEGER, "seconds"),
 )
-"""A row a request, from its approval to the service's word that the money or the coins came."""
+"""One row per request, from its approval to the service's event that the money or coins came."""
 
 _QUERY: Final = step_sql("treasury.close.steps", "requests_funded")
 
 
 def funding_waits(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
-    """Requests funded in the month, columns as in FUNDING_TIMES; paid before approval is none."""
+    """Return the requests funded in the month; columns as in FUNDING_TIMES."""
     if r.basis is None:
         return FUNDING_TIMES.empty_table()
     within = {"first": r.month.start(zone), "last": r.month.end(zone)}

@@ -1,7 +1,7 @@
-"""The words and the shapes in which a person reads a result: one table each, used everywhere.
+"""The words and forms in which people read a result, in one place for all screens.
 
-Whatever is shown passes through here: the desk's words for what the data calls otherwise, dates,
-amounts, accounts, and outside text with its invisible characters made visible.
+It has the desk's words for codes of the data, dates, amounts and accounts, and makes invisible
+characters in outside text visible.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _ACCOUNT: Final = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{8,30}\b", re.ASCII)
 
 
 def count(number: int, noun: str) -> str:
-    """`1 item`, `12 items`."""
+    """Return words such as `1 item` or `12 items`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def day(value: date | None, year: int | None = None) -> str:
-    """`30 Oct`; with its year where that is not `year`, and empty for no date."""
+    """Return a day such as `30 Oct`, with its year unless that is `year`; empty for None."""
     if value is None:
         return ""
     words = f"{value.day} {_MONTHS[value.month - 1]}"
@@ -58,7 +58,7 @@ def day(value: date | None, year: int | None = None) -> str:
 
 
 def moment(instant: datetime | None, zone: ZoneInfo, year: int | None = None) -> str:
-    """`29 Oct 09:20 CET`: in the reporting time zone, which is named."""
+    """Return a time such as `29 Oct 09:20 CET`, in the reporting time zone."""
     if instant is None:
         return ""
     local = instant.astimezone(zone)
@@ -66,14 +66,14 @@ def moment(instant: datetime | None, zone: ZoneInfo, year: int | None = None) ->
 
 
 def amount_words(amount: Decimal | None, currency: str | None) -> str:
-    """`EUR 25,000.00`; an amount that no record states is said to be so."""
+    """Return an amount such as `EUR 25,000.00`, or words for a missing amount."""
     if amount is None:
         return "amount not recorded"
     return clean(format_amount(amount, currency or "?"))
 
 
 def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
-    """The sum of each currency, apart: `EUR 25,000.00 · USDC 10,000.000000`."""
+    """Return the sum per currency, such as `EUR 25,000.00 · USDC 10,000.000000`."""
     amounts = tuple(amounts)
     sums = totals((currency, amount) for amount, currency in amounts if amount is not None)
     parts = [amount_words(sums[currency], currency) for currency in sorted(sums)]
@@ -84,9 +84,9 @@ def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
 
 
 def carried_words(item: OpenItem, year: int) -> str:
-    """`carried: anna and bert for carla, by 30 Nov`; who proposed it, while nobody accepted.
+    """Return `carried: anna and bert for carla, by 30 Nov`, or who proposed it.
 
-    Of an item that is too small to block it says so.
+    An item that is too small to block is described so.
     """
     if not item.is_material:
         return "below the agreed limit"
@@ -102,12 +102,12 @@ def carried_words(item: OpenItem, year: int) -> str:
 
 
 def environment_words(environment: str) -> str:
-    """What has to be said about where the figures come from; nothing in production."""
+    """Return the warning that figures are not from production; empty in production."""
     return _ENVIRONMENTS.get(environment, clean(environment).upper())
 
 
 def title_words(r: Reconciliation, zone: ZoneInfo) -> str:
-    """`October 2026 · Harbour Lane NV · SANDBOX, no real money · known at 2 Nov 09:00 CET`."""
+    """Return the title `October 2026 · Harbour Lane NV · SANDBOX, no real money · known at …`."""
     known_at = f"known at {moment(r.known_at, zone, r.month.year)}"
     parts = (r.month.title, clean(r.company), environment_words(r.environment), known_at)
     return " · ".join(part for part in parts if part)
@@ -117,15 +117,15 @@ LINES_NOT_KNOWN: Final = "not known: the statements of the month are not complet
 
 
 def are_lines_known(r: Reconciliation) -> bool:
-    """Whether there is a line, or the complete statements of every declared account say of none."""
+    """Return whether lines exist, or complete statements of every account show that none does."""
     complete = r.statements.arrow["complete"].to_pylist()
     return any(r.counts().values()) or (bool(complete) and all(complete))
 
 
 def bank_lines_words(r: Reconciliation) -> str:
-    """`412 = 361 matched + 9 need decision + …`: the parts there are, and they add up.
+    """Return `412 = 361 matched + 9 need decision + …`, without empty parts.
 
-    None at all is said only where the statements of every declared account are complete.
+    Zero is stated only if the statements of every declared account are complete.
     """
     if not are_lines_known(r):
         return LINES_NOT_KNOWN
@@ -135,7 +135,7 @@ def bank_lines_words(r: Reconciliation) -> str:
 
 
 def outcome_counts(counts: Mapping[str, int]) -> str:
-    """`361 matched + 9 need decision + …`: bank lines by outcome, those that there are."""
+    """Return bank lines by outcome, such as `361 matched + 9 need decision`."""
     return " + ".join(
         f"{counts[name]:,} {_counted(name, counts[name])}" for name in OUTCOMES if counts.get(name)
     )
@@ -148,7 +148,7 @@ def _counted(name: str, number: int) -> str:
 
 
 def outcome_word(line: Mapping[str, Any]) -> str:
-    """What became of one of a month's lines, in the words of the desk."""
+    """Return the outcome of a month's line in the words of the desk."""
     if line["line_class"]:
         return LINE_CLASSES.get(line["line_class"], clean(line["line_class"]))
     outcome: str = line["outcome"]
@@ -157,7 +157,7 @@ def outcome_word(line: Mapping[str, Any]) -> str:
         case "unreferenced" if line["account"] != plain_account(line["statement_account"]):
             return f"No reference; reached virtual IBAN {clean(short_account(line['account']))}"
         case "conflict":
-            # The contradiction in words, with accounts short enough to read.
+            # The contradiction in words, with shortened accounts.
             for prefix, words in _CONTRADICTIONS.items():
                 if reason.startswith(prefix):
                     reason = words + reason.removeprefix(prefix)
@@ -175,14 +175,14 @@ def outcome_word(line: Mapping[str, Any]) -> str:
 
 
 def noted_html(title: str, notes: Iterable[str], *tables: Table) -> str:
-    """A title, what was left out and why, and tables, as a notebook shows them."""
+    """Return the HTML of a title, notes and tables for a notebook."""
     items = "".join(f"<li>{safe_html(note)}</li>" for note in notes)
     head = f"<p class='tex2jax_ignore'>{safe_html(title)}</p><ul>{items}</ul>"
     return head + "".join(table._repr_html_() for table in tables)
 
 
 def reason_words(reason: str) -> str:
-    """Why a line is what it is: directions and the days of other lines as the desk writes them."""
+    """Return a line's reason with directions and the days of other lines in the desk's words."""
     dated = _OTHER_LINE.sub(
         lambda match: f"{match['how']} {int(match['day'])} {_MONTHS[int(match['month']) - 1]}",
         reason,

@@ -1,12 +1,12 @@
-"""Open items from one month's end to the next: what came, what was received, what is left.
+"""Open items from one month's end to the next: new, received, and still open.
 
     opening + new - matched + reopened by returns - cancelled - blocked +/- adjusted = closing
 
-per currency and kind of expectation, in exact amounts. Each end is matched by itself from the lines
-booked and the requests made until then, in the statuses that they had then, and every movement
-between them is named from the shares that lines have in requests. What the provider blocks waits
-for no money and is not cancelled: it stands apart, and a release brings it back. Virtual accounts
-expect no amount and stand outside.
+The identity holds per currency and kind of expectation, in exact amounts. Each end is matched
+separately, from the lines booked and the requests made by then, in their statuses at that time.
+Every movement between the ends follows from the shares that lines have in requests. Requests
+blocked by the provider expect no money and are not cancelled. They are counted separately, and a
+release brings them back. Virtual accounts expect no amount and are left out.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ADDS: Final = {
     "adjusted": True,
     "closing": False,
 }
-"""Which sides of the identity are added, so that all of them together are nothing."""
+"""Whether each side of the identity is added; with these signs the sum of all sides is zero."""
 _AMOUNTS: Final = tuple(ADDS)
 
 ROLL_FORWARD: Final = grouped_schema(
@@ -54,8 +54,11 @@ ROLL_FORWARD: Final = grouped_schema(
     (INTEGER, "closing_items", "blocked_items"),
     (amount_in("currency"), "standing_blocked"),
 )
-"""A row for each kind and currency, amounts in `currency`. `blocked` is what the provider blocked
-in the month less what it released; `standing_blocked` is blocked at the end and in no closing."""
+"""One row per kind and currency, amounts in `currency`.
+
+`blocked` is what the provider blocked in the month less what it released. `standing_blocked` is
+blocked at the end and in no closing.
+"""
 ITEMS: Final = grouped_schema(
     (TEXT, "expectation_id", "code", "kind", "currency"),
     (AMOUNT, "amount"),
@@ -70,13 +73,13 @@ POSITIONS: Final = grouped_schema(
     (BOOL, "cancelled", "blocked"),
     (AMOUNT, "open"),
 )
-"""Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
+"""Every expectation at a month's end: `open` is what it still expects, `back` what returned."""
 _SHARES: Final = grouped_schema((TEXT, "expectation_id", "entry_id"), (AMOUNT, "amount"))
-"""What each bank line has in an expectation at a month's end."""
+"""The share of each bank line in an expectation at a month's end."""
 _ZERO: Final = Decimal(0)
 
 PACKAGE: Final = "treasury.close.forward"
-"""Steps by the two ends' tables: what they make of them, and from what a month's end is made."""
+"""The steps that make a month's end or compare two ends."""
 END_STEPS: Final = in_order(steps_of(PACKAGE), ("expectation_positions", "expectation_shares"))
 ROLL_STEPS: Final = in_order(
     steps_of(PACKAGE), ("untied_expectations", "rolled_totals", "moved_requests")
@@ -85,9 +88,9 @@ _EXPECTATION_STEPS: Final = needed(END_STEPS, "month_end_expectations")
 
 
 class MonthEnd(Tables, msgspec.Struct, frozen=True, eq=False):
-    """Every expectation with an amount as it stood at the end of `month`.
+    """Every expectation with an amount, in its state at the end of `month`.
 
-    `positions` are as in POSITIONS, what each line has in them as in SHARES.
+    `positions` are as in POSITIONS, and the lines' shares in them as in SHARES.
     """
 
     month: Month
@@ -96,16 +99,16 @@ class MonthEnd(Tables, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that its tables hold."""
+        """The bytes in its tables."""
         return self.positions.nbytes + self.shares.nbytes
 
     def totals(self) -> dict[tuple[str, str], Decimal]:
-        """What is open, by kind and currency."""
+        """Return the open amounts by kind and currency."""
         sums = self.positions.group_by(["kind", "currency"]).aggregate([("open", "sum")])
         return {(row["kind"], row["currency"]): row["open_sum"] for row in sums.to_pylist()}
 
     def tables(self) -> dict[str, pa.Table]:
-        """All of it but the month, as a close stores it."""
+        """Return its tables, as a close stores them."""
         return {"positions": self.positions, "shares": self.shares}
 
 
@@ -117,12 +120,12 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     items: Table
 
     def sheets(self) -> Mapping[str, Table]:
-        """The totals, and the request behind each."""
+        """Return the totals, and the request behind each, by sheet name."""
         return {"Roll-forward": self.totals, "Open items": self.items}
 
     @property
     def sql(self) -> str:
-        """The query of the outcomes, which is asked at both ends of the month."""
+        """The SQL of the outcomes, which runs for both ends of the month."""
         return step_sql("outcomes")
 
     def __repr__(self) -> str:
@@ -130,7 +133,7 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that its tables hold."""
+        """The bytes in its tables."""
         return self.totals.arrow.nbytes + self.items.arrow.nbytes
 
     @cached_property
@@ -140,9 +143,9 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
-    """Match what was booked and requested until the month's end, and see what was open then.
+    """Match the lines and requests up to the month's end, and return what was open then.
 
-    Where that is all that is stored, in the statuses of now, it was matched already.
+    If they are all stored records, in their present statuses, the existing matching is used.
     """
     key = knowledge_key(knowledge.basis)
     zone = knowledge.question.zone
@@ -201,7 +204,7 @@ def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
 
 
 def _connection(table: pa.Table) -> duckdb.DuckDBPyConnection:
-    """A database of its own for tables about as long as this one."""
+    """Return a separate database for tables of about this size."""
     connection = duckdb.connect(config={"threads": 1} if table.num_rows < FEW else {})
     connection.execute("SET TimeZone = 'UTC'")
     return connection
@@ -215,7 +218,7 @@ def _rows(
 
 
 def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
-    """The movements from one month's end to another; TreasuryError names a request that fails."""
+    """Return the movements between two month ends; raise TreasuryError for one that fails."""
     key = fingerprint(*opening.tables().values(), *closing.tables().values())
     return _ROLLS.of(
         None if key is None else (key, str(closing.month)), lambda: _roll_forward(opening, closing)

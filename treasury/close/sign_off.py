@@ -1,8 +1,8 @@
 """Closing a month takes two people: one prepares it, a second one signs what was prepared.
 
 Preparing pins the lake's commit, the journal's end and the hash of the list of open items. Signing
-computes the month again from these, holds the list against that hash, and locks it: whatever became
-known in between is a late item. Only what people agreed to carry counts up to the signature.
+computes the month again from these, compares the list with the hash, and locks the month. Facts
+learnt in between are late items. Only agreements to carry count up to the signature.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from treasury.month.question import Question
 
 
 class PreparedMonth(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A month to be signed, or to be looked at where `refusal` says why it is not prepared."""
+    """A month for signing, or only for viewing if `refusal` is why it could not be prepared."""
 
     closing: Closing
     refusal: ActionRefused | None = None
@@ -51,11 +51,11 @@ def prepare_month(
     ledger: LedgerFile | None = None,
     show: bool = False,
 ) -> PreparedMonth:
-    """Prepare a month for a second person, or say what is in the way; then nothing is written.
+    """Prepare a month for a second person, or return the refusal without writing anything.
 
-    A month that is prepared already is given as it was prepared, whoever asks. Raises TreasuryError
-    where its open items do not roll forward, and JournalError for a journal that does not verify,
-    unless the month is to be shown all the same.
+    A month that is prepared already is returned as it was prepared. Raise TreasuryError if its open
+    items do not roll forward. Raise JournalError if the journal does not verify, unless the month
+    is only to be shown.
     """
 
     def build(decided: Decided) -> tuple[list[Draft], PreparedMonth]:
@@ -113,7 +113,8 @@ def prepare_month(
             closing=closing
         )
 
-    if show and journal.problem():  # nothing is decided on it, and the list says so
+    # Viewing makes no decision, and the list shows the problem.
+    if show and journal.problem():
         return build(read_decided(journal))[1]
     added, prepared = decide(journal, build, thorough=True)
     if not added:
@@ -126,17 +127,17 @@ def prepare_month(
 def prepared_month(
     journal: Journal, lake: Lake, preparation: period_history.Preparation, agreed: Sequence[Entry]
 ) -> Closing:
-    """A month as it was prepared, with what people agreed to carry by these entries."""
+    """Return a month as it was prepared, with the agreements to carry in these entries."""
     return _examined(journal, lake, preparation, agreed)[0]
 
 
 def sign_month(
     journal: Journal, lake: Lake, month: Month, *, actor: Actor, policy: Policy
 ) -> tuple[period_history.Period, Closing | None]:
-    """Sign what was prepared and lock the month; the closing is None where that was done before.
+    """Sign a prepared month and lock it; the closing is None if that was done before.
 
-    Raises ActionRefused for whoever prepared it, where something blocks that nobody accepted, and
-    where what was prepared does not come out again. One that was cut off is simply repeated.
+    Raise ActionRefused if the signer prepared it, if an item blocks without acceptance, or if the
+    prepared result cannot be reproduced. An interrupted signature can simply be repeated.
     """
     policy.check_identity(actor)
 
@@ -181,7 +182,7 @@ def sign_month(
 def withdraw_preparation(
     journal: Journal, month: Month, reason: str, *, actor: Actor
 ) -> period_history.Preparation:
-    """Take a preparation back, with a reason, so that the month can be prepared anew."""
+    """Withdraw a preparation, with a reason, so that the month can be prepared again."""
     if not reason.strip():
         raise InputError("a preparation is withdrawn with a reason", do="give the reason")
 
@@ -221,7 +222,7 @@ def _examined(
 def _in_the_way(
     question: Question, entries: Sequence[Entry], items: OpenItems, policy: Policy, actor: Actor
 ) -> ActionRefused | None:
-    """Why a month cannot be prepared now, by this person; None where it can."""
+    """Return why this person cannot prepare the month now, or None."""
     month = question.month
     if question.as_of < month.end(question.zone):
         return ActionRefused(f"{month} has not ended yet", do="close it after its last day")
@@ -237,7 +238,7 @@ def _in_the_way(
     carry = "propose to carry each: treasury items carry ITEM… --owner … --by … --reason …"
     return ActionRefused(
         f"{month} is not prepared: {_listed(never if len(never) else blocking)}",
-        do="settle these, for nobody may accept them"
+        do="settle these, because they cannot be accepted"
         if len(never)
         else f"settle these, or {carry}",
     )
@@ -249,7 +250,7 @@ def _require_as_prepared(
     examined: period_pins.Examined,
     entries: Sequence[Entry],
 ) -> None:
-    """ActionRefused unless what was prepared comes out again, with nothing left that blocks."""
+    """Raise ActionRefused unless the prepared result is reproduced and nothing blocks."""
     month, close = preparation.month, preparation.close
     anew = f"treasury close {month} --withdraw --reason …, then treasury close {month}"
     turns = (period_history.CLOSE, period_history.REOPEN)
@@ -264,7 +265,7 @@ def _require_as_prepared(
         apart = "its list of open items"
     if apart:
         raise ActionRefused(
-            f"{month} is not what {close.prepared_by} prepared: {apart} differs",
+            f"{month} differs from what {close.prepared_by} prepared: {apart} differs",
             do=f"have it prepared again: {anew}",
         )
     blocking = closing.items.blocking
@@ -281,7 +282,7 @@ def _listed(items: OpenItems) -> str:
 
 
 def _groups(items: OpenItems) -> list[dict[str, Any]]:
-    """What stays open by kind and currency, as it is journaled."""
+    """Return the open items by kind and currency, as they are journaled."""
     return [
         {
             "label": group.words.label,

@@ -1,10 +1,10 @@
-"""What a close stores of its answers: tables as Parquet files, their hashes in the journal.
+"""The answers that a close stores: tables as Parquet files, with their hashes in the journal.
 
     closes/2026-10-20/lines.parquet
 
-The folder is beside the lake, and named by the month and the journal's end that the close rests on.
-It takes its place whole and before the close is journaled. A later version of the models may answer
-otherwise; what the month was closed with is then read from here.
+The folder is next to the lake, named by the month and the journal's end of the close. It is moved
+into place as a whole, before the close is journaled. A later version of the models may give other
+answers; the closed month's answers are then read from here.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Answers(Tables, msgspec.Struct, frozen=True, eq=False):
 def write_answers(
     workspace: Path, name: str, tables: Mapping[str, pa.Table]
 ) -> tuple[AnswerFile, ...]:
-    """Write a close's tables into the folder `name`, on the disk when this returns.
+    """Write a close's tables into the folder `name`, and sync them to disk.
 
-    What a run that was cut off left in its place is replaced: no close names it.
+    The remains of an interrupted run are replaced, because no close refers to them.
     """
     folder = workspace / CLOSES / name
     draft = folder.with_name(f".writing-{name}")
@@ -61,12 +61,12 @@ def write_answers(
 def read_answers(workspace: Path, close: Close) -> dict[str, pa.Table]:
     """Return the tables that a close stored.
 
-    Raises WorkspaceDamaged if a file is not as the journal says.
+    Raise WorkspaceDamaged if a file differs from its hash in the journal.
     """
     altered = altered_answers(workspace, close)
     if altered:
         raise WorkspaceDamaged(
-            f"{altered[0]}, which the close of {close.month} stored, is not as it was written",
+            f"{altered[0]}, stored by the close of {close.month}, has been changed or is missing",
             do=f"restore {workspace / CLOSES / close.name} from a copy",
         )
     return {
@@ -76,7 +76,7 @@ def read_answers(workspace: Path, close: Close) -> dict[str, pa.Table]:
 
 
 def altered_answers(workspace: Path, close: Close) -> list[Path]:
-    """The files of a close that are missing or not as they were written."""
+    """Return the files of a close that are missing or changed."""
     paths = [(_path(workspace, close, file), file.sha256) for file in close.answers]
     return [path for path, sha256 in paths if not path.is_file() or _digest(path) != sha256]
 

@@ -1,10 +1,10 @@
-"""Company wallets in a month's accounts: what their evidence proves, else the service's word.
+"""Company wallets in a month's accounts, proved by evidence or known from the service only.
 
-A balance that was stated is carried to an end of the month by the movements of an export, where the
-export covers all the time between. A delivery counts as seen when the export has its hash, asset,
-amount and address. What a wallet paid for gas leaves its native coin beside what it sent: opening +
-in - out - gas = closing, by exports that name it. Evidence that contradicts the records blocks a
-close; a lack of it does not.
+A stated balance is carried to an end of the month by the movements of an export, if the export
+covers the whole time between. A delivery counts as seen if the export has its hash, asset, amount
+and address. Gas leaves the native coin in addition to transfers: opening + in - out - gas =
+closing, if an export lists gas. Evidence that contradicts the records blocks a close; missing
+evidence does not.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _EXPLAIN: Final = "look the wallet up on an explorer, and explain what no record
 
 _Row = dict[str, Any]
 _Key = tuple[str, str, str]
-"""Chain, address and asset; an address is the same in either case."""
+"""Chain, address and asset; upper and lower case of an address are the same."""
 
 _DELIVERED: Final = step_sql("treasury.close.steps", "wallets/wallet_deliveries")
 _EVIDENCE: Final = step_sql("treasury.close.steps", "wallets/stated_evidence")
@@ -45,10 +45,9 @@ _GAS: Final = step_sql("treasury.close.steps", "wallets/shown_gas")
 
 
 class _Wallet(msgspec.Struct):
-    """An asset of a wallet: deliveries of the month, and all evidence there is.
+    """An asset of a wallet: the month's deliveries and all evidence.
 
-    `without_gas` are spans of exports of the native coin that do not name the gas that was paid:
-    they cover nothing.
+    `without_gas` are spans of exports of the native coin that do not list gas; they prove nothing.
     """
 
     chain: str
@@ -63,15 +62,15 @@ class _Wallet(msgspec.Struct):
 
     @property
     def is_native(self) -> bool:
-        """Whether it is the coin that the wallet pays gas in."""
+        """Whether it is the coin in which the wallet pays gas."""
         return self.asset == native_coin(self.chain)
 
     def covers(self, start: datetime, end: datetime) -> bool:
-        """Whether exports show every movement from one instant to the other."""
+        """Return whether exports show every movement between two times."""
         return any(first <= start and end <= last for first, last in self.spans)
 
     def moved(self, start: datetime, end: datetime) -> tuple[Decimal, Decimal]:
-        """What came in and what went out, from one instant to before the other."""
+        """Return the incoming and outgoing amounts from `start` to before `end`."""
         own = self.address.lower()
         rows = [row for row in self.movements if start <= row["moved_at"] < end]
         return (
@@ -80,11 +79,11 @@ class _Wallet(msgspec.Struct):
         )
 
     def paid(self, start: datetime, end: datetime) -> Decimal:
-        """What the wallet paid for gas, from one instant to before the other."""
+        """Return the gas that the wallet paid from `start` to before `end`."""
         return total(row["amount"] for row in self.gas if start <= row["paid_at"] < end)
 
     def balances_at(self, at: datetime) -> set[Decimal]:
-        """What each stated balance comes to at an instant, by the movements between."""
+        """Return each stated balance carried to a time by the movements between."""
         balances = set()
         for then, balance in self.stated:
             if then != at and not self.covers(min(then, at), max(then, at)):
@@ -96,7 +95,7 @@ class _Wallet(msgspec.Struct):
         return balances
 
     def is_seen(self, delivery: _Row) -> bool:
-        """Whether the chain shows a delivery: its hash brought what all of that hash should."""
+        """Return whether the chain shows a delivery: its hash brought the whole expected amount."""
         transaction, own = (delivery["hash"] or "").lower(), self.address.lower()
         received = [
             row["amount"]
@@ -109,7 +108,7 @@ class _Wallet(msgspec.Struct):
         return bool(transaction and received) and None not in due and total(received) == total(due)
 
     def lacks(self, delivery: _Row) -> bool:
-        """Whether an export that covers all of a delivery's time does not show it."""
+        """Return whether an export that covers a delivery's whole time does not show it."""
         begun, ended = delivery["approved_at"], delivery["completed_at"]
         if begun is None or ended is None or self.is_seen(delivery):
             return False
@@ -117,7 +116,7 @@ class _Wallet(msgspec.Struct):
 
 
 def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
-    """A row of BALANCES for each asset of a company wallet that moved or has evidence."""
+    """Yield a row of BALANCES per asset of a company wallet that moved or has evidence."""
     if r.basis is None:
         return
     start, end = r.month.start(zone), r.month.end(zone)
@@ -163,7 +162,7 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[_Key, _Wallet]:
 
 
 def _place(wallets: dict[_Key, _Wallet], movements: Iterable[_Row], gas: Iterable[_Row]) -> None:
-    """Give each wallet its movements and what it paid, those alone that have other evidence."""
+    """Add movements and gas to the wallets that have other evidence."""
     for row in movements:
         for address in {row["from_address"].lower(), row["to_address"].lower()}:
             key = (row["chain"].upper(), address, row["asset"])
@@ -176,7 +175,7 @@ def _place(wallets: dict[_Key, _Wallet], movements: Iterable[_Row], gas: Iterabl
 
 
 def _merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, datetime]]:
-    """Spans that touch or overlap as one."""
+    """Merge spans that touch or overlap."""
     merged: list[tuple[datetime, datetime]] = []
     for first, last in sorted(spans):
         if merged and first <= merged[-1][1]:
@@ -226,7 +225,7 @@ def _sum(deliveries: Iterable[_Row]) -> Decimal:
 def _judged(
     wallet: _Wallet, covered: bool, ends: Sequence[set[Decimal]], unexplained: Decimal | None
 ) -> tuple[str, str, bool]:
-    """What is wrong or missing, the next step, and whether it stands in a close's way."""
+    """Return the problem, the next step, and whether it blocks a close."""
     lacking = [row for row in wallet.deliveries if wallet.lacks(row)]
     if lacking:
         sum_of = amount_words(_sum(lacking), wallet.asset)
@@ -250,7 +249,7 @@ def _judged(
 
 
 def _proved_by(wallet: _Wallet, covered: bool, problem: str) -> str:
-    """`explorer export and stated balance`, `stated balances`, or what the service says."""
+    """Return the kind of proof, or the words for what only the service reports."""
     if not problem:
         return "explorer export and stated balance" if covered else "stated balances"
     in_export = sum(map(wallet.is_seen, wallet.deliveries))

@@ -1,4 +1,4 @@
-"""A stored month: what the bank shows, what was expected, what is open, what people decided."""
+"""A month from the stored records: bank lines, expectations, open items and people's decisions."""
 
 from treasury.month.question import Question
 from treasury.month.reconciliation import Reconciliation, awaiting_funds, reconcile_month

@@ -1,8 +1,8 @@
-"""How long something may take, and how late it is: our clock and theirs, in the days of its rail.
+"""Due dates and lateness, for our side and the service's, in the days of each payment rail.
 
-SEPA settles on TARGET days. No other rail's calendar is configured, so those count calendar days,
-and say so. A bank date has no hour: what is counted in clock hours is counted from the end of that
-day in the reporting time zone, so that nothing is called late before it must be.
+SEPA settles on TARGET days. No other rail has a configured calendar, so the others count calendar
+days and are labelled so. A bank date has no hour: periods in hours start at the end of that day in
+the reporting time zone, so that nothing is called late too early.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Stage = Literal["expected", "late", "missing"]
 
 
 class Rail(msgspec.Struct, frozen=True):
-    """The days that count on a payment rail; `unit` is how a person reads them."""
+    """The days that count on a payment rail; `unit` is their name on screen."""
 
     unit: Literal["TARGET day", "calendar day"]
 
     def add(self, day: date, count: int) -> date:
-        """The `count`-th day of this rail after `day`."""
+        """Return the `count`-th day of this rail after `day`."""
         if self.unit == "TARGET day":
             return add_target_days(day, count)
         return day + timedelta(days=count)
 
     def between(self, start: date, end: date) -> int:
-        """Days of this rail after `start` up to and including `end`; 0 where it is not later."""
+        """Count the days of this rail after `start` up to and including `end`; at least 0."""
         if self.unit == "TARGET day":
             return target_days_between(start, end)
         return max((end - start).days, 0)
@@ -43,33 +43,33 @@ CALENDAR: Final = Rail("calendar day")
 
 
 def rail_of(currency: str | None) -> Rail:
-    """Euros move by SEPA; anything else, coins too, by rails whose calendar nobody configured."""
+    """Return TARGET for euros, which move by SEPA; all others, coins too, have no calendar."""
     return TARGET if currency == "EUR" else CALENDAR
 
 
 def reacts_by(booked: date, rules: Rules, *, rail: Rail, instant: bool = False) -> date:
-    """Their clock: the day by whose end the service has reacted to what was booked on `booked`."""
+    """Return the day by the end of which the service should react to a booking."""
     return booked if instant else rail.add(booked, rules.theirs_target_days)
 
 
 def placed_by(booked: date, rules: Rules, zone: ZoneInfo) -> datetime:
-    """The instant by which a virtual-account credit without its reference has been placed."""
+    """Return when a virtual-account credit without its reference should have been assigned."""
     return end_of(booked, zone) + timedelta(hours=rules.unreferenced_hours)
 
 
 @lru_cache(1_000)
 def end_of(day: date, zone: ZoneInfo) -> datetime:
-    """The instant, in UTC, at which a day ends in `zone`: a day of 23 or 25 hours included."""
+    """Return the end of a day in `zone`, in UTC; days of 23 or 25 hours are handled."""
     return datetime.combine(day + timedelta(days=1), time(), zone).astimezone(UTC)
 
 
 def stage_of(due: date | None, today: date, rules: Rules, rail: Rail) -> Stage:
-    """Expected until the end of `due`, then late for the days that the rules give, then missing."""
+    """Return expected until the end of `due`, then late for the days in the rules, then missing."""
     if due is None or today <= due:
         return "expected"
     return "late" if rail.between(due, today) <= rules.late_target_days else "missing"
 
 
 def days_word(count: int, rail: Rail) -> str:
-    """`1 TARGET day`, `3 calendar days`."""
+    """Return words such as `1 TARGET day` or `3 calendar days`."""
     return f"{count} {rail.unit}{'' if count == 1 else 's'}"

@@ -1,13 +1,14 @@
-"""Euros that became coins unseen: proved by what balances moved between two observations.
+"""Conversions of euros to coins that no endpoint lists, inferred from balances.
 
-No endpoint lists a conversion. What a balance moved beyond the known transfers is what was
-converted; the credits that must, or may, have been in it follow from when they were booked and how
-long the service may take. A credit is in it for sure only where every explanation has it: of a few
-credits all combinations, of many all stretches of the order in which they fall due. Fiat over coins
-is the implied rate: it holds rate and fee together, for the service states neither.
+The part of a balance change that no known transfer explains was converted. Booking dates and the
+service's processing times decide which credits must or may belong to it. A credit is certain only
+if every explanation contains it. The explanations of a few credits are all their combinations; of
+many, only consecutive runs in the order of their due times. The implied rate is fiat divided by
+coins. It contains rate and fee together, because the service states neither.
 
-A credit that a person gave to an account is in its queue only while it leaves what is said of the
-others as it was: one that is given wrongly is said to show in no balance, and nothing else moves.
+A credit that a person assigned to an account joins that account's queue only if the verdicts on the
+other credits stay as they were. Otherwise it is reported as not shown in any balance, so that a
+wrong assignment changes nothing else.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from treasury.month.clocks import end_of, placed_by, rail_of, reacts_by
 
 UNLOCKED: Final = ("VERIFIED", "NOT_REQUIRED")
 _NEARBY: Final = timedelta(days=7)
-"""Rates recorded up to this long before or after an interval are held against it."""
+"""How long before or after an interval a recorded rate may still be compared with it."""
 _PROVED: Final = ("proved", "proved_as_group")
 _WAITING: Final = ("not_yet_credited", "held_kyc")
 _AT_MOST: Final = 12
-"""So many credits are looked at in every combination; more, in the order in which they fall due."""
+"""The largest number of credits that are tried in every combination."""
 _NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
 
 _MEASURED: Final = (
@@ -46,11 +47,12 @@ _Row = Mapping[str, Any]
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of euros between two observations of a balance.
+    """Euros converted to coins, or waiting for it, between two observations of a balance.
 
-    `converted` and the balances are in `asset`, `fiat` in `currency`; `credits` counts the bank
-    lines that may be in it, of which `edge_credits` may as well lie beyond its ends; `fiat` is the
-    sum of them all. The implied rate is fiat per coin, from the fewest credits to the most.
+    `converted` and the balances are in `asset`, `fiat` is in `currency`. `credits` counts the bank
+    lines that may be converted; `edge_credits` of these may belong to a neighbouring interval.
+    `fiat` is the sum of all credits. The implied rate is fiat per coin; it ranges from the fewest
+    credits (`implied_rate`) to the most (`implied_rate_to`).
     """
 
     state: str
@@ -76,9 +78,9 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     next_step: str
     entry_ids: list[str] = []
-    """The bank lines that are surely in it, as far as it is proved."""
+    """The bank lines that were certainly converted, as far as this is proved."""
     edge_ids: list[str] = []
-    """Those that may be in it as well."""
+    """The bank lines that may have been converted as well."""
 
 
 CONVERSIONS: Final = with_units(
@@ -89,7 +91,10 @@ CONVERSIONS: Final = with_units(
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
-    """A credit and the instants between which it may become coins; no `latest`: perhaps never."""
+    """A credit and the period in which it may become coins.
+
+    `latest` is None if it may never be converted.
+    """
 
     entry_id: str
     booked: date
@@ -99,7 +104,11 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Explained(msgspec.Struct, frozen=True):
-    """Credits whose fiat explains a movement: those in every explanation, and those in some."""
+    """Credits with fiat that explains a balance change.
+
+    `sure` are in every explanation, `maybe` in some; `least` and `most` are the fiat of the
+    smallest and of the largest explanation.
+    """
 
     sure: list[Pending]
     maybe: list[Pending]
@@ -119,12 +128,12 @@ def conversion_rows(
     rules: Rules,
     zone: ZoneInfo,
 ) -> list[Conversion]:
-    """Every conversion of every account that has virtual accounts, oldest first for each.
+    """Return the conversions of every account with virtual accounts, oldest first for each account.
 
     The rows are those of the steps `conversion_accounts`, `conversion_intervals`,
     `conversion_credits`, `recorded_rates` and `provider_coverage`. Credits booked up to `until`
-    that no balance shows yet end in rows of their own; contradicted ones, which may never be
-    converted, do not.
+    that no balance shows yet get rows of their own, except contradicted ones, which may never be
+    converted.
     """
     of_balance = _grouped(intervals, "account_id", "asset")
     of_credits = _grouped(credits, "account_id", "asset")
@@ -157,10 +166,10 @@ def _unfitting_credits(
     queue: list[Pending],
     decided: list[Pending],
 ) -> list[Pending]:
-    """Those of the credits given by people with which others would be proved no more.
+    """Return the credits assigned by people that would spoil the proof of other credits.
 
-    All are taken where everything is proved with them; else those with which all others are, and
-    then those that leave the others as they are.
+    All are accepted if everything is proved with them. Otherwise those are accepted with which all
+    others stay proved, and after them those that leave the others as they were.
     """
     if not decided:
         return []
@@ -172,7 +181,8 @@ def _unfitting_credits(
             after = _standing(rows_of([*fitting, credit]))
             if has_to_prove:
                 fits = _all_proved(after, fitting)
-            else:  # each is proved if it was, and waits only if it did
+            # Each stays proved if it was, and waits only if it did before.
+            else:
                 ids = [proved.entry_id for proved in fitting]
                 fits = all(after.get(entry, 1) >= before.get(entry, 1) for entry in ids)
             if fits:
@@ -185,7 +195,7 @@ def _all_proved(standing: Mapping[str, int], queue: Iterable[Pending]) -> bool:
 
 
 def _standing(rows: Iterable[Conversion]) -> dict[str, int]:
-    """2 for a credit in a proved conversion, 0 for one that surely waits; the others are open."""
+    """Map credits in a proved conversion to 2 and credits that certainly wait to 0."""
     standing: dict[str, int] = {}
     for row in rows:
         if row.state in _PROVED:
@@ -222,7 +232,7 @@ def _pending(row: _Row, rules: Rules, zone: ZoneInfo) -> Pending:
 
 
 def _turn(credit: Pending) -> tuple[bool, datetime, date, str]:
-    """The order in which credits are expected to be converted."""
+    """Return the sort key for the order in which credits are expected to be converted."""
     return (
         credit.latest is None,
         credit.latest or credit.earliest,
@@ -232,9 +242,9 @@ def _turn(credit: Pending) -> tuple[bool, datetime, date, str]:
 
 
 class _Balance(msgspec.Struct):
-    """One balance from its first observation to its last, with the credits that feed it.
+    """One balance from its first to its last observation, with the credits that feed it.
 
-    `edge` are credits of which it is open whether they have been converted; `waiting` have not.
+    Credits in `edge` may or may not have been converted; those in `waiting` have not been.
     """
 
     account: _Row
@@ -248,16 +258,16 @@ class _Balance(msgspec.Struct):
     waiting: list[Pending] = []
 
     def conversions(self, queue: Iterable[Pending]) -> list[Conversion]:
-        """What was converted, and what of the credits in the queue surely was not."""
+        """Return what was converted, and which credits of the queue certainly were not."""
         self.edge, self.waiting = [], sorted(queue, key=_turn)
         if self.report is None:
             return [self._unreported(), *self._waiting_rows()]
-        # A row for each interval in which something moved that nothing else explains.
+        # One row per interval with a change that no known transfer explains.
         moved = [row for row in self.intervals if row["is_incomplete"] or row["converted"]]
         return [*[self._proof(row) for row in moved], *self._waiting_rows()]
 
     def _unreported(self) -> Conversion:
-        """Without a report of the provider's account: what moved, and that nothing proves it."""
+        """Return the unproved change of an account without a provider's report."""
         amounts: dict[str, Any] = {}
         if self.intervals:
             amounts = {name: self.intervals[0][name] for name in ("opened_at", "opening")}
@@ -273,7 +283,7 @@ class _Balance(msgspec.Struct):
         )
 
     def _waiting_rows(self) -> list[Conversion]:
-        """What surely has not become coins by the last observation: overdue, and under way."""
+        """Return the credits not converted by the last observation: overdue, then in time."""
         observed_at: datetime | None = self.account["observed_at"]
         overdue: list[Pending] = []
         under_way: list[Pending] = []
@@ -309,7 +319,7 @@ class _Balance(msgspec.Struct):
         )
 
     def not_shown(self, credits_apart: Iterable[Pending]) -> list[Conversion]:
-        """Credits that people gave to the account and that its balance does not hold."""
+        """Return credits that people assigned to the account but its balance does not contain."""
         return [
             self._row(
                 "not_shown",
@@ -325,12 +335,10 @@ class _Balance(msgspec.Struct):
             if credit.booked <= self.until
         ]
 
-    # one interval
-
     def _proof(self, interval: _Row) -> Conversion:
         opened, closed, coins = interval["opened_at"], interval["closed_at"], interval["converted"]
         measured: dict[str, Any] = {name: interval[name] for name in _MEASURED}
-        # What was due before and may have been converted then: nothing can tell any more.
+        # Credits that were due earlier may have been converted then; no record can show it.
         self.edge = [c for c in self.edge if c.latest is None or c.latest > opened]
         pool = [*self.edge, *(c for c in self.waiting if c.earliest < closed)]
         if interval["is_incomplete"]:
@@ -384,7 +392,10 @@ class _Balance(msgspec.Struct):
     def _unexplained(
         self, pool: list[Pending], must: list[Pending], measured: dict[str, Any]
     ) -> Conversion:
-        """No credits fit: some are not in the report yet, there are none, or the rate is odd."""
+        """Return the row of a change that no credits explain.
+
+        Either the report lacks credits, or there are none, or the rate is implausible.
+        """
         closed: datetime = measured["closed_at"]
         assert self.report is not None
         reaches: date = self.report["covered_to"]
@@ -424,19 +435,19 @@ class _Balance(msgspec.Struct):
         measured: dict[str, Any],
         step: str = "Ask the provider",
     ) -> Conversion:
-        """Nothing is known of these credits from here on but that they may have been converted."""
+        """Return an unproved row; from here on, each of these credits may have been converted."""
         self._settle(pool, [], pool)
         return self._row("not_provable", reason, step, **measured)
 
     def _settle(self, pool: list[Pending], sure: list[Pending], maybe: list[Pending]) -> None:
-        """Take out what is converted, and keep apart what may be."""
+        """Remove the converted credits and set aside the possibly converted ones."""
         converted = {c.entry_id for c in sure}
         open_ = {c.entry_id for c in (*self.edge, *maybe)} - converted
         self.waiting = [c for c in self.waiting if c.entry_id not in converted | open_]
         self.edge = [c for c in pool if c.entry_id in open_]
 
     def _uncovered(self, opened: datetime, closed: datetime) -> str | None:
-        """Why the provider's report does not show every credit of an interval."""
+        """Return why the provider's report may lack credits of an interval, or None."""
         assert self.report is not None
         if self.report["covered_to"] is None:
             return "no statement of the provider's report is proved"
@@ -454,10 +465,10 @@ class _Balance(msgspec.Struct):
         return None
 
     def _band(self, opened: datetime, closed: datetime) -> tuple[Decimal, Decimal] | None:
-        """The lowest and the highest fiat per coin that are believed.
+        """Return the lowest and the highest plausible fiat per coin.
 
-        They are the rates recorded about the interval, or the nearest one, widened by the band of
-        the rules; exactly 1 where rules say so.
+        They are the rates recorded around the interval, or the nearest one, widened by the band of
+        the rules. If the rules declare the pair one to one, both are 1.
         """
         if f"{self.account['currency']}/{self.account['asset']}" in self.rules.one_to_one:
             return Decimal(1), Decimal(1)
@@ -495,11 +506,12 @@ def _explained(
     must: Sequence[Pending],
     edge: int,
 ) -> _Explained | None:
-    """The credits whose fiat lies in the window; None where no credits' does.
+    """Return the credits that explain fiat within the window, or None if no credits do.
 
-    Every combination of a few is looked at. Of many, the stretches of the order in which they fall
-    due, which begin among the first `edge` credits or right after them. Explanations that have all
-    that `must` be in them are preferred; sure is what every explanation has, a late one as well.
+    Up to `_AT_MOST` credits are tried in every combination. Of more, only consecutive runs are
+    tried that start among the first `edge` credits or right after them. Explanations that contain
+    all of `must` are preferred. A credit is sure only if every explanation contains it, late ones
+    too.
     """
     due = frozenset(pool.index(c) for c in must)
     if len(pool) <= _AT_MOST:
@@ -533,7 +545,7 @@ _Sets: TypeAlias = list[tuple[frozenset[int], Decimal]]
 def _stretches(
     pool: Sequence[Pending], window: tuple[Decimal, Decimal], edge: int, at_least: int
 ) -> _Sets:
-    """The shortest and the longest stretch, from each beginning, whose fiat lies in the window."""
+    """Return the shortest and longest run from each start with fiat within the window."""
     sums = [Decimal(0), *accumulate((c.amount for c in pool), lambda a, b: total((a, b)))]
     sets: _Sets = []
     for first in range(edge + 1):

@@ -1,7 +1,7 @@
-"""What the bank and the services do not say alike: one list, each with its age and the next step.
+"""Differences between the bank and the services, each with its age and its next step.
 
-The SQL steps say what is there and what is not; here the clocks are read and the words are written.
-An item is never called missing while a statement that would show it has not been added.
+The SQL steps find the records; here the clocks are applied and the sentences written. An item is
+never called missing as long as a statement that would show it has not been added.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ _Row = Mapping[str, Any]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One item: `amount` is in `currency`; `age` counts `age_unit`s since `since`.
+    """One item: `amount` is in `currency`, and `age` counts `age_unit`s since `since`.
 
-    `stage` is expected until `due`, then late, then missing; open where nothing is due by itself.
+    `stage` is expected until `due`, then late, then missing. It is open if the item has no due
+    date.
     """
 
     state: str
@@ -54,7 +55,7 @@ DIFFERENCES: Final = schema_of(Difference)
 
 
 class Today(msgspec.Struct, frozen=True):
-    """The day that it is, the last day that is asked about, and the rules of the clocks."""
+    """The current day, the last day of the month in question, and the rules of the clocks."""
 
     day: date
     month_last: date
@@ -68,7 +69,7 @@ def difference_rows(
     transfers: Iterable[InternalTransfer],
     today: Today,
 ) -> list[Difference]:
-    """Every difference that began by the end of the month, the most overdue first."""
+    """Return every difference that began by the end of the month, the most overdue first."""
     differences = [
         _difference(row, today, **columns_of(row, today))
         for step, columns_of in TELLERS.items()
@@ -110,7 +111,7 @@ def _difference(row: _Row, today: Today, **columns: Any) -> Difference:
 
 
 def _held_request(row: _Row, today: Today) -> dict[str, Any]:
-    """A request that the service has in hand, or should have."""
+    """Return the columns of a request that the service is processing, or should be."""
     rail = rail_of(row["rail_currency"])
     due = reacts_by(row["since"], today.rules, rail=rail, instant=bool(row["is_instant"]))
     past = rail.between(due, today.day)
@@ -144,7 +145,7 @@ def _held_request(row: _Row, today: Today) -> dict[str, Any]:
 
 
 def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
-    """A request that succeeded as the service says, and of which the bank shows nothing."""
+    """Return the columns of a completed request for which the bank shows no line."""
     off_ramp = row["ramp_type"] == "OFF_RAMP"
     rail = rail_of(row["currency"])
     since: date = row["since"]
@@ -186,7 +187,7 @@ def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
 
 
 def misdirected_step(row: _Row) -> str:
-    """What to do about a row of `misdirected_lines`, the money that may be back considered."""
+    """Return what to do about a row of `misdirected_lines`, given a possible refund."""
     if row["refunded_on"]:
         return f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
     if row["changed_on"]:
@@ -200,7 +201,7 @@ def misdirected_step(row: _Row) -> str:
 
 
 def _changed_request(row: _Row, _: Today) -> dict[str, Any]:
-    """A request whose amount was changed after it was paid."""
+    """Return the columns of a request with an amount that changed after the payment."""
     currency = row["currency"]
     before = row["asked_before"] or _amount_before(row["changed_as"])
     was = f" from {format_amount(before, currency)}" if before is not None else ""
@@ -217,7 +218,7 @@ class _Note(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def _amount_before(metadata: str | None) -> Decimal | None:
-    """The amount before, as the service noted it in the event; None where it did not."""
+    """Return the previous amount from the service's event, or None if the event lacks it."""
     try:
         raw = bytes(decode_json(metadata or "{}", _Note).previous_amount)
         return parse_amount(raw.decode().strip('"'))
@@ -226,7 +227,7 @@ def _amount_before(metadata: str | None) -> Decimal | None:
 
 
 def _hash_problem(row: _Row, _: Today) -> dict[str, Any]:
-    """A transaction hash that cannot stand for what it is given for."""
+    """Return the columns of a transaction hash that does not fit its request."""
     other_item = row["other"] or ""
     match row["state"]:
         case "HASH USED TWICE":
@@ -250,7 +251,7 @@ TELLERS: Final[dict[str, _Teller]] = {
     "changed_requests": _changed_request,
     "hash_problems": _hash_problem,
 }
-"""What each step's rows are told as."""
+"""For each step, the function that returns the columns of its differences."""
 
 
 def _of_conversions(rows: Iterable[Conversion], today: Today) -> Iterator[Difference]:

@@ -1,10 +1,10 @@
-"""Requests that wait for their funds, in the words of the desk: state, when it is due, what to do.
+"""Requests that wait for their funds: state, due date and next step in the words of the desk.
 
-The SQL step `funding` says what the bank shows; here the two clocks are read and the next step is
-written. Bank details stay hidden until a request is approved. What a colleague remarked ("marked
-sent", "will not fund") stands beside the state and is no evidence. A request that left in a payment
-file is IN FILE, and not to be paid, until the bank shows it or somebody says otherwise; one whose
-transaction hash was given here is HASH PROPOSED until the service has it.
+The SQL step `funding` finds what the bank shows; here the two clocks are applied and the next step
+is written. Bank details stay hidden until a request is approved. A colleague's remark ("marked
+sent", "will not fund") is shown with the state, but is not evidence. A request that left in a
+payment file is IN FILE, and must not be paid, until the bank shows it or a person decides
+otherwise. A request with a transaction hash entered here is HASH PROPOSED until the service has it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _Row = Mapping[str, Any]
 
 
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: `send` is in `currency`; `overdue` counts `overdue_unit`s since `due`.
+    """One request: `send` is in `currency`, and `overdue` counts `overdue_unit`s since `due`.
 
-    `file` is the payment file that it is in, journaled at `file_seq`; `answer` what the bank says
-    of it; `at_bank` the stage of `OrderAnswer`, or `payee` where the bank did not find the payee's
-    name as ordered.
+    `file` is the payment file that contains it, journaled at `file_seq`. `answer` is the bank's
+    answer to it. `at_bank` is the stage of `OrderAnswer`, or `payee` if the bank could not confirm
+    the payee's name as ordered.
     """
 
     state: str
@@ -64,15 +64,15 @@ FUNDING: Final = with_units(schema_of(FundingRow), send="currency")
 _LEFT_US: Final = waiting_on("service's")
 """States in which the money has left us, so that the service's clock runs."""
 _UNPAID: Final = waiting_on("ours")
-"""States in which our side has still to act, so that our clock runs."""
+"""States in which our side must act, so that our clock runs."""
 IN_FILE = "IN FILE"
-"""The state of a request that left in a payment file, while the bank shows nothing of it."""
+"""The request left in a payment file, and the bank does not show it yet."""
 WITH_THE_BANK = "WITH THE BANK"
-"""The state of one of which the bank answered, and neither rejected nor debited it yet."""
+"""The bank has answered, and has neither rejected nor debited the payment yet."""
 REJECTED = "REJECTED"
-"""The state of one that the bank finally rejected, while nothing shows that it was debited."""
+"""The bank has finally rejected the payment, and no record shows a debit."""
 HASH_PROPOSED = "HASH PROPOSED"
-"""The state of a request whose transaction hash was given here, while the service has none."""
+"""A transaction hash was entered here, and the service does not have one yet."""
 
 
 def funding_rows(
@@ -81,8 +81,9 @@ def funding_rows(
     today: date,
     remarks: Mapping[str, _Row] | None = None,
 ) -> list[FundingRow]:
-    """A row for each request of the step `funding`: most overdue first, then the larger amount.
+    """Return a row for each request of the step `funding`, the most overdue first.
 
+    Requests that are equally overdue are sorted by currency, the larger amount first.
     `remarks` are people's remarks and payment files by request id, as in REQUEST_REMARKS.
     """
     by_request = remarks or {}
@@ -93,18 +94,18 @@ def funding_rows(
 
 
 def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:
-    """People's remarks by request, from the table of the journal."""
+    """Return people's remarks by request, from the journal's table."""
     return {row["request_id"]: row for row in remarks.to_pylist()} if remarks is not None else {}
 
 
 def short_account(account: str | None) -> str:
-    """`…8901`: enough of an account to recognise it by."""
+    """Return the last digits, as in `…8901`, by which people recognise an account."""
     return f"…{account[-4:]}" if account else ""
 
 
 def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> FundingRow:
     if remark is not None and remark.get("debited") and request["state"] in _UNPAID:
-        # A debit of the whole file may have paid it, whatever else is said of the payment.
+        # A debit of the whole file may have paid it, regardless of other answers.
         request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
     on_ramp = request["ramp_type"] == "ON_RAMP"
     currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
@@ -120,7 +121,7 @@ def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> Fundi
             leaves = remark["execution"] or remark["filed_at"].date()
             due = rail.add(leaves, rules.ours_target_days)
             overdue = rail.between(due, min(today, request["evidence_to"]))
-    # Days of the rail that the service has been silent past its own time.
+    # Days on the rail since the service should have reacted.
     is_sent = state in _LEFT_US and request["sent_on"] is not None
     silent_since = rail.between(_reacts_by(request, rules), today) if is_sent else 0
     names = ("beneficiary", "iban") if on_ramp else ("wallet_chain", "wallet_address")
@@ -160,7 +161,7 @@ def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> Fundi
 
 
 def _remarked_state(request: _Row, remark: _Row | None) -> str:
-    """The state that the bank shows, unless a payment file or a remark says what it cannot."""
+    """Return the state that the bank shows, unless a payment file or a remark overrides it."""
     state: str = request["state"]
     if remark is None or state not in _UNPAID:
         return state
@@ -170,7 +171,7 @@ def _remarked_state(request: _Row, remark: _Row | None) -> str:
     if _is_in_file(request, remark, answer):
         return _state_at_bank(request, answer)
     if answer is not None and state in {"PAY", "RETURNED"}:
-        # Rejected, and taken back: the statements have to reach to the rejection all the same.
+        # Rejected and withdrawn: the statements must still cover the day of the rejection.
         state = state if _state_at_bank(request, answer) == REJECTED else "CHECK BANK"
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
@@ -179,10 +180,10 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 def _bank_answer(request: _Row, remark: _Row | None) -> OrderAnswer | None:
-    """What the bank says of the payments of a request: of the last, unless another may be paid.
+    """Return the bank's answer to a request's last payment, or to an earlier one that is undecided.
 
-    Whatever file a payment was in: one that nobody says to have uploaded, and that the bank has not
-    rejected, may still be paid. Payments that came back are over.
+    A payment may still be paid in any file that the bank has not rejected, even if no upload of the
+    file is recorded. Payments that came back are ignored.
     """
     answered = () if remark is None else remark.get("answers", ())
     answers: list[OrderAnswer | None] = [
@@ -194,14 +195,14 @@ def _bank_answer(request: _Row, remark: _Row | None) -> OrderAnswer | None:
         return undecided[-1]
     if last is None or last.stage != "rejected":
         return last
-    # The statements have to reach to the last of the days on which the bank rejected any.
+    # The statements must cover the latest day on which the bank rejected one of the payments.
     return max((answer for answer in answers if answer), key=lambda answer: answer.at or _LATEST)
 
 
 def _is_back(request: _Row, made: datetime) -> bool:
-    """Whether what left in a file is what came back since, and so is over.
+    """Return whether a payment in a file has come back since.
 
-    A file that was made after the day of the debit that came back paid another one.
+    A file made after the day of the returned debit contains another payment.
     """
     back: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
     debited: date | None = request["came_back_of"]
@@ -210,9 +211,9 @@ def _is_back(request: _Row, made: datetime) -> bool:
 
 
 def _state_at_bank(request: _Row, answer: OrderAnswer | None) -> str:
-    """The state of a payment in a file by the bank's answer, of which no line shows anything.
+    """Return the state of a payment in a file by the bank's answer, while no line shows it.
 
-    It is REJECTED, and may be paid again, only where the statements to the day of the rejection
+    It is REJECTED, and may be paid again, only if the statements cover the day of the rejection and
     show no debit, and nothing is pending.
     """
     if answer is None:
@@ -238,7 +239,7 @@ def _at_bank(answer: OrderAnswer | None) -> str:
 
 
 def _answer_words(answer: OrderAnswer | None) -> str:
-    """`RJCT: rejected, AC04 account closed, 30 Oct`; nothing where the bank did not answer."""
+    """Return the answer, such as `RJCT: rejected, AC04 account closed, 30 Oct`, or ""."""
     if answer is None:
         return ""
     on = f", {answer.at:%-d %b}" if answer.at is not None else ""
@@ -256,7 +257,7 @@ _PAYEE_WORDS: Final = {
 
 
 def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool:
-    """Whether no line tells yet of a payment that left in a file, or that the bank answers of."""
+    """Return whether a payment left in a file, or has a bank's answer, and no line shows it yet."""
     if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
         return False
     if answer is not None and answer.stage != "rejected":
@@ -265,7 +266,7 @@ def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool
 
 
 def _remark_words(remark: _Row | None, state: str) -> str:
-    """`marked sent by ines, 29 Oct: reason`; nothing where nobody remarked anything."""
+    """Return the remark, such as `marked sent by ines, 29 Oct: reason`, or ""."""
     if remark is None:
         return ""
     remarks = []
@@ -285,18 +286,18 @@ def _remark_words(remark: _Row | None, state: str) -> str:
 
 
 REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
-"""How a remark is said, before the name of whoever made it."""
+"""The words of a remark, before the name of its author."""
 
 
 def _remarked_step(step: str, state: str, remark: _Row | None) -> str:
-    """The next step, where a colleague says that the money is on its way already."""
+    """Return the next step, which differs if a colleague marked the money as sent."""
     if remark is None or remark["mark"] != "marked_sent" or state not in _UNPAID:
         return step
     return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
 
 
 def _rail(request: _Row) -> Rail:
-    """The rail that the payment leaves us by, in whose days both clocks are read."""
+    """Return the rail of our payment; both clocks count its days."""
     on_ramp = request["ramp_type"] == "ON_RAMP"
     return rail_of(request["fiat_currency"] if on_ramp else request["crypto_currency"])
 
@@ -314,7 +315,7 @@ _DEBIT_WORDS = {
 
 
 def _payment_words(request: _Row) -> str:
-    """What the bank, or for an off-ramp the service, shows of the payment."""
+    """Return what the bank, or for an off-ramp the service, shows of the payment."""
     if request["ramp_type"] != "ON_RAMP":
         if request["hash_of"]:
             return f"hash of {request['hash_of']}"
@@ -396,7 +397,7 @@ _UNVERIFIED: Final = {
     " and accept it (treasury request accept-payee)",
     "not_possible": "The bank could not verify the payee: verify the details before the release",
 }
-"""What to do where the bank did not find the payee's name as ordered."""
+"""What to do if the bank could not confirm the payee's name as ordered."""
 _AT_BANK: Final = {
     None: "Wait for the debit",
     "received": "Wait for the debit, the bank has decided nothing",
@@ -439,7 +440,7 @@ def _sent_wrong(request: _Row) -> str:
 
 
 def step_for_gap(gap: Decimal, currency: str) -> str:
-    """Return what to do about a payment that is short by `gap`, or over where it is negative."""
+    """Return what to do about a payment that is short by `gap`, or over if `gap` is negative."""
     amount = format_amount(abs(gap), currency)
     if gap > 0:
         return f"Short by {amount}; ask the provider before you send the rest"

@@ -1,8 +1,9 @@
-"""What waits for its funds, as a table: words are written once for all requests that are alike.
+"""The table of requests that wait for their funds, with the sentences written once per group.
 
-A hundred thousand requests that wait differ in reference, amount and moment, and hardly in what is
-to be said of them. So the database groups them by everything that the words may depend on,
-`funding_rows` words one of each group, and what is a request's own is put beside those words.
+A hundred thousand waiting requests differ in reference, amount and time, but hardly in their
+sentences. The database groups them by every column that the sentences may depend on, `funding_rows`
+writes the sentences for one request per group, and the table joins them to each request's own
+columns.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from treasury.statements.pain.order_answers import order_answer, stored_statuses
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 
 READ_FOR_FUNDING: Final = ("funding", "open_debits")
-"""The steps whose rows the table is made of."""
+"""The steps that the table reads."""
 STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)
-"""The lake's tables that are read beside the steps."""
+"""The lake's tables that are read as well as the steps."""
 _DAY: Final = timedelta(days=1)
-"""A bank may book a debit on the day before the one that a file was made on, in its own zone."""
+"""In its own zone, a bank may book a debit on the day before the file was made."""
 _ALIKE: Final = step_sql("treasury.month.queries", "funding_alike")
-"""The groups: a column that a step adds splits them until it is named here as a request's own."""
+"""The groups: a step's new column splits them until this query lists it as a request's own."""
 _SPOKEN_FOR: Final = """\
 SELECT f.* FROM funding AS f JOIN funding_alike AS a ON a.spoken_for = f.request_id
 """
@@ -47,11 +48,11 @@ _TABLE: Final = step_sql("treasury.month.queries", "funding_table")
 def with_answers(
     connection: duckdb.DuckDBPyConnection, remarks: Mapping[str, dict[str, Any]], zone: tzinfo
 ) -> dict[str, dict[str, Any]]:
-    """The remarks by request, each with `answers`: what the bank says of each of its payments.
+    """Return the remarks by request, each with `answers`, the bank's answers to its payments.
 
-    An answer stands beside the moment at which its payment left in a file; None for no answer.
-    Both are in `zone`, in which bank days are counted.
-    `debited` is the day of a debit of one of its files of which nobody said yet what it pays.
+    An answer comes with the time at which its payment left in a file; it is None without an answer.
+    Both times are in `zone`, in which bank days are counted. `debited` is the day of a debit of one
+    of its files that no person has assigned to a payment yet.
     """
     messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
     if not messages:
@@ -96,12 +97,12 @@ def debit_days(
     remarks: Mapping[str, Mapping[str, Any]],
     messages: AbstractSet[str],
 ) -> dict[str, date]:
-    """The last day of a debit that may be a payment file's, by the file's id.
+    """Return for each payment file, by its id, the last day of a debit that may belong to it.
 
-    Its id or a part of it says so, or, of a line of which nothing is known, that it is exactly what
-    the file orders and came no earlier. A line that a rule of classes left out, and that is less
-    than any payment of the file, is none of its debits: banks name a file in what they charge for
-    it.
+    A debit may belong to a file if it contains the id or parts of the id. A debit without any other
+    explanation may also belong if it has exactly the file's total and is not earlier than the file.
+    A line that a class rule excluded does not belong to a file if it is smaller than each of the
+    file's payments: banks name a file in the fees they charge for it.
     """
     ordered: dict[str, list[Decimal | None]] = {}
     made: dict[str, date] = {}
@@ -141,9 +142,9 @@ def funding_table(
     remarks: pa.Table | None,
     zone: tzinfo = UTC,
 ) -> pa.Table:
-    """The rows that `funding_rows` makes of the step `funding`, as a table with columns of FUNDING.
+    """Return the rows of `funding_rows` as a table with the columns of FUNDING.
 
-    Most overdue first, then by currency, then the larger amount.
+    They are sorted by days overdue, longest first, then by currency and by amount, largest first.
     """
     by_request = with_answers(connection, remarks_by_request(remarks), zone)
     load(connection, {"funding_marked": pa.table({"request_id": pa.array(by_request, TEXT)})})

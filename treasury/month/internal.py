@@ -1,7 +1,7 @@
-"""Transfers between our own accounts: each has two legs, and one that lacks a leg is told.
+"""Transfers between our own accounts, each with its two legs or with the leg that is missing.
 
-Between bank accounts the statements show both legs. Between accounts of the service one record
-stands for both, and only the balances around it can contradict it.
+Between bank accounts, the statements show both legs. Between accounts of the service, one record
+covers both legs, and only the balances before and after can contradict it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Row = Mapping[str, Any]
 
 
 class InternalTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """One transfer: `amount` is in `currency`; `stage` is that of the leg that is not there yet.
+    """One transfer; `stage` is that of the missing leg, and `amount` is in `currency`.
 
     States: both_legs, under_way, leg_in_missing, leg_out_missing, check_bank, not_observed,
     not_ours (the other account is not one of ours).
@@ -57,9 +57,9 @@ def internal_transfer_rows(
     today: date,
     rules: Rules,
 ) -> list[InternalTransfer]:
-    """The month's transfers, and earlier ones that lack a leg.
+    """Return the transfers of the month and earlier ones that lack a leg.
 
-    The rows are those of the steps `own_transfers` and `account_transfers`.
+    `between_banks` are rows of the step `own_transfers`, `between_accounts` of `account_transfers`.
     """
     rows = [_between_banks(row, today, rules) for row in between_banks]
     rows += [_between_accounts(row, today, rules) for row in between_accounts]
@@ -76,7 +76,8 @@ def internal_transfer_rows(
 
 def _began(row: InternalTransfer) -> date:
     began = row.out_on or row.in_on
-    assert began is not None  # a transfer has a leg, or the day on which it was made
+    # A transfer has a leg or the day on which it was made.
+    assert began is not None
     return began
 
 
@@ -113,7 +114,7 @@ def _between_banks(row: _Row, today: date, rules: Rules) -> InternalTransfer:
 
 
 def _one_leg(row: _Row, other_account: str, due: date, stage: str) -> tuple[str, str, str]:
-    """State, evidence and next step where the statement of the other account shows nothing."""
+    """Return state, evidence and next step if the other account's statement shows no leg."""
     reaches: date | None = row["covered_to"]
     seen_on: date = row["out_on"] or row["in_on"]
     if reaches is None or reaches < due or row["covered_from"] > seen_on:

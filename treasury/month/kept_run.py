@@ -1,9 +1,9 @@
-"""A run of steps that is kept, so that the next question runs only the steps that it changes.
+"""A cached run of steps, so that the next question runs only the steps that it changes.
 
-What a step gives is a function of the tables that it reads. A decision changes one table that goes
-in; steps are run again as far as what they read has other rows than before, and no further. A run
-is kept for the latest records alone, and only where its rows are few; it goes on over a commit that
-adds to none of the tables which its steps read, as of a bank's answers.
+The result of a step depends only on the tables it reads. A decision changes one input table; only
+steps with changed inputs run again. A run is kept for the latest records only, and only if its
+tables are small. It can continue after a commit that adds nothing to the tables its steps read,
+such as a commit of a bank's answers.
 """
 
 from __future__ import annotations
@@ -30,30 +30,31 @@ _ANEW: Final = "made anew"
 
 
 class Run:
-    """A connection with the tables that went in and those that steps gave."""
+    """A connection with the input tables and the results of steps."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
         self.keys: Keys = {}
-        """Those of the snapshot that the connection reads (`Snapshot.keys`)."""
+        """The keys of the snapshot that the connection reads (`Snapshot.keys`)."""
         self._stored: set[str] = set()
-        """The tables of the snapshot that steps have read."""
+        """The snapshot's tables that steps have read."""
         self._given: dict[str, pa.Table] = {}
         self._versions: dict[str, int] = {}
         self._rows: dict[str, int] = {}
         self._read: dict[str, dict[str, int]] = {}
-        """The versions of what each step read when it ran."""
+        """The versions of the tables that each step read when it ran."""
         self._taken: dict[tuple[str, str], tuple[int, pa.Table]] = {}
 
     @property
     def is_small(self) -> bool:
-        """Whether none of its tables is too long to be kept."""
+        """Whether all of its tables are small enough to be kept."""
         return max(self._rows.values(), default=0) < FEW
 
     def may_go_on(self, snapshot: Snapshot, keys: Keys) -> bool:
-        """Whether its steps have read files which the snapshot of these keys has as they were.
+        """Return whether the tables that the steps read are the same in another snapshot.
 
-        What differs there is copied, and so has to be short.
+        `keys` are the other snapshot's.
+        Tables that differ there are copied, so they must be small.
         """
         read = {name.removesuffix(HISTORY) for name in self._stored}
         return (
@@ -63,7 +64,7 @@ class Run:
         )
 
     def go_on(self, snapshot: Snapshot, keys: Keys) -> None:
-        """Read another snapshot from here on, to which it may go on: give it what differs there."""
+        """Continue on another snapshot, if `may_go_on` allows it; copy the tables that differ."""
         self.give(
             {name: snapshot.select(f"FROM {quoted(name)}") for name in self._moved(snapshot, keys)}
         )
@@ -71,7 +72,7 @@ class Run:
         self.keys = keys
 
     def _moved(self, snapshot: Snapshot, keys: Keys) -> list[str]:
-        """The tables and histories that differ in a snapshot of these keys."""
+        """Return the tables and histories that differ in a snapshot of these keys."""
         return [
             view
             for name, key in keys.items()
@@ -80,7 +81,7 @@ class Run:
         ]
 
     def give(self, tables: Mapping[str, pa.Table]) -> None:
-        """The tables of a question; one that is there with the same rows stays."""
+        """Load the tables of a question; a table with unchanged rows is kept."""
         for name, table in tables.items():
             former = self._given.get(name)
             if former is not None and former.equals(table):
@@ -90,23 +91,23 @@ class Run:
             self._versions[name] = self._versions.get(name, 0) + 1
 
     def show(self, tables: Mapping[str, pa.Table]) -> None:
-        """Tables that steps gave elsewhere, read where they are."""
+        """Register tables that steps gave elsewhere, without copying them."""
         for name, table in tables.items():
             self.connection.register(name, table)
             self._rows[name], self._versions[name] = table.num_rows, 1
 
     def attach(self, database: str, rows: Mapping[str, int]) -> None:
-        """The tables of a database that the connection reads, and how many rows each has."""
+        """Make the tables of an attached database readable; `rows` are their row counts."""
         for name, count in rows.items():
             table = f"{quoted(database)}.{quoted(name)}"
             self.connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS FROM {table}")
             self._rows[name], self._versions[name] = count, 1
 
     def bring(self, steps: Sequence[Step], *, last: Collection[str] = ()) -> None:
-        """Run each of the steps, in their order, that has not run on what it reads now.
+        """Run each step, in order, that has not run on its present inputs.
 
-        Where these are the `last` that are read, others that have many rows are given back as soon
-        as no later step reads them: such a run is not kept.
+        `last` are the steps that the caller reads. With it, other large tables are dropped as soon
+        as no later step reads them, and the run is not kept.
         """
         spent = spent_steps(steps, last) if last else {}
         for place, step in enumerate(steps):
@@ -120,12 +121,12 @@ class Run:
                     drop(self.connection, name)
 
     def forget(self, steps: Iterable[str]) -> None:
-        """Let these steps run again when they are brought next: records were added."""
+        """Make these steps run again in the next `bring`, because records were added."""
         for name in steps:
             self._read.pop(name, None)
 
     def table(self, name: str, order: str) -> pa.Table:
-        """The rows of a step in an order; the same table as long as they are the same rows."""
+        """Return the sorted rows of a step; unchanged rows give the same table object."""
         version, former = self._versions[name], self._taken.get((name, order))
         if former is not None and former[0] == version:
             return former[1]
@@ -134,7 +135,7 @@ class Run:
         return table
 
     def close(self) -> None:
-        """Give back all that it holds."""
+        """Release the connection and its tables."""
         with suppress(duckdb.Error):
             self.connection.close()
 
@@ -145,7 +146,8 @@ class Run:
             self._rows[name] = make(self.connection, step, rowless)
             self._versions[name] = 1
             return
-        if not step.is_stored:  # it reads through to what is there now, unless nothing was
+        # A view reads its inputs afresh, unless it was made while they were empty.
+        if not step.is_stored:
             if not before:
                 drop(self.connection, name)
                 self._rows[name] = make(self.connection, step, rowless)
@@ -153,12 +155,14 @@ class Run:
             return
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
         table = self.connection.table
-        stood_in = self._given.pop(name, None) is not None  # with columns of its own
+        # The replaced input may have had other columns.
+        stood_in = self._given.pop(name, None) is not None
         if (
             rows == before
             and not stood_in
             and (not rows or table(name).to_arrow_table().equals(table(_ANEW).to_arrow_table()))
-        ):  # the same rows in the same order
+            # The rows are the same, in the same order.
+        ):
             drop(self.connection, _ANEW)
             return
         drop(self.connection, name)
@@ -169,11 +173,11 @@ class Run:
 
 _LOCK: Final = threading.Lock()
 _IDLE_RUNS: dict[Hashable, Run] = {}
-"""The run on the latest records, while nobody uses it."""
+"""The run on the latest records, while no caller uses it."""
 
 
 def forget_runs() -> None:
-    """Keep none: the next question is worked out from the records."""
+    """Discard the kept run, so that the next question is answered from the records."""
     _keep_only({})
 
 
@@ -188,9 +192,9 @@ def _keep_only(runs: Mapping[Hashable, Run]) -> None:
 
 @contextmanager
 def kept_run(snapshot: Snapshot) -> Iterator[Run]:
-    """A run on a snapshot: the one that was kept of these records, or a new one.
+    """Yield a run on a snapshot: the one kept for these records, or a new one.
 
-    Whoever has it has it alone. One that ended in an error is not kept.
+    One caller has it at a time. A run that ends in an error is not kept.
     """
     key = snapshot.key()
     with _LOCK:
@@ -208,7 +212,7 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
 
 
 def _other_run(snapshot: Snapshot) -> Run:
-    """The idle run of other records, where it may go on to these, or a new one."""
+    """Return the idle run of other records if it can continue on these, or a new run."""
     keys = snapshot.keys() or {}
     with _LOCK:
         goes_on = (idle for idle, run in _IDLE_RUNS.items() if run.may_go_on(snapshot, keys))
@@ -216,7 +220,8 @@ def _other_run(snapshot: Snapshot) -> Run:
     if former is not None:
         try:
             former.go_on(snapshot, keys)
-        except (TreasuryError, duckdb.Error):  # of a table that whoever reads it meets again
+        # The next reader of that table raises the same error.
+        except (TreasuryError, duckdb.Error):
             former.close()
         else:
             return former

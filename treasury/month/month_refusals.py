@@ -1,6 +1,6 @@
-"""What a month's question is refused for: too early, nothing is stored, a currency is not known.
+"""Checks before a month is answered: it has begun, records are stored, currencies are known.
 
-Each check is a short query of its own, so that it runs wherever the records are.
+Each check is one short query, so that it runs on any engine that has the records.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from treasury.core.text import clean
 from treasury.month.question import Question
 
 _FirstRow: TypeAlias = Callable[[str], Sequence[Any] | None]
-"""What gives the first row of a query over the tables of a run, or None."""
+"""A function that returns the first row of a query over the tables of a run, or None."""
 
 
 def require_begun(question: Question) -> None:
-    """InputError for a month that has not begun."""
+    """Raise InputError if the month has not begun."""
     if question.month.start(question.zone) > question.as_of:
         raise InputError(
             f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
@@ -27,18 +27,18 @@ def require_begun(question: Question) -> None:
 
 
 _WITHOUT_CURRENCY: Final = step_sql("treasury.month.queries", "movement_without_currency")
-"""A movement without a currency on an account of several: a single one would count for it."""
+"""Finds a movement without a currency on an account that has several currencies."""
 
 
 def require_currency(first_row: _FirstRow) -> None:
-    """StatementError where the currency of a stored movement cannot be known."""
+    """Raise StatementError if the currency of a stored movement cannot be known."""
     row = first_row(_WITHOUT_CURRENCY)
     if row is not None:
         file, statement_id, account = (clean(text) for text in row)
         raise StatementError(
             f"{file} names no currency, and account {account} is declared in several",
-            do=f"run `treasury statements withdraw {statement_id[:8]} --reason …`, say the currency"
-            " in the profile of its CSV, and add it again",
+            do=f"run `treasury statements withdraw {statement_id[:8]} --reason …`, give the "
+            "currency in the profile of its CSV, and add it again",
         )
 
 
@@ -47,7 +47,7 @@ _COVERED_OR_COMPLETED: Final = step_sql("treasury.month.queries", "covered_or_co
 
 
 def require_month(first_row: _FirstRow, month: Month) -> None:
-    """NothingStored where no line, no balance and no completed request tells of the month."""
+    """Raise NothingStored if no line, balance or completed request covers the month."""
     first_booked, first, last = first_row(_BOOKED_DAYS) or (None, None, None)
     if first_booked is not None and first_booked <= month.last:
         return

@@ -1,4 +1,4 @@
-"""What a month is asked: of whose desk, at which instant, under which rules."""
+"""A question about a month: for which desk, at which time and under which rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treasury.matching.rules import Rules
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked: a month of a company's desk, at the instant `as_of`, under these rules."""
+    """A question about a month of a company's desk, at the time `as_of`, under these rules."""
 
     month: Month
     as_of: datetime
@@ -25,5 +25,5 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def today(self) -> date:
-        """The day it is in the reporting time zone."""
+        """The day of `as_of` in the reporting time zone."""
         return self.as_of.astimezone(self.zone).date()

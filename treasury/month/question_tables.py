@@ -1,4 +1,4 @@
-"""A question as the tables that steps read: the month and its days, the accounts, the rules."""
+"""The tables that steps read about a question: the month and its days, the accounts, the rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from treasury.statements.store.coverage import month_coverage
 
 
 def question_terms(question: Question) -> dict[str, pa.Table]:
-    """The accounts and the rules of a question, whatever its month, as the steps read them."""
+    """Return the accounts and rules of a question, which do not depend on its month."""
     rules, accounts = question.rules, question.accounts
     return {
         "declared_accounts": table_of(
@@ -39,7 +39,7 @@ def question_terms(question: Question) -> dict[str, pa.Table]:
 
 
 def question_table(question: Question) -> pa.Table:
-    """The question as a table of one row, which the steps read."""
+    """Return the question as a table of one row, which the steps read."""
     finished = question.today - timedelta(days=1)
     while not is_target_day(finished):
         finished -= timedelta(days=1)
@@ -48,7 +48,7 @@ def question_table(question: Question) -> pa.Table:
 
 
 def month_days(month: Month, zone: ZoneInfo) -> pa.Table:
-    """The days and instants of a month, in one row."""
+    """Return the days and times of a month in one row."""
     row: dict[str, Any] = {
         "zone": pa.array([zone.key], TEXT),
         "month_first": pa.array([month.first]),
@@ -61,7 +61,7 @@ def month_days(month: Month, zone: ZoneInfo) -> pa.Table:
 
 
 def coverage_table(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
-    """Which days the proved statements of each account have without a gap, and the month's."""
+    """Return the days that each account's proved statements cover without a gap."""
     stored, confirmed = (
         connection.sql(f"SELECT * FROM {name} WHERE {COUNTING}").to_arrow_table()  # noqa: S608
         for name in (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
@@ -70,7 +70,7 @@ def coverage_table(connection: duckdb.DuckDBPyConnection, question: Question) ->
 
 
 def class_rule_table(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:
-    """The class rules in their order, transfers between our own accounts first."""
+    """Return the class rules in their order, transfers between our own accounts first."""
     own = tuple(
         ClassRule(
             name="own transfer",
@@ -90,7 +90,7 @@ def class_rule_table(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Tabl
 
 
 def _compared(rule: ClassRule) -> tuple[str | None, ...]:
-    """What lines are compared with: accounts as lines have them."""
+    """Return the values that lines are compared with; accounts are written as in lines."""
     accounts = {
         name: plain_account(getattr(rule, name) or "") or None
         for name in ("account", "counterparty_account")

@@ -1,8 +1,8 @@
-"""A month's reconciliation: a snapshot of the lake, people's decisions and rules in; answers out.
+"""A month's reconciliation: snapshot, decisions and rules go in, a month's answer comes out.
 
-Everything the lake and the journal hold takes part in matching, so that a payment of an earlier
-month is known to be one; the month then selects what is shown. No clock is read: the instant that
-the question is asked at is part of it.
+All records of the lake and the journal take part in matching, so that a payment of an earlier month
+is recognised as one. The month then selects the rows that are shown. No clock is read; the question
+contains its own time.
 """
 
 from __future__ import annotations
@@ -64,24 +64,24 @@ _KNOWLEDGE: Final = {
     "expectations": "expectation_id",
     "linked_returns": "return_id, original_id",
 }
-"""What a run of matching is kept with, and the order of its rows."""
+"""The tables kept with a run of matching, and the order of their rows."""
 _ALL: Final = {**steps_of(PACKAGE), **steps_of(MONTH_PACKAGE)}
 STEPS: tuple[Step, ...] = pipeline.stored(
     pipeline.in_order(_ALL, (*RESULTS, *steps_of(MONTH_PACKAGE)))
 )
-"""The steps of matching, over the month's own texts and lines, and what a month shows of them."""
+"""The steps of matching over the month's own texts and lines, and the steps of a month's tables."""
 MATCHING = needed(STEPS, *RESULTS, *_KNOWLEDGE)
 _STORED = needed(STEPS, "bank_lines", "fee_requests")
-"""The steps that tell whether anything is stored for the month."""
+"""The steps that show whether records are stored for the month."""
 _DECIDED = (
     Field("entry_id", TEXT),
     Field("verdict", TEXT),
     Field("decided_by", TEXT),
     Field("decided_at", INSTANT),
 )
-"""Who decided, beside what the matching reads of a decision."""
+"""Columns about who decided, which matching itself does not read."""
 _NOTEBOOK_COLUMNS = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
-"""What a notebook shows of each difference."""
+"""The columns of the differences that a notebook shows."""
 SHEETS = {
     "Lines": "lines",
     "Earlier lines": "earlier_lines",
@@ -107,13 +107,13 @@ _ANSWERS_OF: Final = {
     "fee_accruals": "fee_accruals",
     "fee_totals": "fee_totals",
 }
-"""The tables of a reconciliation that are a step's rows, and that step."""
+"""The tables of a reconciliation that are rows of one step, with that step."""
 READ_FOR_ANSWER = (*_ANSWERS_OF.values(), *READ_FOR_VIEW, *READ_FOR_FUNDING)
-"""The steps whose rows become an answer."""
+"""The steps with rows that become part of an answer."""
 
 
 _LAST: Final = (*READ_FOR_ANSWER, *RESULTS, *_KNOWLEDGE, "requests_at_cut_off")
-"""The steps that are read once all have run."""
+"""The steps that are read after all steps have run."""
 _BANK_CUTOFFS: Final = grouped_schema(
     (TEXT, "entry_id", "statement_account", "direction"),
     (AMOUNT, "amount"),
@@ -121,7 +121,7 @@ _BANK_CUTOFFS: Final = grouped_schema(
     (DATE, "value_date", "booking_date"),
     (TEXT, "expectation_id", "reference", "counterparty_name"),
 )
-"""A row for each bank line that is a cut-off difference of the bank, amounts in `currency`."""
+"""One row per bank line that is a cut-off difference of the bank; `amount` is in `currency`."""
 _EXCESS_LINES: Final = grouped_schema(
     (TEXT, "entry_id"),
     (DATE, "booking_date"),
@@ -129,15 +129,17 @@ _EXCESS_LINES: Final = grouped_schema(
     (AMOUNT, "amount"),
     (TEXT, "currency", "expectation_id", "reference", "counterparty_name"),
 )
-"""A row for each matched line of more than was expected; `amount`, in `currency`, is what is above
-it. `expectation_id` and `reference` are empty where it was matched to several."""
+"""One row per matched line above the expected amount; `amount`, in `currency`, is the excess.
+
+`expectation_id` and `reference` are empty if the line was matched to several expectations.
+"""
 
 
 class Basis(Tables, msgspec.Struct, frozen=True, eq=False):
-    """What an answer is a function of: the records, the question with its rules, the decisions.
+    """The inputs of an answer: the records, the question with its rules, and the decisions.
 
-    With `closed` what closed months settled is left out of matching: the answer is the same, but
-    for `matches`, which has what takes part alone.
+    With `closed`, records settled by closed months are left out of matching. The answer is the
+    same, except that `matches` contains only the records that took part.
     """
 
     snapshot: Snapshot
@@ -148,25 +150,24 @@ class Basis(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What the bank's month amounts to; every table is Arrow, every amount exact.
+    """The answer for one month; every table is Arrow and every amount exact.
 
     `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT
     or DBIT). `awaiting_funds`: requests to fund, in the words of the desk. `virtual_accounts`:
-    credits proved for each virtual account, or NOT PROVABLE. `in_transit`, `statements`,
-    `fee_requests`, `fee_accruals`, `fee_totals`: as their names say. `matches` holds every line
-    ever stored that closed months did not settle.
+    proved credits per virtual account, or NOT PROVABLE. `matches`: every line stored so far that no
+    closed month has settled.
     """
 
     month: Month
     company: str
     environment: str
     as_of: datetime
-    """The instant that the question was asked at: dues and overdues count to here."""
+    """The time of the question; due and overdue days count up to it."""
     known_at: datetime
-    """The instant of the last commit that the answer rests on."""
+    """The time of the last commit that the answer uses."""
     lines: Table
     earlier_lines: Table
-    """Lines of earlier months that still need a person; columns as in `lines`."""
+    """Lines of earlier months that still need a person's decision; columns as in `lines`."""
     awaiting_funds: Table
     virtual_accounts: Table
     in_transit: Table
@@ -176,35 +177,35 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     fee_totals: Table
     matches: Matches
     conversions: Table = msgspec.field(default_factory=CONVERSIONS.empty_table)
-    """Euros that became coins, proved by balances: columns as in `conversion.Conversion`."""
+    """Conversions of euros to coins, proved by balances; columns as in `conversion.Conversion`."""
     differences: Table = msgspec.field(default_factory=DIFFERENCES.empty_table)
-    """What the bank and the services do not say alike, with its age and the next step."""
+    """Differences between the bank and the services, with their age and next step."""
     internal_transfers: Table = msgspec.field(default_factory=INTERNAL_TRANSFERS.empty_table)
     """Transfers between own accounts and their two legs."""
     bank_cutoffs: Table = msgspec.field(default_factory=_BANK_CUTOFFS.empty_table)
     """Instant payments of the month that the bank booked after it; columns as in BANK_CUTOFFS."""
     excess_lines: Table = msgspec.field(default_factory=_EXCESS_LINES.empty_table)
-    """What was received above what was expected, in any month; columns as in EXCESS_LINES."""
+    """Amounts received above the expectation, in any month; columns as in EXCESS_LINES."""
     rules: Rules = Rules()
-    """The rules that the answer was given under."""
+    """The rules of the answer."""
     basis: Basis | None = None
-    """What it was made from, to make it again or to compare it."""
+    """The inputs of the answer, for repeating or comparing it."""
     is_partial: bool = False
-    """Whether `matches` leave out what closed months settled, or what stays on Spark."""
+    """Whether `matches` leaves out records that closed months settled or that stay on Spark."""
     matches_on_spark: SparkMatches | None = None
-    """Every line and expectation matched, where that was asked of Spark."""
+    """Every matched line and expectation, if Spark did the matching."""
 
     def sql(self, step: str) -> str:
-        """The whole query behind one step ("month_lines", "funding", …), to read or run."""
+        """Return the full SQL of one step ("month_lines", "funding", …), to read or to run."""
         return step_sql(step)
 
     def has_tables_of(self, other: Reconciliation) -> bool:
-        """Whether both are one answer, asked for at whatever instant and on whatever basis."""
+        """Return whether both are the same answer, regardless of time and basis."""
         fields = (name for name in self.__struct_fields__ if name not in ("as_of", "basis"))
         return all(getattr(self, name) is getattr(other, name) for name in fields)
 
     def counts(self) -> dict[str, int]:
-        """Lines of the month by outcome; other business, which matching leaves out, apart."""
+        """Count the month's lines by outcome; `other_business` are those left out of matching."""
         counts = dict.fromkeys((*OUTCOMES, "other_business"), 0)
         counted = self.lines.arrow.group_by(["outcome", "line_class"]).aggregate(
             [([], "count_all")]
@@ -216,16 +217,16 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
     @property
     def provable(self) -> bool:
-        """Whether every virtual account's credits can be proved."""
+        """Return whether the credits of every virtual account can be proved."""
         proofs = self.virtual_accounts.arrow["proof"].to_pylist()
         return not any(proof.startswith("NOT PROVABLE") for proof in proofs)
 
     def time_zone(self) -> ZoneInfo | None:
-        """The reporting time zone; None for an answer without its basis."""
+        """Return the reporting time zone, or None if the answer has no basis."""
         return None if self.basis is None else self.basis.question.zone
 
     def sheets(self) -> Mapping[str, Table]:
-        """The month's lines, then every other table."""
+        """Return the tables by sheet name: the month's lines first."""
         return {title: getattr(self, name) for title, name in SHEETS.items()}
 
     def __repr__(self) -> str:
@@ -245,7 +246,7 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
 
 def step_sql(step: str) -> str:
-    """The whole query behind one step of a month, to read or run."""
+    """Return the full SQL of one step of a month, to read or to run."""
     return pipeline.compose(needed(STEPS, step), step)
 
 
@@ -255,48 +256,48 @@ def reconcile_month(
     decisions: TableLike | None = None,
     remarks: pa.Table | None = None,
 ) -> Reconciliation:
-    """Reconcile a month from one snapshot of the lake, people's decisions and their remarks.
+    """Reconcile a month from a snapshot of the lake, people's decisions and their remarks.
 
-    Raises InputError for a month that has not begun, NothingStored for one by whose end no bank
-    line is stored, of which no request was completed, and that no account's balances cover.
+    Raise InputError if the month has not begun. Raise NothingStored if no bank line is stored by
+    its end, no request was completed and no account's balances cover it.
     """
     return worked_out(Basis(snapshot, question, decisions, remarks)).answer
 
 
 def matched_in_full(answer: Reconciliation) -> Reconciliation:
-    """The answer whose `matches` hold every line ever stored."""
+    """Return the answer with `matches` that contain every line stored so far."""
     if answer.basis is None or not answer.is_partial:
         return answer
     return worked_out(answer.basis).answer
 
 
 class Matched(Tables, msgspec.Struct, frozen=True, eq=False):
-    """One run of matching: by name the tables that went in, and what came out."""
+    """One run of matching: its input tables by name, and its result."""
 
     tables: Mapping[str, pa.Table]
     matches: Matches
 
     @property
     def nbytes(self) -> int:
-        """Bytes that its tables hold."""
+        """The bytes in its tables."""
         return self.matches.nbytes + sum(table.nbytes for table in self.tables.values())
 
 
 class WorkedOut(msgspec.Struct, frozen=True, eq=False):
-    """A month's answer, and the run of matching behind it."""
+    """A month's answer and the run of matching behind it."""
 
     answer: Reconciliation
     matched: Matched
 
     @property
     def nbytes(self) -> int:
-        """Bytes that its tables hold."""
+        """The bytes in its tables."""
         tables = self.answer.sheets().values()
         return self.matched.nbytes + sum(table.arrow.nbytes for table in tables)
 
 
 def worked_out(basis: Basis) -> WorkedOut:
-    """The month's answer and what it rests on; errors as `reconcile_month`."""
+    """Return the month's answer and its matching; raise the errors of `reconcile_month`."""
     question, knowledge = basis.question, knowledge_key(basis)
     month_refusals.require_begun(question)
     answered = _ANSWERS.of(_answer_key(basis, knowledge), lambda: _work_out(basis))
@@ -308,7 +309,7 @@ def worked_out(basis: Basis) -> WorkedOut:
 
 
 def matched(basis: Basis) -> Matched:
-    """Matching over everything in the snapshot; the month of the question does not matter."""
+    """Match everything in the snapshot; the month of the question has no effect."""
 
     def run_matching() -> Matched:
         with run_on_question(
@@ -324,9 +325,9 @@ _MATCHED: Final[Memo[Matched]] = Memo()
 
 
 def _answer_key(basis: Basis, knowledge: Hashable | None) -> Hashable | None:
-    """All that an answer is a function of, beside all that matching is one of.
+    """Return the cache key of an answer: the inputs of matching, and the answer's other inputs.
 
-    Of the instant that is its day in the reporting zone.
+    Of the time of the question, only the day in the reporting zone is part of the key.
     """
     question = basis.question
     remarked = None if basis.remarks is None else fingerprint(basis.remarks)
@@ -346,7 +347,7 @@ def _answer_key(basis: Basis, knowledge: Hashable | None) -> Hashable | None:
 
 
 def knowledge_key(basis: Basis) -> Hashable | None:
-    """All that matching is a function of; None where that is not to be had, or much."""
+    """Return the cache key of matching, or None if its inputs have no key or are too large."""
     records = basis.snapshot.key()
     decided = fingerprint(*_decision_tables(basis.decisions).values())
     if records is None or decided is None:
@@ -380,11 +381,11 @@ def _work_out(basis: Basis) -> WorkedOut:
 
 
 _NOT_AS_WRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException)
-"""What DuckDB raises of a database that is not there, or is not as it was written."""
+"""DuckDB's errors for a database file that is missing or damaged."""
 
 
 def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
-    """The answer with what is settled left out; None where everything is to be matched."""
+    """Return the answer without settled records, or None if everything must be matched."""
     settled = closed.read(basis.snapshot, settling_terms(basis.question))
     if settled is None:
         return None
@@ -397,14 +398,15 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
                 return None
             month_refusals.require_month(_first_row(connection), basis.question.month)
             answered = _read_answer(basis, steps_run)
-    except _NOT_AS_WRITTEN:  # what else is wrong is met again where everything is matched
+    # The full matching raises any other error again.
+    except _NOT_AS_WRITTEN:
         return None
     answer = msgspec.structs.replace(answered.answer, is_partial=True)
     return WorkedOut(answer, answered.matched)
 
 
 def settling_terms(question: Question) -> str:
-    """The hash of all but records and decisions that tells what a line is, and what is settled."""
+    """Return a hash of the rules, accounts and steps that decide which lines are settled."""
     steps = [(step.name, step.sql) for step in (*STEPS, *unsettled_run.SETTLE_STEPS)]
     digest = hashlib.sha256(msgspec.json.encode((question.zone.key, steps)))
     digest.update(fingerprint(*question_tables.question_terms(question).values()) or b"")
@@ -419,7 +421,7 @@ def _read_answer(basis: Basis, steps_run: Run) -> WorkedOut:
 def answer_on(
     connection: duckdb.DuckDBPyConnection, basis: Basis, matches: Matches
 ) -> Reconciliation:
-    """The month's answer, from a connection that has the rows of the steps READ_FOR_ANSWER."""
+    """Return the month's answer from a connection with the rows of the steps READ_FOR_ANSWER."""
     question = basis.question
     tables = {name: connection.table(step).to_arrow_table() for name, step in _ANSWERS_OF.items()}
     tables |= view_of(connection, question)
@@ -439,14 +441,14 @@ def answer_on(
 
 
 def _read_matched(steps_run: Run, rules: Rules) -> Matched:
-    """What matching knew and said, of a run that its steps have run on."""
+    """Read matching's inputs and results from a finished run."""
     tables = {name: steps_run.table(name, order) for name, order in _KNOWLEDGE.items()}
     matches = read_matches(lambda name: steps_run.table(name, RESULTS[name]), MATCHING, rules)
     return Matched(tables, matches)
 
 
 def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
-    """Every ramp request that was made by a month's end, in the status that it had then."""
+    """Return every ramp request made by the month's end, with its status at that time."""
 
     def work_out() -> pa.Table:
         with snapshot.connection() as connection:
@@ -458,7 +460,7 @@ def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.
 
 
 def _cut_off_key(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> Hashable | None:
-    """All that the requests of a month's end are a function of; None where it is not to be had."""
+    """Return the cache key of the requests at a month's end, or None if the records have no key."""
     records = snapshot.key()
     return None if records is None else (records, str(month), zone.key)
 
@@ -467,21 +469,21 @@ _AT_CUT_OFF: Final[Memo[pa.Table]] = Memo()
 
 
 def _read_cut_off(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """The requests of the month's end, from a connection on which their steps have run."""
+    """Read the requests at the month's end from a connection on which their steps have run."""
     return connection.table("requests_at_cut_off").order("request_id").to_arrow_table()
 
 
 def require_synced(snapshot: Snapshot) -> None:
-    """NothingStored where the services were never read by the instant of the snapshot."""
+    """Raise NothingStored if the services were never read before the snapshot."""
     if synced_at(snapshot) is None:
         raise NothingStored(
-            "what waits is not known: the services had never been read",
-            do="run `treasury sync`, or ask for an instant after the first one",
+            "the waiting requests are not known: the services were never read",
+            do="run `treasury sync`, or ask for a time after the first sync",
         )
 
 
 def synced_at(snapshot: Snapshot) -> datetime | None:
-    """When the services were last read before the snapshot; None for never."""
+    """Return when the services were last read before the snapshot, or None for never."""
     rows = snapshot.select("SELECT max(\"at\") AS synced FROM commits WHERE kind LIKE 'sync%'")
     at: datetime | None = rows["synced"][0].as_py()
     return at
@@ -493,9 +495,9 @@ def awaiting_funds(
     decisions: TableLike | None = None,
     remarks: pa.Table | None = None,
 ) -> pa.Table:
-    """Requests that wait for their funds, whatever the month; columns as in `funding.FUNDING`.
+    """Return the requests that wait for their funds in any month; columns as in `funding.FUNDING`.
 
-    Raises NothingStored where the services were never read: then what waits is not known.
+    Raise NothingStored if the services were never read: the waiting requests are then unknown.
     """
     require_synced(snapshot)
 
@@ -520,7 +522,7 @@ def run_on_question(
     decisions: TableLike | None,
     steps: tuple[Step, ...] = STEPS,
 ) -> Iterator[Run]:
-    """A run on which every step has run, or the first of them."""
+    """Yield a run on which the given steps have run."""
     with kept_run(snapshot) as steps_run:
         steps_run.give(NOTHING_SETTLED)
         _give_question(steps_run, question, decisions)
@@ -530,12 +532,13 @@ def run_on_question(
 
 @contextmanager
 def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iterator[Run]:
-    """A run on which the targets among the steps have run; of many lines none is matched again.
+    """Yield a run on which the `targets` among the steps have run, without repeating matching.
 
-    What matching has given of the same records, question and decisions stands there as it was.
+    The results of matching for the same records, question and decisions are reused.
     """
     matching = matched(basis)
-    if len(matching.matches.lines) < FEW:  # such a run is kept for what is decided next
+    # Such a small run is kept for the next decision.
+    if len(matching.matches.lines) < FEW:
         with run_on_question(basis.snapshot, basis.question, basis.decisions, steps) as steps_run:
             yield steps_run
         return
@@ -553,7 +556,7 @@ def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iter
 
 
 def _give_question(steps_run: Run, question: Question, decisions: TableLike | None) -> None:
-    """Give a run all that the steps read beside the records and what is settled of them."""
+    """Give a run every input of the steps other than records and settled records."""
     connection = steps_run.connection
     steps_run.give(question_inputs(connection, question, decisions))
     month_refusals.require_currency(_first_row(connection))
@@ -562,9 +565,9 @@ def _give_question(steps_run: Run, question: Question, decisions: TableLike | No
 def question_inputs(
     connection: duckdb.DuckDBPyConnection, question: Question, decisions: TableLike | None
 ) -> dict[str, pa.Table]:
-    """All that the steps read beside the records and what is settled, by name.
+    """Return every input of the steps, other than records and settled records, by name.
 
-    The connection has the statements and the confirmed balances.
+    The connection must have the statements and the confirmed balances.
     """
     return {
         **question_tables.question_terms(question),
@@ -579,7 +582,7 @@ def _first_row(connection: duckdb.DuckDBPyConnection) -> Callable[[str], tuple[A
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
-    """People's decisions, and who made them and when."""
+    """Return the tables of people's decisions: the verdicts, and who decided and when."""
     return {
         "decisions": read_decisions(decisions),
         "decided": read_table(decisions, _DECIDED, name="decisions"),
@@ -587,6 +590,6 @@ def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
 
 
 def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
-    """The instant of the last commit that this snapshot, or its view of an instant, shows."""
+    """Return the time of the last commit that the snapshot shows."""
     last = connection.sql('SELECT max("at") AS known_at FROM commits').to_arrow_table()
     return last["known_at"][0].as_py()

@@ -1,7 +1,7 @@
-"""Everything that matching knew and said, whatever the month: what people's decisions rest on.
+"""The inputs and results of matching over all stored records, on which decisions are based.
 
-A month's reconciliation shows a part of it. Deciding, comparing, previewing a rule and rolling open
-items forward all need the whole, from one run of the same steps.
+A month's reconciliation shows a part of them. Deciding, comparing, previewing a rule and rolling
+open items forward need the whole, from one run of the same steps.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from treasury.matching.rules import Rules
 from treasury.month.reconciliation import Basis, Matched, Reconciliation, matched, worked_out
 
 _SHORTEST = 6
-"""An id may be written by its first so many characters, where no other begins alike."""
+"""The fewest characters by which an id can be given, if no other id begins with them."""
 _FIRST_SEEN: Final = step_sql("treasury.month.queries", "first_seen")
 
 
 class Knowledge:
-    """One run of matching over all that is stored: what went in, and what came out.
+    """One run of matching over all stored records: its inputs and its results.
 
-    `bank_lines` are the lines with their place in the files, `lines` the same as matching reads
-    them, with their class; `expectations` what they may belong to.
+    `bank_lines` are the lines with their place in the files. `lines` are the same lines as matching
+    reads them, with their class. `expectations` are the records they may belong to.
     """
 
     def __init__(
@@ -49,25 +49,26 @@ class Knowledge:
 
     @property
     def rules(self) -> Rules:
-        """The rules that it ran under."""
+        """The rules of the run."""
         return self.question.rules
 
     @cached_property
     def outcomes(self) -> Mapping[str, dict[str, Any]]:
-        """What became of each line, by its id."""
+        """The outcome of each line, by its id."""
         return _ById(self.matches.lines.arrow, "entry_id")
 
     @cached_property
     def expectation_rows(self) -> Mapping[str, dict[str, Any]]:
-        """Each expectation with where it stands, by its id."""
+        """Each expectation with its state, by its id."""
         rows, states = self.expectations, self.matches.expectations.arrow
-        assert rows["expectation_id"].equals(states["expectation_id"])  # both by id
+        # Both tables are sorted by id.
+        assert rows["expectation_id"].equals(states["expectation_id"])
         for name in states.column_names[1:]:
             rows = rows.append_column(name, states[name])
         return _ById(rows, "expectation_id")
 
     def line_rows(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        """These lines with their class and place; one that is not there is left out."""
+        """Return these lines with their class and place; unknown ids are skipped."""
         chosen = pc.is_in(self.bank_lines["entry_id"], pa.array(list(ids), pa.string()))
         classes = pc.is_in(self.lines["entry_id"], pa.array(list(ids), pa.string()))
         line_rows = {row["entry_id"]: row for row in self.bank_lines.filter(chosen).to_pylist()}
@@ -76,16 +77,16 @@ class Knowledge:
         return line_rows
 
     def known_from(self, ids: Collection[str]) -> dict[str, datetime]:
-        """When each of these lines first came into the lake."""
+        """Return when each of these lines first came into the lake."""
         rows = self.snapshot.select(_FIRST_SEEN, {"ids": list(ids)}).to_pylist()
         return {row["entry_id"]: row["known_from"] for row in rows}
 
     def find_line(self, name: str) -> str:
-        """The id of the line that is meant by its id, or by the first characters of it."""
+        """Return the id of the line with this id, or with an id that begins with it."""
         return _find_id(name, self.bank_lines["entry_id"].to_pylist(), "bank line", _LINES)
 
     def find_expectation(self, name: str) -> str:
-        """The id of the request or virtual account meant by its id, its reference or a part."""
+        """Return the id of a request or virtual account by its id, reference or start of the id."""
         plain = _plain(name)
         ids, codes = (
             self.expectations[column].to_pylist() for column in ("expectation_id", "code")
@@ -101,7 +102,7 @@ class Knowledge:
 
 
 class _ById(Mapping[str, dict[str, Any]]):
-    """The rows of a table by an id of theirs, each made only when it is asked for."""
+    """The rows of a table by id; each is built only when it is read."""
 
     def __init__(self, table: pa.Table, key: str) -> None:
         self._table = table
@@ -119,12 +120,12 @@ class _ById(Mapping[str, dict[str, Any]]):
 
 
 def run_knowledge(basis: Basis) -> Knowledge:
-    """Run matching over everything in the snapshot; the month of the question does not matter."""
+    """Match everything in the snapshot; the month of the question has no effect."""
     return Knowledge(basis, matched(basis))
 
 
 def answer_and_knowledge(basis: Basis) -> tuple[Reconciliation, Knowledge]:
-    """The month's answer, and all that the one run of matching behind it knew."""
+    """Return the month's answer and the knowledge of the run of matching behind it."""
     answered = worked_out(basis)
     return answered.answer, Knowledge(basis, answered.matched)
 

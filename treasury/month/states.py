@@ -1,8 +1,9 @@
-"""The states of requests, lines, transfers, credits, actions, limits and findings: one table.
+"""The states of requests, lines, transfers, credits, actions, limits and findings, in one table.
 
-`states.csv` has a row for each state as its source writes it: its word on screen, the kind of open
-item that it makes (`items/item_kinds.csv` says whose move that is, whether it blocks a close and
-what to do), the kind once it is late, whose clock runs, and whether it may be paid.
+`states.csv` has a row for each state that a source uses: its word on screen, the kind of open item
+it makes, the kind once it is late, the side with a running clock, and whether the request may be
+paid.
+`items/item_kinds.csv` adds to each kind who acts next, whether it blocks a close and what to do.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ Clock = Literal["ours", "bank's", "service's", ""]
 
 
 class State(msgspec.Struct, frozen=True):
-    """A state as its source writes it; `late_kind` is the kind past its time, if that differs."""
+    """A state as its source writes it.
+
+    `late_kind` is the kind of open item after the due date, if it differs from `kind`.
+    """
 
     source: Source
     state: str
@@ -33,7 +37,7 @@ class State(msgspec.Struct, frozen=True):
     payable: Literal["yes", "no"]
 
     def kind_at(self, *, is_late: bool) -> str:
-        """Return the kind of open item, in time or past it."""
+        """Return the kind of the open item, which may change after the due date."""
         return self.late_kind if is_late and self.late_kind else self.kind
 
 
@@ -41,7 +45,7 @@ _ROWS: Final = tuple(convert(row, State) for row in package_rows("treasury.month
 
 
 def states_of(source: Source) -> dict[str, State]:
-    """Return the states that a source writes, by their codes."""
+    """Return the states of a source by their codes."""
     return {row.state: row for row in _ROWS if row.source == source}
 
 
@@ -52,5 +56,5 @@ PAYABLE: Final = frozenset(row.state for row in FUNDING_STATES.values() if row.p
 
 
 def waiting_on(clock: Clock) -> frozenset[str]:
-    """Return the states of requests in which one side's clock runs."""
+    """Return the states of requests in which the clock of this side runs."""
     return frozenset(row.state for row in FUNDING_STATES.values() if row.clock == clock)

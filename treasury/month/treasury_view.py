@@ -1,6 +1,6 @@
-"""The treasury's view: what the steps found, told by the clocks and the rates, as tables.
+"""The tables of a month that need a calendar, a division or a sentence.
 
-Set logic is SQL; what needs a calendar, a division or a sentence is made here, from its rows.
+They are made from the rows of the SQL steps.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ READ_FOR_VIEW: Final = (
     "recorded_rates",
     "provider_coverage",
 )
-"""The steps whose rows the view is made of."""
+"""The steps that the tables read."""
 
 _Rows = list[dict[str, Any]]
 
 
 def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, pa.Table]:
-    """The tables that a month has beside those which SQL makes whole, by their names.
+    """Return the tables of a month that SQL alone does not make, by their names.
 
-    Every step has run on the connection.
+    Every step must have run on the connection.
     """
     month, zone, rules = question.month, question.zone, question.rules
     credit_rows = _rows(connection, "conversion_credits")
@@ -69,9 +69,10 @@ def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[s
 def conversions_of(
     connection: duckdb.DuckDBPyConnection, question: Question, credit_rows: _Rows | None = None
 ) -> list[Conversion]:
-    """Every conversion that balances show, whatever the month.
+    """Return every conversion that balances show, in any month.
 
-    `credit_rows` are those of the step `conversion_credits`, where they were read before.
+    `credit_rows` are the rows of the step `conversion_credits`, if the caller has read them
+    already.
     """
     return conversion_rows(
         _rows(connection, "conversion_accounts"),
@@ -91,7 +92,7 @@ def _with_credits(
     credits: _Rows,  # noqa: A002 - what a bank calls them
     question: Question,
 ) -> pa.Table:
-    """Money in transit, with the virtual accounts' credits that were surely no coins at the end."""
+    """Add the virtual accounts' credits that were certainly not converted at the month's end."""
     by_id = {(row["account_id"], row["asset"], row["entry_id"]): row for row in credits}
     end = question.month.end(question.zone)
     more: _Rows = []

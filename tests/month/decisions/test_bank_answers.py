@@ -1,4 +1,4 @@
-"""A payment that left in a file, by what the bank answers: never to be paid twice meanwhile."""
+"""The bank's answers to a payment in a file: meanwhile it must never be paid twice."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ IBAN = "NL05TEST0417164300"
 
 
 class Filed:
-    """A desk whose first payable request has left in a file, and what its bank answers."""
+    """A desk with its first payable request in a payment file, and its bank's answers."""
 
     def __init__(self, desk: Workspace, folder: Path, model: Workspace) -> None:
-        """`model` has the same records and is read to find the request."""
+        """Read `model`, which has the same records, to find the request."""
         self.desk, self._folder, self._count = desk, folder, 0
         desk.journal = Journal(desk.folder, now=lambda: FILED)
         self.answers = "all"
@@ -61,7 +61,7 @@ class Filed:
         return twin
 
     def answer(self, status: str, *reasons: str, **changed: Any) -> AddReport:
-        """Add a report that says so of the payment."""
+        """Add a report with this status of the payment."""
         self._count += 1
         said = {"message_id": f"BANK-{self._count}", "at": "2026-10-31T09:00:00Z"} | changed
         of_payment = {name: said.pop(name) for name in ("text", "amount", "iban") if name in said}
@@ -178,7 +178,8 @@ def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) ->
 def test_every_payment_of_a_request_counts_whatever_file_it_left_in(filed: Filed) -> None:
     filed.desk.funding.not_uploaded(filed.reference, "it was lost", actor=BERT)
     assert filed.state == "PAY"
-    filed.answer("ACCP", at="2026-10-30T09:00:00Z")  # it was uploaded after all
+    # The file was uploaded after all.
+    filed.answer("ACCP", at="2026-10-30T09:00:00Z")
     assert filed.state == "WITH THE BANK"
     filed.leave("payments-2.xml", "PAY-DEF")
     filed.answer("RJCT", "AC04", original="PAY-DEF", at="2026-10-30T10:00:00Z")
@@ -250,16 +251,16 @@ def test_an_answer_in_other_letters_is_one_to_this_file(filed: Filed) -> None:
     assert filed.state == "WITH THE BANK"
 
 
-# Taking a file back
+# Withdrawing a file
 
 
 def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> None:
     void = filed.desk.funding.void_file
     with pytest.raises(InputError, match="with a reason"):
         void(FILE, " ", actor=BERT)
-    with pytest.raises(ActionRefused, match=r"made payments-1\.xml and cannot take it back"):
+    with pytest.raises(ActionRefused, match=r"made payments-1\.xml and cannot withdraw it"):
         void(FILE, "lost", actor=ANNA)
-    with pytest.raises(ActionRefused, match=r"nothing is in a payment file 'payments-9\.xml'"):
+    with pytest.raises(ActionRefused, match=r"no request is in a payment file 'payments-9\.xml'"):
         void("payments-9.xml", "lost", actor=BERT)
     assert void(FILE, "lost", actor=BERT, dry_run=True) == [filed.request["request"]]
     assert filed.state == "IN FILE"
@@ -269,7 +270,7 @@ def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> 
     assert entry.body == {
         "reason": "lost", "requests": [filed.request["request"]], "alone": False,
     }  # fmt: skip
-    with pytest.raises(ActionRefused, match="nothing is in a payment file"):
+    with pytest.raises(ActionRefused, match="no request is in a payment file"):
         void(FILE, "again", actor=BERT)
 
 
@@ -304,7 +305,7 @@ def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_nam
     funding.accept_payee(name, "again", actor=BERT)
     assert filed.desk.journal.head() == head
 
-    # A later file to that IBAN and name, and what else would be another payee
+    # A later file to the same IBAN and name, and changes that make it another payee
     filed.leave("payments-2.xml", "PAY-2")
     filed.answer("RVMC", text="Ramp Operator B.V.", original="PAY-2")
     assert filed.row["at_bank"] == "received"
@@ -326,7 +327,8 @@ def test_a_close_match_without_a_name_is_accepted_for_its_file_alone(filed: File
     funding.accept_payee(name, "called them", actor=BERT)
     assert filed.row["at_bank"] == "received"
     filed.leave("payments-2.xml", "PAY-2")
-    filed.answer("RVMC", original="PAY-2")  # the name that it means may be another
+    # The answer may refer to another name.
+    filed.answer("RVMC", original="PAY-2")
     assert filed.row["at_bank"] == "payee"
     funding.accept_payee(name, "called them again", actor=BERT)
     assert filed.row["at_bank"] == "received"

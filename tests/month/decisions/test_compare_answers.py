@@ -1,4 +1,4 @@
-"""Answers of earlier instants, what moved between two, and rules previewed before saving."""
+"""Answers for earlier times, the changes between two answers, and previews of rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STRICT = '[[classes]]\nname = "nothing"\nline_class = "other_business"\nremittan
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """Opened a week after the last records came, so that instants tell what was known apart."""
+    """A desk opened a week after the last records, so that times of knowledge differ."""
     return clock_at(copy_of(month_end, tmp_path / "desk"), MONDAY)
 
 
@@ -37,7 +37,7 @@ def lines(month_end: Workspace) -> list[dict[str, Any]]:
 
 
 def bytes_of(answer: Reconciliation) -> dict[str, bytes]:
-    """Every table of an answer as text: Arrow leaves what is under a null unsaid."""
+    """Return every table of an answer as text: Arrow leaves values under nulls undefined."""
     contents = {}
     for name in answer.__struct_fields__:
         value = getattr(answer, name)
@@ -155,7 +155,7 @@ def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
     desk: Workspace,
 ) -> None:
     current = desk.rules.current()
-    assert current.classes, "the practice company has rules of its own"
+    assert current.classes, "the practice company has its own rules"
     preview = desk.rules.preview(msgspec.structs.replace(current, classes=(), ours_target_days=9))
     rows = preview.lines.arrow.to_pylist()
     assert {row["booking_date"].month for row in rows} >= {9, 10}
@@ -251,7 +251,7 @@ def test_rules_that_are_there_and_do_not_read_are_not_taken_for_none(desk: Works
 def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cut off between the journal and the file: one entry, and the file is written after all."""
+    """Interrupt between journal and file: there is one entry, and the file is written later."""
     from treasury.month.decisions import rule_changes
 
     class CutOff(Exception):
@@ -286,7 +286,7 @@ def test_a_class_that_no_line_can_meet_is_not_saved_and_found_where_it_stands(
 ) -> None:
     path = desk.folder / "new.toml"
     path.write_text(BY_TEXT)
-    with pytest.raises(InputError, match="'sweeps' goes by what payers write, and no line meets"):
+    with pytest.raises(InputError, match="'sweeps' depends on text that payers write, and no line"):
         desk.rules.save(path, "to leave them out", actor=ANNA)
     assert desk.journal.entries() == []
     (desk.folder / RULES_FILE).write_text(BY_TEXT)

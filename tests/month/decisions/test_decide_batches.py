@@ -1,4 +1,4 @@
-"""The one debit of a payment file: it pays what of the file was not rejected, to the cent."""
+"""The debit of a payment file pays the payments that were not rejected, to the cent."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ FILE, MESSAGE = "payments-1.xml", "PAY-ABC"
 
 
 class Batch:
-    """A desk where two requests left in a file, and one debit came of it."""
+    """A desk with two requests in a payment file and one debit for it."""
 
     def __init__(self, desk: Workspace, model: Workspace) -> None:
-        """`model` has the same records and is read to find the requests and a debit."""
+        """Read `model`, which has the same records, to find the requests and a debit."""
         self.desk, self._model = desk, model
         self.first, self.second = payable(model)[:2]
         body = {
@@ -35,7 +35,7 @@ class Batch:
         file_made(desk, FILE, body)
 
     def debited(self, amount: Decimal, text: str = MESSAGE) -> str:
-        """A debit of the own account, as the bank books a batch."""
+        """Add a debit of our own account, as the bank books a batch."""
         model = first_line(october(self._model), "matched", "on_ramp", "DBIT")
         return double(
             self.desk, model["entry_id"], amount=amount, end_to_end_id=text, remittance=[],
@@ -75,7 +75,7 @@ def test_one_debit_pays_every_request_of_its_file(batch: Batch) -> None:
 
 def test_what_the_bank_rejected_is_not_paid_by_it(batch: Batch, tmp_path: Path) -> None:
     line = batch.debited(batch.first["send"])
-    with pytest.raises(ActionRefused, match="is not rejected waits for"):
+    with pytest.raises(ActionRefused, match="that are not rejected wait for"):
         batch.desk.matches.accept_file(line, FILE, actor=BERT)
     answer = tmp_path / "answer.xml"
     told = payment(batch.second["reference"], "RJCT", "AC04")

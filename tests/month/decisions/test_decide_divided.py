@@ -1,4 +1,4 @@
-"""A line for several virtual accounts is divided by the person, or refused; none counts twice."""
+"""A line for several virtual accounts is divided by a person or refused; no amount counts twice."""
 
 from __future__ import annotations
 
@@ -119,13 +119,13 @@ def test_the_sentence_that_is_confirmed_says_what_is_whose(desk: Workspace, line
 
 
 def test_a_share_finer_than_a_cent_is_refused(desk: Workspace, line: str) -> None:
-    with pytest.raises(InputError, match="finer than EUR is paid in"):
+    with pytest.raises(InputError, match="more decimals than EUR allows"):
         desk.matches.accept(line, {FIRST: "1999.995", SECOND: "740.005"}, dry_run=True)
 
 
 @pytest.mark.acceptance
 def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> None:
-    """A line that a person gives to it in part settles that part alone."""
+    """A line that a person accepts for a part settles only that part."""
     items = desk.open_items("2026-10")
     missing = next(item for item in items if item.kind == "payout_missing" and item.amount > 1000)
     (request,) = desk.sql(
@@ -140,12 +140,12 @@ def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> Non
     assert "only EUR 1,000.00 of it arrived" in remainder.next_step
 
 
-# A line for what it is not
+# Lines accepted for another record
 
 
 @pytest.fixture
 def before_it(desk: Workspace) -> str:
-    """A payout of August, EUR 4,921.23 above one that was asked for in October."""
+    """Return a payout of August, EUR 4,921.23 above one requested in October."""
     (line_row,) = [
         row["entry_id"]
         for row in desk.matches.open().arrow.to_pylist()

@@ -1,4 +1,4 @@
-"""On a journal that was changed, or lacks a signature, nothing is decided, and doctor says so."""
+"""With a changed journal or a missing signature, decisions are refused and doctor reports it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def decided(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> W
 
 @pytest.fixture(params=["before it is opened", "while it is open"])
 def edited(request: pytest.FixtureRequest, decided: Workspace, tmp_path: Path) -> Workspace:
-    """A copy whose first entry was changed by somebody with a database's shell."""
+    """A copy with its first entry changed through the database's shell."""
     desk = copy_of(decided, tmp_path / "desk")
     if request.param == "while it is open":
         desk.funding.will_not_fund(_waiting(desk), "no longer wanted", actor=BERT)
@@ -104,7 +104,7 @@ def test_doctor_finds_it(edited: Workspace, decided: Workspace) -> None:
 
 @pytest.fixture
 def signing(decided: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A copy at which every entry from now on has to be signed, and anna can sign hers."""
+    """A copy that requires signatures from now on; anna can sign her entries."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TREASURY_USER", "anna")
     desk = copy_of(decided, tmp_path / "desk")
@@ -115,7 +115,7 @@ def signing(decided: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def _slip_in(desk: Workspace) -> None:
-    """An entry that keeps the chain whole, by somebody who can write to the database."""
+    """Add an entry that keeps the chain intact, as a person with write access could."""
     with closing(Journal(desk.folder)) as journal:
         journal.append("match.comment", "x", {}, actor=BERT)
 

@@ -1,4 +1,4 @@
-"""People's verdicts on bank lines, at a desk that has its month: cases 26 to 30."""
+"""People's verdicts on bank lines at a desk with its month: cases 26 to 30."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Lines = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def lines(month_end: Workspace) -> Lines:
-    """October before anybody decided anything."""
+    """October before any decision."""
     return october(month_end)
 
 
@@ -162,7 +162,7 @@ def test_a_conflict_is_accepted_with_a_reason_only(desk: Workspace, lines: Lines
 
 @pytest.mark.acceptance
 def test_more_than_what_is_still_expected_takes_a_reason(desk: Workspace, lines: Lines) -> None:
-    """Two lines in one go count together."""
+    """Two lines accepted together count together."""
     duplicate = first_line(lines, "duplicate")
     with pytest.raises(ActionRefused, match=r"duplicate.*is more than the EUR 0\.00 still expect"):
         desk.matches.accept(duplicate["entry_id"], duplicate["reference"], actor=ANNA)
@@ -177,7 +177,7 @@ def test_more_than_what_is_still_expected_takes_a_reason(desk: Workspace, lines:
 
 
 def rivals(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two lines that are suggested for one request, each of its whole amount."""
+    """Two lines that are suggested for one request, each with its whole amount."""
     by_line: dict[str, dict[str, Any]] = {}
     for row in lines:
         if row["outcome"] == "suggested" and row["kind"] == "off_ramp":
@@ -242,7 +242,7 @@ def test_case_27_undo_restores_the_earlier_state_exactly(
     assert [row["verb"] for row in desk.matches.list().arrow.to_pylist()] == ["assign"]
     desk.matches.undo(line, actor=ANNA)
     assert desk.matches.list().arrow.to_pylist() == []
-    with pytest.raises(ActionRefused, match="nothing is decided on the line"):
+    with pytest.raises(ActionRefused, match="there is no decision on the line"):
         desk.matches.undo(line, actor=ANNA)
 
 
@@ -357,7 +357,7 @@ def test_case_29_a_verb_that_was_cut_off_is_run_again_and_ends_the_same(
 def test_case_30_two_notebooks_at_once_claim_nothing_twice(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
-    """Four hands on one line, of two minds: one decision, and the others are told."""
+    """Four people decide one line in two ways: one decision wins, and the others are refused."""
     line, reference = suggested["entry_id"], suggested["reference"]
     start, refused = threading.Barrier(4), []
 
@@ -388,7 +388,7 @@ def test_case_30_two_notebooks_at_once_claim_nothing_twice(
 def test_case_30_two_lines_for_one_request_are_not_both_accepted(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
-    """Each fits by itself; decided at the same moment, the second finds no room left."""
+    """Each fits alone; if both are decided at the same time, the second is refused."""
     line, reference = suggested["entry_id"], suggested["reference"]
     request = suggested["expectation_id"]
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")

@@ -1,4 +1,4 @@
-"""Remarks on ramp requests: shown apart, with a reason, and no evidence of anything."""
+"""Remarks on ramp requests are shown separately, with a reason, and are no evidence."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace
         desk.funding.will_not_fund(request["reference"], "no longer wanted", actor=BERT)
     desk.funding.undo(request["reference"], "it was another one", actor=BERT)
     assert desk.funding.list().arrow.to_pylist() == []
-    with pytest.raises(ActionRefused, match="nothing is remarked"):
+    with pytest.raises(ActionRefused, match="there is no remark on"):
         desk.funding.undo(request["reference"], actor=BERT)
 
 
@@ -73,7 +73,7 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
     desk.funding.undo(request["reference"], actor=BERT)
     with pytest.raises(InputError, match="with a reason"):
         desk.funding.not_uploaded(request["reference"], " ", actor=BERT)
-    with pytest.raises(ActionRefused, match=r"anna made payments-1\.xml and cannot take it back"):
+    with pytest.raises(ActionRefused, match=r"anna made payments-1\.xml and cannot withdraw it"):
         desk.funding.not_uploaded(request["reference"], "lost", actor=ANNA)
     planned = desk.funding.not_uploaded(request["reference"], "lost", actor=BERT, dry_run=True)
     assert planned.seq is None

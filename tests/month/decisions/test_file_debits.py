@@ -1,4 +1,4 @@
-"""The one debit of a payment file matches by the file's id and sum, and by nothing less."""
+"""The debit of a payment file matches by the file's id and its exact sum only."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ FILE, OTHER = "payments-1.xml", "payments-2.xml"
 MESSAGE = "PAY-0123456789ABCDEF0123456789ABCD"
 CENT = Decimal("0.01")
 WHOLE_PLACES = ("message_id", "payment_information_id")
-"""Where ISO 20022 has nothing but an id."""
+"""The fields in which ISO 20022 allows only an id."""
 
 
 class Filed:
-    """A desk where two requests left in a file that says what it orders."""
+    """A desk with two requests in a file that states what it orders."""
 
     def __init__(self, desk: Workspace, model: Workspace, **changed: Any) -> None:
-        """`model` has the same records and is read to find the requests and a debit."""
+        """Read `model`, which has the same records, to find the requests and a debit."""
         self.desk = desk
         self.first, self.second = payable(model)[:2]
         self.model = first_line(october(model), "matched", "on_ramp", "DBIT")
@@ -53,13 +53,13 @@ class Filed:
         self.sum: Decimal = self.first["send"] + self.second["send"]
 
     def copied(self, folder: Path) -> Filed:
-        """The same in a folder of its own."""
+        """Copy the desk into another folder."""
         twin = copy(self)
         twin.desk = copy_of(self.desk, folder)
         return twin
 
     def debited(self, **changed: Any) -> str:
-        """The debit of the file as its bank books it, with what a test changes of it."""
+        """Add the debit of the file as its bank books it, with a test's changes."""
         given = {
             "amount": self.sum, "message_id": MESSAGE, "end_to_end_id": None, "remittance": [],
             "structured_references": [], "counterparty_name": None, "additional_information": None,
@@ -69,7 +69,7 @@ class Filed:
         return double(self.desk, self.model["entry_id"], **{**given, **changed})
 
     def answered(self, folder: Path, reference: str, *status: str) -> None:
-        """What the bank says of a payment of the file; of both of them without a reference."""
+        """Add the bank's answer to a payment of the file, or to both without a reference."""
         answer = folder / f"answer-{len(list(folder.glob('answer-*')))}.xml"
         payments = [
             payment(ordered["reference"], *status, amount=f"{ordered['send']:.2f}")
@@ -80,7 +80,7 @@ class Filed:
         self.desk.statements.add(answer)
 
     def came_back(self, line: str, **changed: Any) -> str:
-        """Money of the debit that its bank books back, with what a test changes of it."""
+        """Add a return of the debit's money, with a test's changes."""
         given = {"direction": "CRDT", "message_id": None, "return_reason": "AC04"}
         return double(self.desk, line, **{**given, **changed})
 
@@ -93,7 +93,7 @@ class Filed:
         return {self.state_of(self.first), self.state_of(self.second)} - {""}
 
     def state_of(self, request: dict[str, Any]) -> str:
-        """The state in which a request waits; empty once it waits no more."""
+        """Return the state in which a request waits, or "" if it does not wait."""
         rows = self.desk.awaiting_funds().arrow.to_pylist()
         states = (row["state"] for row in rows if row["request"] == request["request"])
         return next(states, "")
@@ -117,7 +117,7 @@ def filed(filed_month: Filed, tmp_path: Path) -> Filed:
 
 @pytest.fixture(scope="module")
 def rejected_month(filed_month: Filed, tmp_path_factory: pytest.TempPathFactory) -> Filed:
-    """A desk whose bank finally rejected all that left in its file."""
+    """A desk with a file that its bank finally rejected as a whole."""
     folder = tmp_path_factory.mktemp("rejected")
     filed = filed_month.copied(folder / "desk")
     filed.answered(folder, "", "RJCT", "AC04")
@@ -259,7 +259,7 @@ def test_a_debit_of_a_file_that_was_uploaded_twice_takes_a_reason(
     filed.desk.statements.add(answer)
     line = filed.debited()
     assert filed.outcome(line)["outcome"] != "matched"
-    with pytest.raises(ActionRefused, match=r"rejected of payments-1\.xml as a duplicate, too"):
+    with pytest.raises(ActionRefused, match=r"rejected in payments-1\.xml as a duplicate"):
         filed.desk.matches.accept_file(line, FILE, actor=BERT)
     assert filed.states == {"CHECK BANK"}
     filed.desk.matches.accept_file(line, FILE, reason="it was uploaded twice", actor=BERT)
@@ -327,7 +327,7 @@ def test_a_second_debit_that_has_the_id_cut_off_is_a_question_about_both(filed: 
 def test_a_debit_after_a_final_rejection_is_sent_and_what_comes_back_is_returned(
     filed: Filed, tmp_path: Path
 ) -> None:
-    """A debit of a payment by itself: the bank's word that it rejected it counts no more."""
+    """After a debit for the payment alone, the bank's rejection no longer counts."""
     filed.answered(tmp_path, filed.first["reference"], "RJCT", "AC04")
     alone = filed.debited(
         amount=filed.first["send"], message_id=None, end_to_end_id=filed.first["reference"]
@@ -355,7 +355,7 @@ SOON = {"booking_date": date(2026, 10, 30), "value_date": date(2026, 10, 30)}
 def test_a_payment_of_the_debit_that_came_back_is_to_be_paid_again_and_no_other(
     filed: Filed, tmp_path: Path, back: str
 ) -> None:
-    """Whichever comes first by its id: what came back is that of the request which it names."""
+    """The order of the ids has no effect: a return belongs to the request that it names."""
     filed.answered(tmp_path, "", "ACSC")
     mine, other = filed.first, filed.second
     if back == "second":
@@ -411,7 +411,7 @@ def test_a_person_has_the_last_word(filed: Filed) -> None:
     assert filed.outcome(line)["outcome"] != "matched"
     filed.desk.matches.undo(line, filed.first["request"], reason="it is", actor=BERT)
     assert filed.outcome(line)["outcome"] == "matched"
-    with pytest.raises(ActionRefused, match="what it pays would read as unpaid"):
+    with pytest.raises(ActionRefused, match="its request looks unpaid"):
         filed.desk.matches.ignore(line, reason="booked back", actor=BERT)
 
 
@@ -426,7 +426,7 @@ def test_every_surface_has_the_same_answer_and_the_close_keeps_it(filed: Filed) 
 
 
 def named(text: str, *ids: str, place: str = "remittance") -> NamedFiles:
-    """What a line with this text names of payment files with these ids."""
+    """Return the payment files, of those with these ids, that a line's text names."""
     places = (
         "message_id", "payment_information_id", "end_to_end_id", "creditor_reference",
         "remittance", "additional_information",
@@ -448,7 +448,7 @@ def test_an_id_is_named_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize("size", [27, 33, 35, 65])
 @pytest.mark.parametrize("place", ["message_id", "end_to_end_id", "additional_information"])
 def test_what_banks_do_with_an_id_leaves_it_whole_or_a_reason_to_ask(size: int, place: str) -> None:
-    """Lines of 27, 35 and 65 characters, other letters, and what is cut off at a field's end."""
+    """Check lines of 27, 35 and 65 characters, other cases, and ids cut off at a field's end."""
     for before in ("", "BATCH ", "SEPA CREDIT TRANSFER FILE "):
         text = f"{before}{MESSAGE} 2 PAYMENTS"
         for written in (text, text.lower()):

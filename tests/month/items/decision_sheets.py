@@ -1,4 +1,4 @@
-"""A decision sheet as a person fills it in, by openpyxl."""
+"""A decision sheet filled in with openpyxl, as a person would."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from treasury.month.items.sheet.sheet_book import TITLES
 from treasury.workspace import Workspace
 
 Filled = Mapping[str, Mapping[str, Any]]
-"""What is typed in, by title, for each item's id."""
+"""The input by title, for each item's id."""
 
 
 def desk_in(folder: Path, workspace: Workspace) -> Workspace:
-    """A desk of its own with the workspace's records, rules and settings."""
+    """Return a separate desk with the workspace's records, rules and settings."""
     shutil.copytree(workspace.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
     return Workspace(folder)
 
 
 def columns(page: Worksheet) -> dict[str, int]:
-    """The columns by title, from 1."""
+    """Return the columns by title, from 1."""
     return {str(cell.value): cell.column for cell in page[1] if cell.value is not None}
 
 
 def rows_by_item(page: Worksheet) -> dict[str, int]:
-    """The rows by item, from 1."""
+    """Return the rows by item, from 1."""
     at = columns(page)[TITLES["item_id"]]
     return {str(page.cell(row, at).value): row for row in range(2, page.max_row + 1)}
 
@@ -47,7 +47,7 @@ def fill_in(path: Path, filled: Filled) -> Path:
 
 
 def choices_of(path: Path) -> dict[str, list[str]]:
-    """What may be chosen for each item."""
+    """Return the choices for each item."""
     choices: dict[str, list[str]] = {}
     page = openpyxl.load_workbook(path)["Choices"]
     for item_id, choice in page.iter_rows(min_row=2, values_only=True):

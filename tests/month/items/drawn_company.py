@@ -1,9 +1,9 @@
-"""A practice company that is played for two months by drawn acts, and what is open in truth.
+"""A practice company played for two months by random acts, with the true open items.
 
-Its bank, its services and its desk act at random, of a seed: wires are funded whole, short or
-without a reference, and come back; requests are blocked, denied and fail; customers pay with and
-without the code; bank files arrive late; a person decides lines as the truth has them, or leaves
-them. What is open in truth is read from the sandbox alone.
+Its bank, its services and its desk act at random from a seed. Wires are funded in full, short or
+without a reference, and are returned. Requests are blocked, denied and fail. Customers pay with and
+without the code. Bank files arrive late. A person decides lines truthfully, or leaves them. The
+true open items are read from the sandbox only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DECEMBER: Final = datetime(2026, 12, 1, 8, tzinfo=UTC)
 
 
 class DrawnCompany:
-    """A company of a seed with its desk; `month` is the month that is over."""
+    """A company of a seed with its desk; `month` is the month that has ended."""
 
     def __init__(self, seed: int, folder: Path, company: Sandbox, served: Served) -> None:
         self.random = Random(seed)
@@ -48,13 +48,13 @@ class DrawnCompany:
         self.folder = folder
         self.month = Month(2026, 10)
         self.late: list[Path] = []
-        """Bank files that the desk has not been given yet."""
+        """Bank files that the desk has not received yet."""
         self.closed_lines: set[tuple[str, str]] = set()
-        """Account and reference of lines that a person has decided."""
+        """Account and reference of the lines that a person has decided."""
         self.desk = prepare(folder, company, served)
 
     def begin(self) -> None:
-        """Sync and add the bank's files of every month that is over but one, sometimes."""
+        """Sync and add the bank's files of every past month, sometimes all but one."""
         files = sorted((self.folder / "bank").glob("*.xml"))
         if self.random.random() < 0.5:
             last = [path for path in files if str(self.month) in path.name]
@@ -63,17 +63,18 @@ class DrawnCompany:
         self.desk.statements.add([path for path in files if path not in self.late])
 
     def pass_november(self) -> None:
-        """Draw what happens in November, then let it end."""
+        """Draw the events of November, then end the month."""
         for _ in range(12):
             act = self.random.choice(self._acts())
             try:
                 act()
-            except InputError:  # an act that cannot be, such as a second denial
+            # The act is impossible, such as a second denial.
+            except InputError:
                 continue
         self.end_november()
 
     def end_november(self) -> None:
-        """Move the clock on to December and give the desk what there is now."""
+        """Move the clock to December, and add the new bank files."""
         self.company.clock.set(DECEMBER)
         before = {path.name for path in (self.folder / "bank").glob("*.xml")}
         self.desk.close_clients()
@@ -86,7 +87,7 @@ class DrawnCompany:
         self.late = []
 
     def decide(self, share: int = 2) -> None:
-        """Decide one in `share` of the open lines as the truth has them."""
+        """Decide one in `share` of the open lines truthfully."""
         lines = [row["entry_id"] for row in self.desk.matches.open().arrow.to_pylist()]
         truth, candidates = self.truth_by_entry(), self._candidate_pairs()
         accepted: list[tuple[str, str]] = []
@@ -108,29 +109,27 @@ class DrawnCompany:
         candidates = self.desk.reconcile(self.month).matches.candidates.arrow.to_pylist()
         return {(row["entry_id"], row["expectation_id"]) for row in candidates}
 
-    # the truth
-
     @property
     def requests(self) -> list[RampRequest]:
-        """Every ramp request as the service has it."""
+        """Return every ramp request as the service has it."""
         return self._records("ramp_request", RampRequest)
 
     @property
     def transfers(self) -> list[Transfer | AccountTransfer]:
-        """Every transfer as the service has it, those between own accounts included."""
+        """Return every transfer as the service has it, including those between own accounts."""
         return [
             *self._records("transfer", Transfer),
             *self._records("account_transfer", AccountTransfer),
         ]
 
     def _records(self, kind: str, shape: type[T]) -> list[T]:
-        """Every record of a kind in full."""
+        """Return every record of a kind in full."""
         store = self.company._world.store
         ids = [json.loads(text)["id"] for text in store.page(kind, {}).items]
         return [decode(store.detail(kind, one) or "", shape) for one in ids]
 
     def truth_by_entry(self) -> Mapping[str, Mapping[str, Any]]:
-        """What each stored line really is, by the desk's id of the line."""
+        """Return the truth about each stored line, by the desk's id of the line."""
         truth = {
             (row["account"], row["account_servicer_reference"]): row for row in self.company.truth()
         }
@@ -141,8 +140,6 @@ class DrawnCompany:
             row["entry_id"]: truth[row["account"], row["account_servicer_reference"]]
             for row in stored
         }
-
-    # what happens
 
     def _acts(self) -> list[Callable[[], object]]:
         ramp, random = self.company.ramp, self.random
@@ -186,7 +183,7 @@ class DrawnCompany:
 
 @contextmanager
 def drawn_company(seed: int, folder: Path) -> Iterator[DrawnCompany]:
-    """A company of a seed while its services are served; nothing has happened at its desk yet."""
+    """Yield a company of a seed while its services run; its desk has no history yet."""
     company = Sandbox(seed)
     with pytest.MonkeyPatch.context() as patch, company.serve() as served:
         for name in company.credentials:

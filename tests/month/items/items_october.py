@@ -1,4 +1,4 @@
-"""The practice company's October as its list of open items reads it, with what a test changes."""
+"""The inputs of the practice company's list of open items for October, with a test's changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from treasury.month.reconciliation import Reconciliation
 
 Row = dict[str, Any]
 UNSEEN = ("counts_differ", "field_new", "list_refused", "named_nowhere", "reference_gap")
-"""Kinds that only the lake tells of: `test_items_unseen.py` has each of them."""
+"""Kinds that come from the lake only; `test_items_unseen.py` covers them all."""
 OF_ANSWER = (
     "lines", "earlier_lines", "awaiting_funds", "differences", "internal_transfers", "bank_cutoffs",
     "conversions", "excess_lines",
@@ -38,16 +38,16 @@ OF_FACTS = {
 
 
 def row_of(schema: pa.Schema, **values: Any) -> Row:
-    """A row with these values and nothing else."""
+    """Return a row with these values and nulls."""
     return {**dict.fromkeys(schema.names), **values}
 
 
 def facts_of(
     closing: Closing, *, basis: bool = False, others: Mapping[str, Any] | None = None, **rows: Any
 ) -> Facts:
-    """October with nothing open but these rows, by the name of their table.
+    """Return October with only these rows, by the name of their table.
 
-    `basis` keeps what the lake says of requests and transfers.
+    `basis` keeps the lake's records of requests and transfers.
     """
     answer: dict[str, pa.Table] = {}
     for name in OF_ANSWER:
@@ -70,7 +70,7 @@ def facts_of(
 
 
 def items_of(closing: Closing, **rows: Any) -> OpenItems:
-    """The open items of `facts_of`."""
+    """Return the open items of `facts_of`."""
     return open_items(facts_of(closing, **rows))
 
 
@@ -79,7 +79,7 @@ def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
 
 
 def line(entry: str = "e1", **changed: Any) -> Row:
-    """A credit of EUR 100.00 booked on 14 October that needs a decision."""
+    """Return a credit of EUR 100.00 booked on 14 October that needs a decision."""
     return {
         "entry_id": entry,
         "booking_date": date(2026, 10, 14),
@@ -93,7 +93,7 @@ def line(entry: str = "e1", **changed: Any) -> Row:
 
 
 def waiting(state: str = "PAY", **changed: Any) -> Row:
-    """An on-ramp of EUR 15,000.00 approved on 28 October, not overdue."""
+    """Return an on-ramp of EUR 15,000.00 approved on 28 October, not overdue."""
     return {
         "state": state,
         "due": date(2026, 10, 29),
@@ -115,7 +115,7 @@ def waiting(state: str = "PAY", **changed: Any) -> Row:
 
 
 def difference(state: str, **changed: Any) -> Row:
-    """A difference about a request of EUR 500.00, since 20 October."""
+    """Return a difference about a request of EUR 500.00, since 20 October."""
     return {
         "state": state,
         "stage": "open",
@@ -131,7 +131,7 @@ def difference(state: str, **changed: Any) -> Row:
 
 
 def conversion(state: str, **changed: Any) -> Row:
-    """A credit of EUR 900.00 of 20 October that is to become coins."""
+    """Return a credit of EUR 900.00 of 20 October that should become coins."""
     return {
         "state": state,
         "account_id": "acc",
@@ -148,7 +148,7 @@ def conversion(state: str, **changed: Any) -> Row:
 
 
 def own_transfer(state: str, **changed: Any) -> Row:
-    """EUR 2,000.00 between own accounts, sent on 29 October."""
+    """Return EUR 2,000.00 between own accounts, sent on 29 October."""
     return {
         "state": state,
         "stage": "late",
@@ -165,7 +165,7 @@ def own_transfer(state: str, **changed: Any) -> Row:
 
 
 def balance(kind: str, **changed: Any) -> Row:
-    """A balance of EUR 10.00 that nothing explains."""
+    """Return a balance with an unexplained EUR 10.00."""
     return {
         "kind": kind,
         "of": f"{kind}-1",
@@ -181,7 +181,7 @@ def balance(kind: str, **changed: Any) -> Row:
 
 
 def action(state: str, **changed: Any) -> Row:
-    """An action over EUR 70.00, proposed on 30 October."""
+    """Return an action over EUR 70.00, proposed on 30 October."""
     return {
         "action_id": "A-1",
         "state": state,
@@ -194,7 +194,7 @@ def action(state: str, **changed: Any) -> Row:
 
 
 def late(**changed: Any) -> Row:
-    """A line of September that came after its close, in the month that it posts to."""
+    """Return a line of September that came after its close, in the month that it posts to."""
     return {
         "change": "line added",
         "entry_id": "l1",
@@ -211,7 +211,7 @@ def late(**changed: Any) -> Row:
 
 
 def moved(**changed: Any) -> Row:
-    """A decision of a line whose facts are no longer as they were seen."""
+    """Return a decision on a line with changed facts."""
     return {
         "entry_id": "m1",
         "booking_date": date(2026, 10, 9),

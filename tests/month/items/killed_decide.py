@@ -2,10 +2,9 @@
 
 Run as `killed_decide.py DESK SHEET [POINTS]`.
 
-A write point is where something is about to change on the disk: a statement that writes to the
-journal's database, its commit, a file that is opened to be written, renamed, linked or removed.
-Without points it says how many there are, of a copy of the desk; else it decides in a copy for each
-point, and says how that ended.
+A write point is a change of the disk: a statement that writes to the journal's database, its
+commit, or opening for writing, renaming, linking or removing a file. Without points, print their
+number on a copy of the desk; otherwise decide in a copy per point, and print how that ended.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Open items decided in a workbook: what it shows, what is taken from it, what is refused."""
+"""Open items decided in a workbook: its content, the decisions read from it, and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="module")
 def written(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sheet of a desk on which nothing is decided."""
+    """The sheet of a desk without decisions."""
     folder = tmp_path_factory.mktemp("written")
     return desk_in(folder / "desk", month_end).exceptions_sheet(folder / "october.xlsx", MONTH)
 
@@ -51,7 +51,7 @@ def of_kind(desk: Workspace, kind: str, place: int = 0) -> OpenItem:
 
 
 def everything(desk: Workspace, sheet: Path) -> dict[str, dict[str, Any]]:
-    """A choice of every sort, each on an item of its own."""
+    """Return one choice of every kind, each on a separate item."""
     choices = choices_of(sheet)
     suggested = of_kind(desk, "needs_decision")
     rejected = of_kind(desk, "needs_decision", 1)
@@ -200,7 +200,7 @@ REFUSED: Sequence[tuple[Typed, str]] = (
     ({"Decision": CLOSE}, "a line is closed with a reason"),
     ({"Decision": CLOSE, "Reason": "=A1"}, "holds a formula"),
     ({"Decision": CLOSE, "Reason": "because " * 200}, "Reason is longer than 1,000 characters"),
-    ({"Decision": ACTS["assign"]}, "nobody is named"),
+    ({"Decision": ACTS["assign"]}, "no person is named"),
     ({"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert"}, "Clear by is empty"),
     (
         {"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert", "Clear by": "20/11/2026"},
@@ -214,12 +214,12 @@ REFUSED: Sequence[tuple[Typed, str]] = (
     ({"Decision": CLOSE, "Reason": "x", "Amount": 1}, "are not those of its item"),
     ({"Decision": CLOSE, "Reason": "x", "Name": "Somebody"}, "are not those of its item"),
     ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10 " + "0" * 64}, "has moved"),
-    ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-09 " + "0" * 64}, "it is of 2026-09"),
+    ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-09 " + "0" * 64}, "it belongs to 2026-09"),
     ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10"}, "Shown is empty or was changed"),
-    ({"Decision": CLOSE, "Reason": "x", "Item": "line:nothing"}, "is this item any more"),
+    ({"Decision": CLOSE, "Reason": "x", "Item": "line:nothing"}, "this item is no longer open"),
     ({"Decision": CLOSE, "Reason": "x", "Item": None}, "Item or Shown is empty"),
 )
-"""What is typed into a row, and why it is refused."""
+"""The input of a row, and why it is refused."""
 
 
 @pytest.mark.acceptance
@@ -312,7 +312,7 @@ def test_what_moves_between_the_preview_and_its_confirmation_refuses_all_of_it(
     assert second.entry_id is not None
     desk.matches.assign(second.entry_id, "bert")
     head = desk.journal.head()
-    with pytest.raises(ActionRefused, match="no longer what stood in the preview"):
+    with pytest.raises(ActionRefused, match="has changed since the preview"):
         desk.decide(sheet, agreed=preview)
     assert desk.journal.head() == head
 
@@ -333,7 +333,7 @@ def test_a_preview_names_the_owner_and_the_day_and_no_other_is_journaled(
     assert preview.arrow["owner"].to_pylist() == ["bert"]
     fill_in(sheet, {item.item_id: changed})
     head = desk.journal.head()
-    with pytest.raises(ActionRefused, match="no longer what stood in the preview"):
+    with pytest.raises(ActionRefused, match="has changed since the preview"):
         desk.decide(sheet, agreed=preview)
     assert desk.journal.head() == head
 
@@ -357,7 +357,7 @@ def test_whoever_proposed_to_carry_an_item_does_not_accept_it_in_a_sheet(
 def test_two_lines_for_one_request_are_taken_in_the_order_of_the_list(
     desk: Workspace, sheet: Path
 ) -> None:
-    """Whichever stands first in the sheet, the earlier one gets what is still expected."""
+    """The order in the sheet has no effect: the earlier line gets the rest that is expected."""
     choices = choices_of(sheet)
     accepts: dict[str, list[str]] = {}
     for item in desk.open_items(MONTH).select(kind="needs_decision"):
@@ -429,9 +429,9 @@ def test_a_sheet_without_its_columns_with_them_twice_or_with_merged_cells_is_ref
 def test_a_sheet_in_which_nothing_is_chosen_and_one_that_cannot_be_written_say_so(
     desk: Workspace, sheet: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"nothing is chosen in october\.xlsx"):
+    with pytest.raises(InputError, match=r"october\.xlsx contains no choice"):
         desk.decide(sheet)
-    with pytest.raises(InputError, match="is there already, perhaps with decisions in it"):
+    with pytest.raises(InputError, match="exists already, perhaps with decisions in it"):
         desk.exceptions_sheet(sheet, MONTH)
     with pytest.raises(StorageError, match="cannot be written"):
         desk.exceptions_sheet(tmp_path / "absent" / "october.xlsx", MONTH)

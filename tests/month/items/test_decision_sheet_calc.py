@@ -1,4 +1,4 @@
-"""A decision sheet of 500 rows through LibreOffice Calc, edited there as by a person, and back."""
+"""A decision sheet of 500 rows edited in LibreOffice Calc as a person would, and read back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MODULE = '<!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD OfficeDocument 
 
 
 def crowd(desk: Workspace) -> None:
-    """Lines that need a person, alike but for their amounts and names, until there are 500."""
+    """Add similar lines that need a person, with other amounts and names, until there are 500."""
     items = desk.open_items(MONTH)
     suggested = next(
         item for item in items.select(kind="needs_decision") if item.name.startswith("VFY-")
@@ -62,7 +62,7 @@ def crowd(desk: Workspace) -> None:
 
 
 def edited_in_calc(sheet: Path, typed: dict[str, dict[str, str]]) -> Path:
-    """The sheet after a person worked on it in Calc."""
+    """Return the sheet after a person's work in Calc."""
     folder = sheet.parent
     titles = ("Decision", "Reason", "Owner", "Clear by", "Proposed by")
     lines = [
@@ -78,7 +78,7 @@ def edited_in_calc(sheet: Path, typed: dict[str, dict[str, str]]) -> Path:
         f"-env:UserInstallation=file://{folder}/profile",
     ]
     macro = f'macro:///Standard.Module1.EditSheet("{sheet}","{target}")'
-    # The first start makes the profile; a macro that was there before it would not be run.
+    # The first start creates the profile; an earlier macro would not run.
     for argument in ("--terminate_after_init", macro):
         subprocess.run(
             [*office, argument], check=True, capture_output=True, timeout=200,
@@ -99,7 +99,7 @@ def _put_macro(profile: Path) -> None:
 
 
 def decided(desk: Workspace) -> dict[str, tuple[Any, ...]]:
-    """What the journal holds, whatever its order, but for the instants."""
+    """Return the journal's decisions without order and times."""
     return {
         entry.subject: (entry.kind, entry.actor.name, entry.body)
         for entry in desk.journal.entries(("match.", "request.", "item."))

@@ -1,4 +1,4 @@
-"""A group of equal payments decided in a sheet: by one of its rows, as a whole or not at all."""
+"""A group of equal payments decided in one row of a sheet, as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sheet(desk: Workspace, tmp_path: Path) -> Path:
 
 
 def group_choices(sheet: Path) -> dict[str, list[str]]:
-    """The choices of the three credits that fit three requests equally, the group's first."""
+    """Return the choices of three credits that fit three requests equally, the group's first."""
     choices = choices_of(sheet)
     return {name: of for name, of in choices.items() if of[0].startswith(ACTS["accept_group"])}
 

@@ -1,4 +1,4 @@
-"""`treasury decide` killed at any write point: all of the sheet or none; a second run ends it."""
+"""`treasury decide` killed at any write point writes the sheet or nothing; a rerun ends it."""
 
 from __future__ import annotations
 
@@ -61,5 +61,6 @@ def test_killed_at_any_write_point_all_of_a_sheet_is_journaled_or_nothing(
         expected = "stands already" if entries else "to be journaled"
         assert {verdict.outcome for verdict in again.verdicts} == {expected}, point
         assert copy.journal.verify().seq - before == len(typed), point
-    assert journaled == sorted(journaled)  # one point journals all of it, and none before it any
+    # Every decision is journaled at the same point, and none before it.
+    assert journaled == sorted(journaled)
     assert not journaled[0]

@@ -1,6 +1,6 @@
-"""That a payment file was not uploaded is never one person's word, unmarked, in a shell or a sheet.
+"""Two people, or a marked single person, must report that a payment file was not uploaded.
 
-The funding panel asks the same of `t.funding` (`tests/panels/test_panels_funding_files.py`).
+The funding panel uses `t.funding` too (`tests/panels/test_panels_funding_files.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE, MONTH = "payments-1.xml", "2026-10"
 
 
 class Filed:
-    """A desk whose first payable request left in a file that anna made."""
+    """A desk with its first payable request in a file that anna made."""
 
     def __init__(self, desk: Workspace) -> None:
         self.desk = desk
@@ -54,7 +54,7 @@ def test_whoever_made_a_file_takes_nothing_of_it_back_in_a_shell(
         monkeypatch.setenv("TREASURY_USER", maker)
         refused = CliRunner().invoke(treasury, [*words, verb, name, "--reason", "lost"])
         assert refused.exit_code != 0
-        assert "cannot take it back" in str(refused.exception)
+        assert "cannot withdraw it" in str(refused.exception)
     assert filed.state == "IN FILE"
     assert filed.desk.journal.head().seq == 1
     monkeypatch.setenv("TREASURY_USER", "bert")
@@ -70,12 +70,12 @@ def test_a_sheet_takes_it_from_another_than_the_maker_alone(
     desk = filed.desk
     sheet = desk.exceptions_sheet(tmp_path / "october.xlsx", MONTH)
     item = f"request:{filed.request['request']}"
-    # What the sheet says of who proposed it makes no second person of who applies it.
+    # The name under Proposed by does not make a second person of the one who applies the sheet.
     typed = {"Decision": ACTS[NOT_UPLOADED], "Reason": "lost", "Proposed by": "bert"}
     fill_in(sheet, {item: typed})
     (verdict,) = desk.decide(sheet).verdicts
     assert verdict.outcome == "refused"
-    assert "cannot take it back" in verdict.why
+    assert "cannot withdraw it" in verdict.why
     assert (filed.state, desk.journal.head().seq) == ("IN FILE", 1)
     monkeypatch.setenv("TREASURY_USER", "bert")
     (verdict,) = Workspace(desk.folder).decide(sheet).verdicts

@@ -1,4 +1,4 @@
-"""Carrying an item past a close: proposed by one, accepted by another, and when that lapses."""
+"""Carrying an item past a close: one person proposes, another accepts, and when that lapses."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def test_it_lapses_when_amount_currency_or_state_move(
 def test_it_lapses_when_its_day_has_passed(journal: Journal, october: Closing) -> None:
     propose(journal, expected_by="2026-11-02")
     accept(journal)
-    assert not carried(journal, october).is_blocking  # today is 2 November
+    # Today is 2 November.
+    assert not carried(journal, october).is_blocking
     propose(journal, expected_by="2026-11-01")
     accept(journal)
     assert carried(journal, october).is_blocking

@@ -1,4 +1,4 @@
-"""The verbs that carry an item past a close: item by item, by two people, refused in words."""
+"""The verbs that carry an item past a close: item by item, by two people, with clear refusals."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_nobody_may_accept_is_refused_with_the_next_step(desk: Workspace) -
         settings.write(f'\n{another}source = "own_bank"\n')
     desk = Workspace(desk.folder)
     missing = desk.open_items(MONTH).select(kind="statement_missing").items[0]
-    with pytest.raises(ActionRefused, match="nobody may accept") as refused:
+    with pytest.raises(ActionRefused, match="cannot be accepted") as refused:
         desk.items.carry(missing.item_id, **TERMS, actor=ANNA)
     assert refused.value.do == missing.next_step
 
@@ -127,7 +127,7 @@ def test_what_nobody_may_accept_is_refused_with_the_next_step(desk: Workspace) -
 def test_nothing_is_accepted_that_nobody_proposed_or_that_has_lapsed(
     desk: Workspace, item: OpenItem
 ) -> None:
-    with pytest.raises(ActionRefused, match="nobody proposed to carry") as refused:
+    with pytest.raises(ActionRefused, match="no person proposed to carry") as refused:
         desk.items.accept(item.item_id, actor=BERT)
     assert f"treasury items carry {item.item_id}" in str(refused.value.do)
     body = {
@@ -146,7 +146,7 @@ def test_an_item_is_named_by_its_reference_or_the_beginning_of_its_id(desk: Work
     overdue = items.select(kind="overdue").items[0]
     assert items.find(overdue.item_id[:14]) == overdue
     assert items.find(overdue.name.split()[0].rstrip(",")) == overdue
-    with pytest.raises(InputError, match="nothing open in 2026-10 is 'PAY-1'"):
+    with pytest.raises(InputError, match="no open item of 2026-10 matches 'PAY-1'"):
         items.find("PAY-1")
     with pytest.raises(InputError, match=r"\d+ open items of 2026-10 are 'line'"):
         items.find("line")

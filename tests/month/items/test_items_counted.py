@@ -1,4 +1,4 @@
-"""Money that stands in two rows of the list is counted in one of them."""
+"""Money in two rows of the list is counted in one of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def october(month_end: Workspace) -> Closing:
 
 
 def listed(october: Closing, pairs: list[tuple[str, str]], **rows: Any) -> OpenItems:
-    """The items where these lines may be the money of these requests, the likeliest first."""
+    """Return the items if these lines may be the money of these requests, the likeliest first."""
     facts = facts_of(october, **rows)
     candidates = facts.r.matches.candidates.arrow.schema.empty_table().to_pylist()
     for rank, (entry, request) in enumerate(pairs, 1):

@@ -1,7 +1,7 @@
-"""Drawn companies, each played for two months: what is open in truth is listed, and listed once.
+"""Random companies, each played for two months: every true open item is listed exactly once.
 
-The truth is the sandbox's own: its requests, its transfers and what each bank line really is. One
-of ten companies is played by `make test`, the other nine by `make acceptance`.
+The truth is the sandbox's: its requests, its transfers and the purpose of each bank line. One of
+ten companies is played by `make test`, the other nine by `make acceptance`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def began_by_the_end(instant: str, month: Month, drawn: DrawnCompany) -> bool:
 
 
 def require_complete(drawn: DrawnCompany, closing: Closing) -> None:
-    """Everything that is open in truth has one item, and nothing has two."""
+    """Check that everything truly open has exactly one item."""
     items, month = closing.items, closing.r.month
     listed = Counter(item.subject_id for item in items.select(subject="request"))
     open_requests = {
@@ -60,7 +60,7 @@ def require_complete(drawn: DrawnCompany, closing: Closing) -> None:
 
 
 def require_lines(drawn: DrawnCompany, closing: Closing, listed: set[str]) -> None:
-    """A line is matched to what it truly is, classed, decided or listed."""
+    """Check that each line is matched to its true record, classed, decided or listed."""
     outcomes = {row["entry_id"]: row for row in closing.r.matches.lines.arrow.to_pylist()}
     last = closing.r.month.last.isoformat()
     lines = drawn.truth_by_entry()
@@ -82,12 +82,12 @@ def require_lines(drawn: DrawnCompany, closing: Closing, listed: set[str]) -> No
 
 
 def _paid(truth: Mapping[str, Any]) -> tuple[str | None, str]:
-    """What a line paid, and how much: a wire and its return have both in common."""
+    """Return the record and the amount that a line paid, which a wire and its return share."""
     return (truth["expectation"] or {}).get("id"), truth["amount"]
 
 
 def require_payouts(drawn: DrawnCompany, items: OpenItems, month: Month) -> None:
-    """A payout that the service calls completed is on a statement, or is open."""
+    """Check that a payout the service calls completed is on a statement or open."""
     arrived = {
         truth["expectation"]["id"]
         for truth in drawn.truth_by_entry().values()
@@ -101,7 +101,7 @@ def require_payouts(drawn: DrawnCompany, items: OpenItems, month: Month) -> None
 
 
 def require_counted_once(items: OpenItems) -> None:
-    """Each item is there once, and money that several concern counts in one that counts itself."""
+    """Check that items are unique, and that shared money counts in one item that counts itself."""
     assert len(items.by_id) == len(items)
     for item in items:
         if item.counted_in is not None:
@@ -119,7 +119,7 @@ def require_counted_once(items: OpenItems) -> None:
 
 
 def require_one_count(drawn: DrawnCompany, closing: Closing, folder: Path) -> None:
-    """Every surface has the items of the list and no other."""
+    """Check that every screen and report has the items of the list and no others."""
     items, month = closing.items, str(closing.r.month)
     ids = [item.item_id for item in items]
     assert [item.item_id for item in drawn.desk.open_items(month)] == ids
@@ -144,7 +144,7 @@ def require_one_count(drawn: DrawnCompany, closing: Closing, folder: Path) -> No
 
 
 def require_invariants(drawn: DrawnCompany) -> Closing:
-    """What always holds of the list of the month that is over."""
+    """Check the invariants of the list of the month that has ended."""
     closing = drawn.desk.periods.month(drawn.month)
     require_complete(drawn, closing)
     require_payouts(drawn, closing.items, closing.r.month)
@@ -159,7 +159,7 @@ def drawn(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DrawnCompa
 
 
 def begun_by_deciding(before: Closing, after: Closing) -> list[str]:
-    """Items that a decision began, but for the rest of a line of more than was expected."""
+    """Return the items that a decision created, except the excess of a line."""
     return [
         item.item_id
         for item in after.items

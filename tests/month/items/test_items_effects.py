@@ -1,4 +1,4 @@
-"""A decision names, before it is confirmed, every open item that it changes beside its own line."""
+"""Before it is confirmed, a decision shows every other open item that it changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def line_of(desk: Workspace, **wanted: Any) -> dict[str, Any]:
 
 
 def changed(before: OpenItems, after: OpenItems, line: str) -> set[str]:
-    """The items that differ, the line's own left out."""
+    """Return the items that differ, except the line's own."""
 
     def said(items: OpenItems, name: str) -> tuple[Any, ...]:
         item = items.by_id.get(name)

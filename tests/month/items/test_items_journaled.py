@@ -1,4 +1,4 @@
-"""`treasury journal verify` finds whatever is changed of what people, banks and notices left."""
+"""`treasury journal verify` finds every change of entries about people, banks and notices."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ CHANGES = {
     "nonce": "'another'",
     "assurance": "'verified'",
 }
-"""What is put in the place of each column; of a body, only blanks."""
+"""The replacement of each column; for a body, only blanks."""
 
 
 def tell(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notices that were sent, refused, and left in doubt, of which one is settled."""
+    """Create notices that were sent, refused and left in doubt, one of them settled."""
     monkeypatch.setenv("TREASURY_USER", "ines")
     with endpoint() as hook:
         notices = settings(url=hook.url)
@@ -72,7 +72,7 @@ def tell(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def decided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[Entry]]]:
-    """A practice workspace with an entry of each kind, and its entries."""
+    """Yield a practice workspace with an entry of each kind, and its entries."""
     folder = tmp_path_factory.mktemp("kinds") / "desk"
     with practised(folder) as workspace, pytest.MonkeyPatch.context() as patch:
         items = workspace.open_items("2026-10")
@@ -101,7 +101,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, li
 
 
 def changed(folder: Path, copy: Path, statement: str) -> Path:
-    """A copy of the workspace's journal in which somebody ran a statement of SQL."""
+    """Return a copy of the workspace's journal after an SQL statement was run on it."""
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("lake", "bank", "sheet.xlsx"))
     with closing(sqlite3.connect(copy / "journal.sqlite")) as connection:
         names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
@@ -137,7 +137,8 @@ def test_what_is_changed_of_an_entry_is_found(
             with pytest.raises(JournalError, match=f"entry {place} was changed"):
                 Journal(copy).verify()
         done = CliRunner().invoke(treasury, ["-w", str(copy), "journal", "verify"])
-        assert isinstance(done.exception, JournalError)  # the command's own line of error
+        # The exception is the command's own error line.
+        assert isinstance(done.exception, JournalError)
         assert f"entry {place} was changed" in str(done.exception)
         gone = changed(folder, tmp_path / f"{place}", f"DELETE FROM entries WHERE seq = {place}")
         with pytest.raises(JournalError):

@@ -1,4 +1,4 @@
-"""What is open by the facts alone is worked out once for facts that are alike, and never longer."""
+"""The open items are computed once for equal facts, and again as soon as a fact differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one table of kinds, and that each kind is the item of something that can happen."""
+"""The table of kinds, and for each kind an event that creates its item."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def october(month_end: Workspace) -> Closing:
 
 
 def cutoff(**changed: Any) -> dict[str, Any]:
-    """An instant credit of Saturday, 31 October that the bank booked on Monday."""
+    """Return an instant credit of Saturday, 31 October that the bank booked on Monday."""
     booked = {"value_date": date(2026, 10, 31), "booking_date": date(2026, 11, 2)}
     return {"entry_id": "e9", "direction": "CRDT", "amount": Decimal(70), "currency": "EUR",
             "counterparty_name": "Noordzee Vis BV", **booked, **changed}  # fmt: skip
 
 
 def excess(**changed: Any) -> dict[str, Any]:
-    """A wire of ours that was EUR 50 more than its request asked for."""
+    """Return a wire of ours that was EUR 50 above its request."""
     return {"entry_id": "e8", "booking_date": date(2026, 10, 6), "direction": "DBIT",
             "amount": Decimal(50), "currency": "EUR", "expectation_id": "r1",
             "reference": "PAY-2026-005184", **changed}  # fmt: skip
@@ -65,7 +65,7 @@ LEDGER = {
 
 
 def exposed(standing: str, **changed: Any) -> dict[str, Any]:
-    """What stands with the provider in euros, against its limit of EUR 9.00."""
+    """Return the money with the provider in euros, with its limit of EUR 9.00."""
     return {
         "scope": "EUR", "currency": "EUR", "amount": Decimal(10), "limit": Decimal(9),
         "not_provable": 0, "standing": standing, **changed,
@@ -162,11 +162,11 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "settled_since": {},
     "vanished": {"awaiting_funds": [waiting("NOT LISTED")]},
 }  # fmt: skip
-"""What makes an item of each kind; those of nothing are of the practice company as it stands."""
+"""The rows that make an item of each kind; empty for items that the practice company has anyway."""
 
 
 def ended_since(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
-    """The requests of October, those that were open ended by a denial of 2 November."""
+    """Return the requests of October; the open ones ended by a denial of 2 November."""
     then = requests_at_cut_off(snapshot, month, zone)
     rows = [
         row | {"has_ended": True, "status_now": "DENIED", "changed_on": date(2026, 11, 2)}

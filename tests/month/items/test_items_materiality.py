@@ -45,7 +45,7 @@ def small(entry: str, amount: int, **changed: Any) -> dict[str, Any]:
 
 
 def test_limits_hold_once_a_second_person_accepts_them(limits: Limits, october: Closing) -> None:
-    assert listed(october, limits, small("e1", 50)).blocking.items, "the file alone says nothing"
+    assert listed(october, limits, small("e1", 50)).blocking.items, "the file alone has no effect"
     assert [
         row["standing"] for row in limits.propose("small change", actor=ANNA).arrow.to_pylist()
     ] == ["waits for a second person"]
@@ -83,7 +83,7 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
 ) -> None:
     limits.propose("small change", actor=ANNA)
     (tmp_path / "policy.toml").write_text(POLICY.replace("50", "5000"), "utf-8")
-    with pytest.raises(ActionRefused, match="does not say what anna proposed"):
+    with pytest.raises(ActionRefused, match="differs from what anna proposed"):
         limits.accept(actor=BERT)
     (tmp_path / "policy.toml").write_text(POLICY, "utf-8")
     limits.accept(actor=BERT)

@@ -1,4 +1,4 @@
-"""The practice company's October: everything that is open once, and the same list everywhere."""
+"""The practice company's October: every open item once, and the same list everywhere."""
 
 from __future__ import annotations
 
@@ -179,7 +179,8 @@ def test_money_in_and_money_out_are_never_one_amount(october: Closing) -> None:
         f" {format_amount(undecided.going, 'EUR').removeprefix('EUR ')} out"
     )
     coins = groups["coins_overdue", "USDC"]
-    assert (coins.going, coins.coming) == (coins.amount, None)  # what we send, for an off-ramp too
+    # This is what we send, for an off-ramp too.
+    assert (coins.going, coins.coming) == (coins.amount, None)
 
 
 @pytest.mark.acceptance
@@ -244,7 +245,7 @@ def test_the_shell_shows_a_subset_by_turn_kind_and_whether_it_blocks(
     assert "give one of journal_broken" in str(done.exception)
 
 
-# The same thing stays the same item
+# The same matter stays the same item
 
 
 @pytest.mark.acceptance

@@ -1,4 +1,4 @@
-"""Remarks on open items: by name, answered by another, shown wherever the item is, and proved."""
+"""Remarks on open items: with author and answers, shown wherever the item is, and verified."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 
 def asked(desk: Workspace) -> int:
-    """Ines asks about a blocked request; the place of her remark."""
+    """Let ines remark on a blocked request, and return the place of her remark."""
     desk.items.remark(BLOCKED, "asked the provider, ticket 77", actor=INES)
     row, *_ = desk.items.remarks().arrow.to_pylist()
     return int(row["seq"])
@@ -41,7 +41,8 @@ def test_a_remark_and_its_answer_stand_beside_the_item_on_every_surface(desk: Wo
     answer, question = desk.items.remarks().arrow.to_pylist()
     assert (answer["answers"], question["answered_by"]) == (question["seq"], "jonas")
     items = desk.open_items("2026-10")
-    assert items.hash == before.hash  # it changes no state
+    # A remark changes no state.
+    assert items.hash == before.hash
     assert {item.item_id for item in items if item.remark} == {item.item_id}
     printed = CliRunner().invoke(
         treasury, ["-w", str(desk.folder), "exceptions", "--kind", "blocked", "--month", "2026-10"],

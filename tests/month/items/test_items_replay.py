@@ -1,4 +1,4 @@
-"""Two months of the practice company that were once locked with money open and unmentioned."""
+"""Two months of the practice company that were once locked with open money that was not listed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEGS = [Decimal("43078.68"), Decimal("59448.57")]
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawnCompany]:
-    """October and November with every line decided and nothing more to be done by hand."""
+    """Play October and November with every line decided and no manual work left."""
     with drawn_company(7, tmp_path_factory.mktemp("played") / "desk") as company:
         requests = {request.payment_reference: request.id for request in company.requests}
         company.desk.sync()
@@ -84,7 +84,7 @@ def test_the_close_is_blocked_and_the_first_screen_says_by_what(played: DrawnCom
 def test_neither_month_is_prepared_while_nobody_has_agreed_to_carry_them(
     played: DrawnCompany, month: str, missing: str
 ) -> None:
-    """November adds EUR 12.00: the provider completed a request that was funded short by them."""
+    """November adds EUR 12.00: the provider completed a request although it was funded short."""
     with pytest.raises(ActionRefused, match=f"{month} is not prepared: ") as refused:
         played.desk.periods.prepare(month)
     assert f"Payout or delivery missing: {missing}" in str(refused.value)

@@ -1,4 +1,4 @@
-"""Nothing is said to be open only where everything that could show it was asked."""
+""" "Nothing is open" appears only if every source that could contradict it was read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MONTH = "2026-10"
 
 @pytest.fixture
 def empty(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """The practice company's settings, with nothing stored."""
+    """The practice company's settings without stored records."""
     (tmp_path / "empty").mkdir()
     shutil.copy(month_end.folder / FILE_NAME, tmp_path / "empty")
     return Workspace(tmp_path / "empty")
@@ -31,7 +31,7 @@ def empty(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def unread(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The practice company with its bank files alone."""
+    """The practice company with only its bank files."""
     folder = tmp_path_factory.mktemp("unread")
     shutil.copy(month_end.folder / FILE_NAME, folder)
     workspace = Workspace(folder)
@@ -76,7 +76,7 @@ def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspac
     assert "FEES                not known: the services were never read" in screen
     with pytest.raises(NothingStored, match="never been read"):
         unread.awaiting_funds()
-    assert unread.panels.funding().frame().empty.startswith("what waits is not known")
+    assert unread.panels.funding().frame().empty.startswith("the waiting requests are not known")
     closing = unread.periods.month(MONTH)
     states = {step.title: step.state for step in checklist(closing).steps}
     assert states["Sync"] == "open"
@@ -124,7 +124,7 @@ def test_the_exceptions_panel_says_what_is_not_known(
 
 @pytest.fixture
 def changed(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """A desk whose journal was changed after it was written."""
+    """A desk with a journal that was changed after it was written."""
     shutil.copytree(month_end.folder, tmp_path / "desk")
     workspace = Workspace(tmp_path / "desk")
     anna = Actor("anna", "environment")

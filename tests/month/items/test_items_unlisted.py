@@ -1,4 +1,4 @@
-"""What a service no longer lists is open, whatever it was, and is not paid."""
+"""A record that its service no longer lists is open, in any state, and is not paid."""
 
 from __future__ import annotations
 

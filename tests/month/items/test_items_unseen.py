@@ -1,4 +1,4 @@
-"""What a sync cannot have seen is an open item with whose turn it is; ordinary syncs make none."""
+"""A record that a sync could not see is an open item with its turn; ordinary syncs create none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unseen(desk: Workspace) -> dict[str, OpenItem]:
 
 
 def with_unseen(month_end: Workspace, folder: Path) -> Workspace:
-    """A copy of the desk whose last sync left each kind of thing unseen."""
+    """Return a copy of the desk with a last sync that could not see one record of each kind."""
     shutil.copytree(month_end.folder, folder)
     desk = Workspace(folder)
     snapshot = desk.snapshot()
@@ -89,11 +89,12 @@ def test_a_field_is_in_the_dictionary_until_somebody_says_what_it_is(
 
 
 def ordinary(played: DrawnCompany, syncs: int) -> None:
-    """As many syncs of a company at which things happen as they do; none has anything to name."""
+    """Run this many syncs of an active company, without any finding."""
     desk, drawn = played.desk, Random(syncs)
     desk.sync()
     for number in range(syncs):
-        with suppress(InputError):  # an act that cannot be, such as a second denial
+        # The act is impossible, such as a second denial.
+        with suppress(InputError):
             drawn.choice(played._acts())()
         report = desk.sync(full=number % 7 == 6)
         assert (report.notices, report.skipped) == ((), ())

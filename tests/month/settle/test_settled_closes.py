@@ -1,4 +1,4 @@
-"""Workspaces whose months two people closed: an open month after them is answered alike."""
+"""Workspaces with months closed by two people: a later open month has the same answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 
 @pytest.fixture
 def desk(closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A copy, the day after its closed months were settled, few lines as they have."""
+    """Return a copy on the day after its closed months were settled, despite their few lines."""
     monkeypatch.setattr(ClosedMonths, "before", partial(ClosedMonths.before, least=1))
     copied = copy_of(closed, tmp_path / "desk")
     assert not left_out(copied), "this run settles"
@@ -39,7 +39,7 @@ def desk(closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def in_full(answer: Reconciliation) -> Reconciliation:
-    """The same question with everything matched."""
+    """Return the answer to the same question with everything matched."""
     assert answer.basis is not None
     return worked_out(answer.basis).answer
 

@@ -1,8 +1,8 @@
-"""What closed months settled is left out of a later month's question, whose answer stays the same.
+"""Settled records of closed months are left out of a later question without changing its answer.
 
-The oracle is matching everything, where each settled line is accepted for the request that it was
-matched to: that is what taking part by what was decided means. Where everything matched anew gives
-each settled line the outcome it had, the answer is that of matching everything, without more.
+The reference is matching everything, with each settled line accepted for its settled request. If
+matching everything without these acceptances gives each settled line the same outcome, the answer
+must equal that one too.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One question, with what is settled left out and with everything matched.
+    """One question, answered with settled records left out and with everything matched.
 
-    `settled` gives what each line was settled for, where anything was left out; `out` the lines
-    that took no part, `reread` those that everything matched anew would read otherwise.
+    `settled` maps each line to the record it was settled for, if records were left out. `out` are
+    the lines that took no part, and `reread` those that full matching would match differently.
     """
 
     part: Reconciliation
@@ -47,7 +47,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def ask(world: DrawnMonths) -> Asked:
-    """Ask, and hold the answer to what it has to be."""
+    """Ask the question, and check the answer."""
     basis, closed = world.basis(None), world.closed_months()
     kept = closed and closed.read(basis.snapshot, settling_terms(basis.question))
     part, full = worked_out(world.basis(closed)).answer, worked_out(basis).answer
@@ -73,7 +73,7 @@ def ask(world: DrawnMonths) -> Asked:
 
 
 def by_decisions(world: DrawnMonths, settled: dict[str, str | None]) -> Reconciliation:
-    """Everything matched, each settled line accepted for what it was settled for."""
+    """Match everything, with each settled line accepted for its settled record."""
     world_decides = {
         entry
         for entry, rows in world.decided.items()
@@ -88,11 +88,11 @@ def by_decisions(world: DrawnMonths, settled: dict[str, str | None]) -> Reconcil
 
 
 def forget(world: DrawnMonths) -> None:
-    """Let a moment pass, so that the question is another and nothing is answered from before."""
+    """Advance the clock, so that the question differs and no cached answer is used."""
     world.now += timedelta(days=1)
 
 
-# Drawn
+# Random months
 
 
 @pytest.mark.acceptance
@@ -116,12 +116,12 @@ def test_drawn_months_are_answered_alike(seed: int, tmp_path: Path) -> None:
     assert out, "nothing was left out"
 
 
-# Case by case
+# Single cases
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> DrawnMonths:
-    """April, closed: three requests received in full, each by a payer of its own."""
+    """Close April: three requests received in full, each from another payer."""
     world = DrawnMonths(0, tmp_path)
     world.month = world.month.next
     for number, code in enumerate(("PAY-2026-004417", "PAY-2026-004435", "INV-77-08153"), 1):
@@ -141,12 +141,12 @@ def world(tmp_path: Path) -> DrawnMonths:
     world.store()
     world.close()
     world.month = world.month.next
-    assert not ask(world).out, "what is settled is not left out of the run that settles"
+    assert not ask(world).out, "the run that settles does not leave settled records out"
     return world
 
 
 def paid(world: DrawnMonths, request: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A line that names a request in full, by the payer of its number."""
+    """Return a line that names a request in full, from the payer with its number."""
     number = request["id"][1:]
     row = world.line(request, text=f"Invoice {request['payment_reference']}", day=world.month.first)
     same = {
@@ -163,7 +163,7 @@ def test_what_nothing_concerns_is_left_out(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
     out = ask(world).out
-    # of a length of codes that nothing open has one takes part: texts are read as far as ever
+    # A settled code with a length that no open code has takes part: texts are still read for it.
     assert out == {"e2", "e3"}
 
 
@@ -279,7 +279,7 @@ def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonth
 def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
     world: DrawnMonths,
 ) -> None:
-    """Wires to one account, of one amount and on one day of the month, for requests of months."""
+    """Use wires to one account, of one amount and on one day, for requests of several months."""
     wire = {
         "ramp_type": "ON_RAMP",
         "deposit_iban": "LT000000000000000009",
@@ -313,7 +313,7 @@ def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
 
 @pytest.mark.acceptance
 def test_a_later_request_changes_nothing_that_was_decided(world: DrawnMonths) -> None:
-    """Matched anew the settled line would be a question: its text may mean the later request."""
+    """Matched again, the settled line would be ambiguous: its text may mean the later request."""
     again = world.requests["r2"] | {"id": "again"}
     again |= {"status": "AWAITING_FUNDS", "is_open": True, "completed_at": None}
     world.requests["again"] = again
@@ -342,7 +342,7 @@ def test_a_late_line_that_comes_before_a_settled_one_lets_everything_be_matched(
 
 @pytest.mark.acceptance
 def test_a_hash_that_a_settled_request_has_is_used_twice(world: DrawnMonths) -> None:
-    """Known by the request's own record, whatever its text."""
+    """The request's own record shows it, regardless of texts."""
     hash_ = "0x" + "ab" * 32
     for name in ("r1", "r2", "r3"):
         world.requests[name]["blockchain_transaction_hash"] = hash_[:-1] + name[1]
@@ -372,7 +372,7 @@ def test_what_a_ledger_is_held_against_rests_on_every_line(world: DrawnMonths) -
 
 
 def changed(world: DrawnMonths) -> Reconciliation:
-    """The answer after something settled was changed: everything is matched, and settled anew."""
+    """Return the answer after a settled record was changed, with everything settled again."""
     answers = ask(world)
     assert not answers.out
     return answers.part
@@ -486,7 +486,7 @@ def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_writ
 def test_what_was_settled_of_a_lake_that_was_restored_since_is_not_read(
     world: DrawnMonths, tmp_path: Path
 ) -> None:
-    """A line that the lost commits had changed is as in the copy that was restored."""
+    """A line changed by the lost commits is as in the restored copy."""
     lake = world.lake.folder
     line = world.line(None, text="as agreed", day=world.month.first, entry_id="e9")
     world.book([line])
@@ -513,7 +513,8 @@ def test_on_a_full_disk_everything_is_answered_and_nothing_half_written_stays(
 ) -> None:
     shutil.rmtree(world.folder / "settled")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    for size in (4_096, 12_288):  # in the first block, and at the commit
+    # The limit is reached in the first block, and at the commit.
+    for size in (4_096, 12_288):
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
         try:
             forget(world)

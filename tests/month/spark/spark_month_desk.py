@@ -1,9 +1,9 @@
-"""Reconciles months on Apache Spark beside DuckDB; executed in Spark's own environment.
+"""Reconcile months on Apache Spark and on DuckDB; executed in Spark's own environment.
 
     python spark_month_desk.py practice|drawn|lake FOLDER
 
-What differs between the two engines, and what was said, goes to FOLDER/<way>.json. FOLDER/practice
-is a practice workspace in November; the rest is made here.
+The differences between the engines and the messages are written to FOLDER/<way>.json.
+FOLDER/practice is a practice workspace in November; the rest is made here.
 """
 
 import json
@@ -26,7 +26,7 @@ SCALARS = ("month", "company", "environment", "as_of", "known_at", "rules")
 
 
 def differences(duckdb, on_spark):
-    """What is not alike in two answers, by name; the order of rows counts."""
+    """Return the names of the parts in which two answers differ; the order of rows counts."""
     wrong = [name for name in TABLES if not alike(duckdb, on_spark, name)]
     wrong += [name for name in SCALARS if getattr(duckdb, name) != getattr(on_spark, name)]
     shown = [
@@ -49,13 +49,13 @@ def alike(duckdb, on_spark, name):
 
 
 def everything(matches):
-    """Every table of `SparkMatches` as sorted rows."""
+    """Return every table of `SparkMatches` as sorted rows."""
     names = ("lines", "expectations", "allocations", "candidates")
     return {name: sorted(map(str, getattr(matches, name).toArrow().to_pylist())) for name in names}
 
 
 def practice(folder):
-    """The practice company's month, written out; and what no month is."""
+    """Compare the practice company's month, written out, and invalid months."""
     desk = Workspace(folder / "practice")
     said = {}
     with spark(folder) as session:
@@ -83,7 +83,7 @@ def practice(folder):
 
 
 def of_a_home(folder, session):
-    """What differs where Spark reads the lake's home, and what is said once that is gone."""
+    """Return the differences if Spark reads the lake's home, and the message after its removal."""
     shared, home = folder / "shared", folder / "home"
     shutil.copytree(folder / "practice", shared)
     with (shared / "treasury.toml").open("a") as file:
@@ -106,7 +106,7 @@ def refusal(ask):
 
 
 def drawn(folder):
-    """Months of a drawn company, decided on and closed: on Spark what is settled is matched too."""
+    """Compare random months with decisions and closes; Spark matches settled records too."""
     from settled_world import DrawnMonths
 
     world = DrawnMonths(5, folder / "a {lake} of ours", lines=18)
@@ -137,7 +137,7 @@ def drawn(folder):
 
 
 def lake(folder):
-    """Tables of every form, at commits and instants: what Spark reads, and what DuckDB does."""
+    """Compare tables of every form, at commits and times, as Spark and DuckDB read them."""
     from lake_samples import CATALOGUE, REQUESTS, WALLETS, day, requests
 
     from treasury.core.tables.column_types import AMOUNT, TEXT, Column

@@ -1,4 +1,4 @@
-"""A month on Apache Spark, on the lake's own files: the answer that DuckDB gives."""
+"""A month on Apache Spark from the lake's own files gives DuckDB's answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DESK = Path(__file__).with_name("spark_month_desk.py")
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The practice company once it has paid, and its bank has answered."""
+    """The practice company after its payments and its bank's answers."""
     folder = tmp_path_factory.mktemp("practice") / "practice"
     treasury = [sys.executable, "-m", "treasury.cli", "-w", str(folder), "demo"]
     subprocess.run(treasury, cwd=folder.parent, check=True, capture_output=True)
@@ -80,7 +80,7 @@ def test_spark_reads_the_lake_in_its_home(practice: dict[str, Any]) -> None:
 def test_the_command_as_it_is_installed_asks_a_master_and_a_server(
     desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process of its own, whose first imports are kept few."""
+    """Use a separate process with few imports before Spark."""
     (spark,) = PYTHON.parents[1].glob("lib/python3.*/site-packages/pyspark")
     monkeypatch.setenv("SPARK_HOME", str(spark))
 

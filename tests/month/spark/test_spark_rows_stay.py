@@ -1,4 +1,4 @@
-"""What is fetched from Spark, and which steps are a part of their reader; read without a Spark."""
+"""The fetches from Spark, and the steps inlined in their readers, found without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One payment from end to end, whatever a person has of it."""
+"""One payment from end to end, found by any of its names."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_on_ramp_is_told_from_the_request_to_the_wallet(month_end: Workspace)
     assert (bank.on, bank.amount) == (date(2026, 5, 5), 25000)
     assert bank.evidence.startswith("camt053_BE45539951876689_2026-05.xml, Ntry[")
     assert rate.says == "as recorded, (EUR 25,000.00 − EUR 200.00) / 0.9231 = USDC 26,865.995017"
-    assert "service says delivered (hash 0x" in wallet.says
+    assert "service reports delivery (hash 0x" in wallet.says
     assert "company wallets show no balance" in wallet.evidence
     assert not trace.gaps
     assert trace.next_step == ""
@@ -109,7 +109,7 @@ def test_an_amount_may_be_a_number_that_is_exact(month_end: Workspace) -> None:
         assert traced(snapshot, question, amount).choices.arrow.num_rows == 3
     others: list[Any] = [25000.0, True, None, b"PAY"]
     for spelling in others:
-        with pytest.raises(InputError, match="is not what a payment goes by"):
+        with pytest.raises(InputError, match="cannot name a payment"):
             traced(snapshot, question, spelling)
 
 
@@ -214,7 +214,7 @@ def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Work
 
 @pytest.mark.acceptance
 def test_what_nobody_has_is_said_and_nothing_typed_is_an_error(month_end: Workspace) -> None:
-    with pytest.raises(NothingStored, match="nothing stored goes by 'PAY-1999-000001'"):
+    with pytest.raises(NothingStored, match="no stored record has the name 'PAY-1999-000001'"):
         month_end.trace("PAY-1999-000001")
     for nothing in ("", "  ", "---"):
         with pytest.raises(InputError, match="nothing to trace"):
@@ -262,7 +262,7 @@ def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: 
 
 @pytest.mark.acceptance
 def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) -> None:
-    """For a line of each outcome."""
+    """Check a line of each outcome."""
     lines = month_end.reconcile("2026-10").lines.arrow.to_pylist()
     one_of_each = {(row["outcome"], row["kind"]): row["entry_id"] for row in lines}
     for name in one_of_each.values():

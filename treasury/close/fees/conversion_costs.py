@@ -1,11 +1,11 @@
-"""What conversions cost by the reference rates: the stated fee, and what the rate itself took.
+"""The cost of conversions by the reference rates: the stated fee, and a difference in the rate.
 
-What was given and what was received are valued on the day of the conversion. Their difference is
-the stated fee and a difference to the reference, which has the provider's spread and what the
-market did since the rate was published. Only rates that were given with an instant near the
-conversion's own tell the two apart: such a difference is *in the rate*, any other is named by who
-published the rates. Numerators over one denominator stay whole numbers until an amount is shown: a
-month has many conversions, and each figure is rounded once (`benchmarks.close`).
+Both sides of a conversion are valued on its day. Their difference is the stated fee plus a
+difference to the reference, which contains the provider's spread and market movement since the rate
+was published. Only rates with a time near the conversion separate the two: this difference is *in
+the rate*; any other is named after the publisher of the rates. Values are kept as integer
+numerators over one denominator until they are shown. A month has many conversions, and each figure
+is rounded once (`benchmarks.close`).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ REQUEST: Final = "request"
 VIRTUAL_ACCOUNT: Final = "virtual account"
 _BASIS_POINTS: Final = pa.decimal128(38, 2)
 _BEYOND: Final = 10**19
-"""Amounts up to this, and their differences, fit into a table."""
+"""The largest amount that fits into a table together with its differences."""
 _LONGEST: Final = timedelta(days=7)
-"""A conversion between two balances that lie further apart has no day that a rate could be of."""
+"""Between balances further apart than this, a conversion has no known day for a rate."""
 
 _MARKET: Final = "(spread and market movement)"
 IN_THE_RATE: Final = "in the rate"
@@ -54,7 +54,7 @@ TO_REFERENCE: Final = f"difference to the ECB reference {_MARKET}"
 TO_OWN_RATE: Final = f"difference to the company's rate {_MARKET}"
 TO_ASSUMED_RATE: Final = f"difference to the assumed rate {_MARKET}"
 TO_SEVERAL: Final = f"difference to the reference {_MARKET}"
-"""Of rates that are of the company and of the ECB, and of a sum of several differences."""
+"""For rates of both the company and the ECB, and for sums of several kinds of difference."""
 
 _BY_PUBLISHER: Final = {
     frozenset[str](): TO_ASSUMED_RATE,
@@ -79,11 +79,14 @@ COST: Final = grouped_schema(
     (_BASIS_POINTS, "cost_bp", "reference_difference_bp"),
     (TEXT, "difference_is", "valued_by", "not_valued"),
 )
-"""What a conversion cost, in `value_currency`: `cost` is the value given less the value received,
-and is made up of `stated_fee` and `reference_difference`, each rounded by itself. `cost_bp` is of
-the value given, `reference_difference_bp` of the value that was converted: without the fee where
-it was taken before. `difference_is` names the difference, `valued_by` the rates and their day;
-`not_valued` says why a conversion has no value, and is empty for one that has."""
+"""The cost of a conversion, in `value_currency`.
+
+`cost` is the value given less the value received. It consists of `stated_fee` and
+`reference_difference`, each rounded separately. `cost_bp` is relative to the value given, and
+`reference_difference_bp` to the value converted, which excludes a fee taken before. `difference_is`
+names the difference, `valued_by` the rates and their day. `not_valued` is why a conversion has no
+value, and empty otherwise.
+"""
 CONVERSION_COSTS: Final = grouped_schema(
     (TEXT, "source", "source_id", "reference", "month"),
     (DATE, "converted_on"),
@@ -94,7 +97,7 @@ CONVERSION_COSTS: Final = grouped_schema(
     (TEXT, "received_currency"),
     *COST,
 )
-"""A row a conversion: a completed request, or what the balances of a virtual account prove."""
+"""One row per conversion: a completed request, or one proved by a virtual account's balances."""
 COSTS_BY_PAIR: Final = grouped_schema(
     (TEXT, "month", "pair"),
     (INTEGER, "conversions"),
@@ -103,14 +106,16 @@ COSTS_BY_PAIR: Final = grouped_schema(
     (TEXT, "difference_is"),
     (INTEGER, "not_valued"),
 )
-"""A row a month, pair and kind of difference: sums of the `conversions` that have a value, and the
-least and the most of their differences in basis points. `not_valued` counts those without one,
-which are in no sum."""
+"""One row per month, pair and kind of difference: the sums of the `conversions` with a value.
+
+`lowest_bp` and `highest_bp` are the smallest and largest difference in basis points. `not_valued`
+counts conversions without a value, which are in no sum.
+"""
 NOT_VALUED: Final = [
     "converted_on", "source", "reference", "pair", "given", "given_currency", "received",
     "received_currency", "not_valued",
 ]  # fmt: skip
-"""What is shown of a conversion without a value."""
+"""The columns that are shown of a conversion without a value."""
 
 
 RECORDED: Final = grouped_schema(
@@ -123,17 +128,19 @@ RECORDED: Final = grouped_schema(
     (AMOUNT, "fee", "crypto"),
     (TEXT, "crypto_currency", "problem"),
 )
-"""A row a conversion as it is recorded: what was given for what on which `day`. `fiat` is what went
-in or came out of an account: with the fee where it is given, without it where it is received. `at`
-is the instant, where one is known; `problem` says why it cannot be valued, whatever the rates."""
+"""One row per conversion as it is recorded: the amounts and the `day`.
+
+`fiat` is the amount that entered or left an account: with the fee if it is given, without it if it
+is received. `at` is the time, if it is known. `problem` is why it cannot be valued at any rate.
+"""
 _Asked = tuple[str, str, date, datetime | None]
-"""Fiat currency, coin, day, and the instant where rates with an instant were given."""
+"""Fiat currency, coin, day, and the time if rates with a time are known."""
 
 
 class CostSum(msgspec.Struct, frozen=True):
-    """The sums of some conversions that have a value, in the reporting currency.
+    """The sums of conversions with a value, in the reporting currency.
 
-    `difference_is` names whose rates the difference is held against, where all are of one kind.
+    `difference_is` names the reference of the difference, if it is the same for all.
     """
 
     conversions: int
@@ -145,10 +152,11 @@ class CostSum(msgspec.Struct, frozen=True):
 
 
 class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What the conversions of some months cost. `each` as in CONVERSION_COSTS, a row each.
+    """The cost of the conversions of some months.
 
-    `by_pair` as in COSTS_BY_PAIR; `sums` has the whole, what is in the rate by itself.
-    `rests_on` names the sources of the rates, the last day that was taken, and what is assumed.
+    `each` has a row per conversion, as in CONVERSION_COSTS. `by_pair` is as in COSTS_BY_PAIR.
+    `sums` are the totals, with differences in the rate separately. `rests_on` names the sources of
+    the rates, their last day, and assumptions.
     """
 
     each: Table
@@ -159,7 +167,7 @@ class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
     @property
     def without_value(self) -> Table:
-        """The conversions without a value, and why; in no sum."""
+        """The conversions without a value and the reason; they are in no sum."""
         each = self.each.arrow
         return Table(each.filter(pc.not_equal(each["not_valued"], "")).select(NOT_VALUED))
 
@@ -179,7 +187,7 @@ class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
 
 def request_conversions(requests: pa.Table) -> pa.Table:
-    """The requests of a fee table as conversions, in their order; columns as in RECORDED."""
+    """Return the requests of a fee table as conversions, in order; columns as in RECORDED."""
     is_on_ramp, is_off_ramp = (
         pc.fill_null(pc.equal(requests["direction"], DIRECTIONS[name]), False)
         for name in ("ON_RAMP", "OFF_RAMP")
@@ -203,11 +211,11 @@ def request_conversions(requests: pa.Table) -> pa.Table:
 
 
 def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
-    """What virtual accounts converted by the month's end, and what of it is not proved.
+    """Return the conversions of virtual accounts by the month's end, with unproved ones.
 
     Columns as in RECORDED. An interval between two balances counts in the month in which it closes.
-    One around the month's end is told of the last month that is asked for alone, for it counts in
-    the next.
+    An interval around the end of the last requested month is included as unproved; in earlier
+    months it is left out, because it counts in the next one.
     """
     zone = ZoneInfo("UTC") if r.basis is None else r.basis.question.zone
     start, end = r.month.start(zone), r.month.end(zone)
@@ -241,7 +249,7 @@ def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
 
 
 def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCosts:
-    """Each conversion valued by the rates, and the sums; `recorded` as in RECORDED."""
+    """Value each conversion by the rates, and sum them; `recorded` is as in RECORDED."""
     appraisal = _Appraisal(rates)
     values = appraisal.values_of(recorded)
     currencies = recorded["fiat_currency"], recorded["crypto_currency"]
@@ -273,11 +281,11 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
 
 
 class _Values:
-    """What conversions gave and received, whole numbers over the denominators of their terms.
+    """The values given and received in conversions, as numerators by their terms' denominators.
 
-    `rows` are the places of those that have a value, in the order of all other lists. `converted`
-    is what of it was converted: without the fee where it was taken before. `not_valued` says of
-    every conversion why it has no value, and nothing of one that has.
+    `rows` are the places of conversions with a value, in the order of all other lists. `converted`
+    is the converted part, without a fee taken before. `not_valued` is, for every conversion, why it
+    has no value, and empty otherwise.
     """
 
     def __init__(self, conversions: int) -> None:
@@ -291,7 +299,7 @@ class _Values:
 
     @cached_property
     def cost(self) -> list[int]:
-        """What was given less what was received."""
+        """The value given less the value received."""
         return list(map(sub, self.given, self.received))
 
     @cached_property
@@ -301,11 +309,11 @@ class _Values:
 
     @cached_property
     def difference_bp(self) -> list[int | None]:
-        """The difference in hundredths of a basis point of what was converted."""
+        """The difference in hundredths of a basis point of the converted value."""
         return list(map(_basis_points, self.difference, self.converted))
 
     def cents(self, numerators: Sequence[int]) -> list[int]:
-        """Values in the last decimal of the reporting currency, each rounded once."""
+        """Return values in the last decimal of the reporting currency, each rounded once."""
         unit = 10 ** exponent(REPORTING)
         return [
             half_up(number * unit, terms.denominator)
@@ -314,14 +322,14 @@ class _Values:
 
 
 class _Appraisal:
-    """Values of conversions; each pair of rates is worked out once a day, or once an instant."""
+    """Values conversions; each pair of rates is computed once per day or per time."""
 
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
         self.sources = RateSources()
 
     def values_of(self, recorded: pa.Table) -> _Values:
-        """The values of conversions, and why some have none."""
+        """Return the values of conversions, and why some have none."""
         values = _Values(recorded.num_rows)
         asked, places = self._asked(recorded)
         read = cache(self._read)
@@ -348,7 +356,7 @@ class _Appraisal:
         return values
 
     def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
-        """What the rates are asked for, and which of it for each conversion."""
+        """Return the distinct questions to the rates, and the question of each conversion."""
         pair = ["fiat_currency", "crypto_currency"]
         codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))
@@ -378,7 +386,7 @@ class _Appraisal:
 
 
 def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | None) -> str:
-    """What a value would rest on and is not recorded of a conversion, in words; mostly nothing."""
+    """Return the missing input of a conversion's value; usually empty."""
     if fiat is None or fee is None or crypto is None:
         stated = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
         missing = " and no ".join(name for name, amount in stated if amount is None)
@@ -387,7 +395,7 @@ def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | 
 
 
 def difference_against(rates: Iterable[ReferenceRate]) -> str:
-    """What the difference to these rates is called."""
+    """Return the name of the difference to these rates."""
     published = [rate for rate in rates if rate.source]
     if published and all(rate.has_instant for rate in published):
         return IN_THE_RATE
@@ -395,13 +403,13 @@ def difference_against(rates: Iterable[ReferenceRate]) -> str:
 
 
 def difference_of_sum(names: Iterable[str]) -> str:
-    """What the sum of differences of these names is called; none or all are *in the rate*."""
+    """Return the name of a sum of differences; either all or none are *in the rate*."""
     (name, *others) = set(names)
     return TO_SEVERAL if others else name
 
 
 class _Terms(msgspec.Struct, frozen=True):
-    """The rates of a pair as numerators over one denominator, and what they rest on."""
+    """The rates of a pair as numerators over one denominator, with their names."""
 
     fiat: int
     coin: int
@@ -409,7 +417,7 @@ class _Terms(msgspec.Struct, frozen=True):
     difference_is: str
     valued_by: str
     beyond: int
-    """What no numerator may come to, so that a table holds it and its differences."""
+    """The limit for numerators, so that a table can hold the amounts and their differences."""
 
     @classmethod
     def of(cls, fiat: ReferenceRate, coin: ReferenceRate) -> _Terms:
@@ -425,7 +433,7 @@ class _Terms(msgspec.Struct, frozen=True):
 
 
 class _Sum:
-    """The values of some conversions, exact: whole numbers by their denominator."""
+    """Exact sums of values of conversions: numerators by denominator."""
 
     def __init__(self) -> None:
         self.conversions = 0
@@ -433,7 +441,7 @@ class _Sum:
         self._parts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
 
     def add(self, values: _Values, places: Sequence[int], denominator: int) -> None:
-        """Some of the conversions that have a value, all over one denominator."""
+        """Add conversions with values over one denominator."""
         self.conversions += len(places)
         part = self._parts[denominator]
         summed = (values.given, values.received, values.fee, values.converted)
@@ -443,25 +451,25 @@ class _Sum:
         self.differences += [difference for difference in points if difference is not None]
 
     def include(self, other: _Sum) -> None:
-        """All that is in another sum."""
+        """Add another sum."""
         self.conversions += other.conversions
         for denominator, part in other._parts.items():
             self._parts[denominator] = list(map(add, self._parts[denominator], part))
 
     def exact(self) -> list[Fraction]:
-        """What was given, received, taken as fee, and converted."""
+        """Return the totals given, received, taken as fee, and converted."""
         parts = [Fraction(0)] * 4
         for denominator, part in self._parts.items():
             parts = [parts[at] + Fraction(number, denominator) for at, number in enumerate(part)]
         return parts
 
     def whole(self, difference_is: str) -> CostSum:
-        """The sums as a person reads them."""
+        """Return the sums rounded for display."""
         _, _, cost, fee, difference, _, difference_bp = self.cells()
         return CostSum(self.conversions, cost, fee, difference, difference_bp, difference_is)
 
     def cells(self) -> tuple[Any, ...]:
-        """The sums in the columns from `given_value` to the basis points, rounded once each."""
+        """Return the columns from `given_value` to the basis points, each rounded once."""
         given, received, fee, converted = self.exact()
         cost, places = given - received, exponent(REPORTING)
         amounts = [rounded(exact, places) for exact in (given, received, cost, fee, cost - fee)]
@@ -475,12 +483,12 @@ class _Sum:
 
 
 def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Table:
-    """The conversions with what they cost; columns as in CONVERSION_COSTS."""
+    """Return the conversions with their costs; columns as in CONVERSION_COSTS."""
     valued = pa.array(values.rows, pa.int64())
     places = pc.index_in(pa.array(range(recorded.num_rows), pa.int64()), valued)
 
     def of_valued(numbers: Sequence[int | None], name: str) -> pa.Array:
-        """A column of numbers of those that have a value, null for the others."""
+        """Return a column for the conversions with a value, null for the others."""
         kind, digits = COST.field(name).type, 2 if name.endswith("_bp") else exponent(REPORTING)
         return decimal_column(numbers, digits, kind).take(places)
 
@@ -522,7 +530,7 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
 def _pair_rows(
     groups: Mapping[tuple[str, str, str], _Sum], without: Mapping[tuple[str, str], int]
 ) -> list[tuple[Any, ...]]:
-    """The sums by month and pair in order; a pair without any value has a row of its own."""
+    """Return the sums by month and pair in order; a pair without any value has its own row."""
     rows = []
     counted: set[tuple[str, str]] = set()
     valued = {(month, pair) for month, pair, _ in groups}
@@ -531,7 +539,8 @@ def _pair_rows(
         own = groups.get((month, pair, difference_is))
         if own is None:
             if key in valued:
-                continue  # counted beside the sums
+                # Its conversions without a value are counted in the rows of the sums.
+                continue
             rows.append((*key, 0, REPORTING, *(None,) * 9, "", without[key]))
             continue
         number = 0 if key in counted else without.get(key, 0)
@@ -543,7 +552,7 @@ def _pair_rows(
 
 
 def _basis_points(part: int, whole: int) -> int | None:
-    """`part` of `whole` in hundredths of a basis point; None for what no column can say."""
+    """Return `part` of `whole` in hundredths of a basis point; None if no column can hold it."""
     is_told = whole > 0 and abs(part) < 10**30 * whole
     return half_up(part * 1_000_000, whole) if is_told else None
 

@@ -1,7 +1,7 @@
-"""A fee computed again, from the tier's percentage or by the service's calculator, and held to it.
+"""Fees calculated again, from the tier's percentage or by the service's calculator, and compared.
 
 A difference of one minor unit is explained by the rounding that gives it, never hidden; a larger
-one is flagged. The conversion rate is held against the pair's other requests of the same day.
+one is flagged. The conversion rate is compared with the pair's other requests of the same day.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from treasury.core.tables.csv_output import rows_of
 from treasury.core.tables.schemas import grouped_schema, table_of
 
 RATE: Final = pa.decimal128(38, 2)
-"""Basis points, two decimals."""
+"""Basis points with two decimals."""
 _BEYOND: Final = Decimal(10) ** 36
 CHECK: Final = "CHECK"
-"""How a finding begins that somebody has to look at."""
+"""The prefix of a finding that a person must check."""
 _OTHERS: Final = grouped_schema(
     (INTEGER, "others_that_day"), (AMOUNT, "rate_of_others"), (RATE, "rate_deviation_bp")
 )
 _RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
-"""What the rate of a request is held against the others' by."""
+"""The columns that group the rates of requests for comparison."""
 
 _COMPARED: Final = [
     "request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier", *_RATED,
 ]  # fmt: skip
-"""What the fee of a request is computed from."""
+"""The columns from which a request's fee is calculated."""
 _NO_TIER: Final = "tier not determinable"
 _PERCENTAGE: Final = "recorded percentage"
 _FITTING: Final = pa.decimal256(28, 18)
 _LIMIT: Final = Decimal(10) ** 10
-"""From here an amount is computed with by itself: no column holds every product of such amounts."""
+"""From this amount on, rows are calculated one by one, because products could overflow a column."""
 _WHOLE: Final = pa.decimal256(38, 18)
 _BATCH: Final = 20_000
-"""Requests that are held as Python's own values together."""
+"""The requests that are held as Python values at a time."""
 _HALF_UP: Final = "half_towards_infinity"
 _ROUNDINGS: Final = ((ROUND_UP, "up"), (ROUND_DOWN, "down"), (ROUND_HALF_EVEN, "half to even"))
 
@@ -51,10 +51,10 @@ _ROUNDINGS: Final = ((ROUND_UP, "up"), (ROUND_DOWN, "down"), (ROUND_HALF_EVEN, "
 def fees_computed(
     requests: pa.Table, calculated: Mapping[str, Decimal]
 ) -> dict[str, pa.ChunkedArray]:
-    """Of each request the rate of its fee, the expected fee, what says so, variance and finding.
+    """Return each request's fee rate, expected fee, its source, the variance and the finding.
 
-    `calculated` has the calculator's fees by request id. What is usual is computed a column at a
-    time; the rest by the functions below, one request after another, to the same digits.
+    `calculated` has the calculator's fees by request id. Usual fees are calculated by column,
+    others by the functions below, row by row, with the same digits.
     """
     table = requests.select(_COMPARED).combine_chunks()
     amounts = table["fee"], table["fiat_gross"], table["fee_percentage"]
@@ -88,10 +88,10 @@ def fees_computed(
 
 
 def _findings(table: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What a person reads of each fee and its variance; `places` are the currencies' decimals."""
+    """Return the finding of each fee and its variance; `places` are the currencies' decimals."""
     variance = table["variance"]
     size = pc.abs(variance)
-    # An amount below a thousand with two decimals is written as the column writes it.
+    # Only amounts from a cent to a thousand, with two decimals, have the same text in a column.
     is_short = pc.and_(pc.greater(size, Decimal("0.01")), pc.less(size, 1000))
     size = pc.if_else(pc.and_(is_short, pc.equal(places, 2)), size, None)
     size = pc.if_else(pc.equal(size, pc.round(size, 2)), size, None).cast(pa.decimal128(5, 2))
@@ -111,13 +111,13 @@ def _replaced(
 
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The requests of a table as dictionaries, some thousands at a time."""
+    """Yield the requests of a table as dictionaries, in batches."""
     for batch in table.to_batches(max_chunksize=_BATCH):
         yield from batch.to_pylist()
 
 
 def fee_rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
-    """Basis points; None where they cannot be told, or are beyond what any column holds."""
+    """Return the rate in basis points; None if it is unknown or too large for a column."""
     return None if fee is None or gross is None else _bounded(money.basis_points(fee, gross))
 
 
@@ -128,14 +128,15 @@ def _bounded(rate: Decimal | None) -> Decimal | None:
 def expected_fee(
     row: Mapping[str, Any], calculated: Mapping[str, Decimal]
 ) -> tuple[Decimal | None, str]:
-    """What the fee of a request should be, in its fiat currency, and what says so.
+    """Return the expected fee of a request in its fiat currency, and its source.
 
-    That is the tier's name, "recorded percentage", "calculated", or nothing where no fee can be
-    told; `calculated` has the calculator's fees by request id.
+    The source is the tier's name, "recorded percentage" or "calculated", and empty if no fee is
+    known. `calculated` has the calculator's fees by request id.
     """
     answer = calculated.get(row["request_id"])
     currency = row["fiat_currency"]
-    if answer is not None:  # in the unit of the amount asked about: crypto for an off-ramp
+    # The calculator answers in the unit of its input, which is crypto for an off-ramp.
+    if answer is not None:
         if row["ramp_type"] != "OFF_RAMP":
             return money.quantize(answer, currency), "calculated"
         rate = row["exchange_rate"]
@@ -148,7 +149,7 @@ def expected_fee(
 
 
 def finding(row: Mapping[str, Any]) -> str:
-    """What a person reads of the difference between the recorded and the expected fee."""
+    """Return the finding on a difference between the recorded and the expected fee."""
     variance, currency = row["variance"], row["fiat_currency"]
     size = money.format_amount(variance.copy_abs(), currency)
     side = "more" if variance > 0 else "less"
@@ -160,7 +161,7 @@ def finding(row: Mapping[str, Any]) -> str:
 
 
 def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
-    """The way of rounding that gives the recorded fee; a minor unit that none gives is checked."""
+    """Return the rounding that gives the recorded fee, or "" if no rounding does."""
     gross, percentage, currency = row["fiat_gross"], row["fee_percentage"], row["fiat_currency"]
     if gross is None or percentage is None:
         return ""
@@ -176,9 +177,9 @@ def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
 
 
 def rates_of_others(requests: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Of each request how many others its pair had that day, their rate, and the distance to it.
+    """Return the number of the pair's other requests that day, their median rate, and the distance.
 
-    The rate is the middle of theirs, the distance in basis points.
+    The distance is in basis points.
     """
     rated, places = distinct_rows(requests, _RATED)
     days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
@@ -197,7 +198,7 @@ def _others(
 ) -> tuple[int, Decimal | None, Decimal | None]:
     if rate is None or len(rates) < 2:
         return 0, None, None
-    # The median of sorted rates without the one at `own`, exact.
+    # The exact median of the sorted rates, without the one at `own`.
     own = bisect_left(rates, rate)
     half, odd = divmod(len(rates) - 1, 2)
     places = (half,) if odd else (half - 1, half)

@@ -1,8 +1,8 @@
-"""Fees of the requests that completed in some months, each in its own currency, and what they mean.
+"""Fees of the requests completed in some months, each in its own currency, and their rates.
 
-Amounts are as the service recorded them. The effective rate is computed here, from exact decimals:
-the fee over the gross amount of the requests whose fee is recorded. Sums are by fiat currency
-whatever else they are by: no currency is ever added to another.
+Amounts are as the service recorded them. The effective rate is calculated from exact decimals: the
+fee over the gross amount of the requests with a recorded fee. Every sum is per fiat currency, so
+currencies are never added together.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ REQUESTS: Final = grouped_schema(
     (RATE, "rate_deviation_bp"),
     (INSTANT, "completed_at"),
 )
-"""What is recorded of a request, and its fee computed again."""
+"""The recorded columns of a request, and its fee calculated again."""
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
-"""What sums may be by, besides the fiat currency."""
+"""The columns by which sums can be grouped, in addition to the fiat currency."""
 _ALSO_CALLED: Final = {"network": "chain"}
 SUMS: Final = grouped_schema(
     (TEXT, "fiat_currency"),
@@ -82,9 +82,9 @@ TREND: Final = grouped_schema(
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     """The sums of some requests in one fiat currency; `rate_bp` covers those with a fee.
 
-    `expected` and `variance` cover those whose fee can be computed again, which is all but
-    `without_expected`; `to_check` counts the fees that no rounding explains. The fields stand in
-    the order of SUMS.
+    `expected` and `variance` cover requests with a calculable fee, which are all except
+    `without_expected`. `to_check` counts the fees that no rounding explains. The fields are in the
+    order of SUMS.
     """
 
     currency: str
@@ -101,31 +101,30 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """`EUR 1,912.40 on 18 completed requests`."""
+        """Words such as `EUR 1,912.40 on 18 completed requests`."""
         paid_for = count(self.requests, "completed request")
         return f"{amount_words(self.fee, self.currency)} on {paid_for}"
 
     @property
     def row(self) -> dict[str, Any]:
-        """The same by the columns of SUMS."""
+        """The sums by the columns of SUMS."""
         return dict(zip(SUMS.names, msgspec.structs.astuple(self), strict=True))
 
 
 class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """The fees of some months. `requests` has a row each; `by(…)` sums them, `trend` by month.
+    """The fees of some months: `requests` has a row each; `by(…)` sums them, `trend` by month.
 
     Gross, fee, net, expected fee and variance (recorded less expected) are in `fiat_currency`,
-    crypto in `crypto_currency`; rates are in basis points. `accruals`: requests funded by the end
-    of the last month that had not completed by then. `sql` is the query behind the requests.
+    crypto in `crypto_currency`; rates are in basis points. `accruals` are requests funded by the
+    end of the last month and not completed by then. `sql` is the SQL of the requests.
 
-    Each request also has what its conversion cost by the reference rates, in `value_currency`:
-    `given_value` less `received_value` is `cost`, which is `stated_fee` and
-    `reference_difference`; a request without a value says why in `not_valued`. `costs` sums them
-    by month and pair, with what virtual accounts are proved to have converted. `gas` is what
-    company wallets paid for gas in these months, of requests, of transfers and of neither.
-
-    `recorded` are the requests without their costs, `answers` the months that were reconciled, the
-    last one last: their rates and conversions are read when costs are asked for.
+    Each request also has the cost of its conversion by the reference rates, in `value_currency`:
+    `given_value` less `received_value` is `cost`, which is `stated_fee` plus
+    `reference_difference`. `not_valued` is why a request has no value. `costs` sums them by month
+    and pair, with the proved conversions of virtual accounts. `gas` is what company wallets paid
+    for gas in these months, for requests, for transfers and for neither. `recorded` are the
+    requests without costs. `answers` returns the reconciled months, the last one last; it is called
+    when costs are needed.
     """
 
     months: Months
@@ -142,7 +141,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def requests(self) -> Table:
-        """A row a request: what is recorded, its fee computed again, what its conversion cost."""
+        """One row per request: its record, its fee calculated again, and its conversion's cost."""
         table = self.recorded.arrow
         for name in COST.names:
             cost = self.costs.each.arrow[name].slice(0, len(self.recorded))
@@ -151,7 +150,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def costs(self) -> ConversionCosts:
-        """What the conversions cost: the requests, and what virtual accounts converted."""
+        """The cost of conversions, of requests and of virtual accounts."""
         *earlier, last = self.answers()
         recorded = [
             request_conversions(self.recorded.arrow),
@@ -162,7 +161,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def gas(self) -> GasCosts:
-        """What company wallets paid for gas, valued by the reference rates."""
+        """The gas that company wallets paid, valued by the reference rates."""
         last = self.answers()[-1]
         if last.basis is None:
             return gas_costs(())
@@ -180,7 +179,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         return self.by("month", "direction", "pair", "tier")
 
     def by(self, *names: str) -> Table:
-        """The sums by fiat currency and any of `GROUPS`; InputError for another name."""
+        """Return the sums by fiat currency and any of `GROUPS`; refuse other names."""
         names = tuple(_ALSO_CALLED.get(name, name) for name in names)
         strange = [name for name in names if name not in GROUPS]
         if strange:
@@ -197,16 +196,16 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def sums(self) -> tuple[FeeTotal, ...]:
-        """The sums of all months, one for each fiat currency."""
+        """The sums of all months, one per fiat currency."""
         return tuple(sums for _, sums in _summed(self.recorded.arrow, ("fiat_currency",)))
 
     def by_currency(self) -> list[FeeTotal]:
-        """The sums of all months, a row for each fiat currency."""
+        """Return the sums of all months, one per fiat currency."""
         return list(self.sums)
 
     @cached_property
     def trend(self) -> Table:
-        """The sums of each month, a month without a request too, and the change to the one before.
+        """The sums of each month, even without requests, and the change to the month before.
 
         `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
         """
@@ -222,12 +221,12 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @property
     def to_check(self) -> Table:
-        """The requests whose recorded fee no rounding explains."""
+        """The requests with a recorded fee that no rounding explains."""
         findings = self.recorded.arrow["finding"]
         return Table(self.requests.arrow.filter(pc.starts_with(findings, CHECK)))
 
     def sheets(self) -> Mapping[str, Table]:
-        """The requests, sums, trend and accruals."""
+        """Return the requests, sums, trend, costs, gas and accruals by sheet name."""
         return {
             "Requests": self.requests,
             "Sums": self.totals,
@@ -265,7 +264,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
 
 def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = None) -> Fees:
-    """The fees of a reconciled month; `calculated` has the calculator's fees by request id."""
+    """Return the fees of a reconciled month; `calculated` are the calculator's fees by request."""
     return Fees(
         months=Months(r.month, r.month),
         recorded=_requests(r.fee_requests.arrow, calculated or {}),
@@ -284,10 +283,9 @@ def fees_between(
     calculated: Mapping[str, Decimal] | None = None,
     earlier: Callable[[], Sequence[Reconciliation]] = tuple,
 ) -> Fees:
-    """The fees from the month `first` to the reconciled month, whose accruals count.
+    """Return the fees from the month `first` to the reconciled month, with the latter's accruals.
 
-    `earlier` gives the months before it as they were reconciled, for what virtual accounts
-    converted in them.
+    `earlier` returns the earlier reconciled months, for the conversions of their virtual accounts.
     """
     months = Months(first, r.month)
     with snapshot.connection() as connection:
@@ -306,10 +304,10 @@ def fees_between(
 def calculated_fees(
     fees: Fees, ask: Callable[[Decimal, str], Decimal | None]
 ) -> dict[str, Decimal]:
-    """What the calculator says of each request, by its id, by today's fee table.
+    """Return the calculator's fee for each request, by request id and today's fee table.
 
-    `ask` takes a gross amount, fiat for ON_RAMP and crypto for OFF_RAMP, and answers in that unit;
-    it is asked once for each amount and direction.
+    `ask` takes a gross amount, fiat for ON_RAMP and crypto for OFF_RAMP, and answers in that unit.
+    It is called once per amount and direction.
     """
     fee_of_question = cache(ask)
     answers: dict[str, Decimal] = {}
@@ -330,7 +328,7 @@ _QUESTION: Final = ["request_id", "direction", "fiat_gross", "crypto"]
 
 
 def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table:
-    """The requests with what is computed of each, columns as in REQUESTS."""
+    """Return the requests with their calculated columns; columns as in REQUESTS."""
     fiat = _or_unknown(recorded["fiat_currency"])
     recorded = recorded.set_column(
         recorded.schema.get_field_index("fiat_currency"), "fiat_currency", fiat
@@ -356,7 +354,7 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
 
 
 def _or_unknown(currency: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A currency, or a question mark where none is recorded."""
+    """Return a currency column with question marks for missing codes."""
     recorded = pc.fill_null(currency, "")
     return pc.if_else(pc.equal(recorded, ""), "?", recorded)
 
@@ -365,7 +363,7 @@ _SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
 
 
 def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str, ...], FeeTotal]]:
-    """The sums of the requests by the values of `names`, the fiat currency first, in order."""
+    """Return the sums of the requests by the values of `names`, the fiat currency first, sorted."""
     keys = {name: pc.fill_null(requests[name], "") for name in names}
     has_fee = pc.is_valid(requests["fee"])
     nothing = pa.scalar(None, AMOUNT)
@@ -384,7 +382,7 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
             ]
         )
     )
-    # A sum is null where no row of its group has the amount.
+    # A sum is null if no row of its group has the amount.
     rows: list[dict[str, Any]] = [
         {name: ZERO if value is None else value for name, value in row.items()}
         for row in groups.to_pylist()

@@ -1,8 +1,8 @@
-"""What company wallets paid for gas: of each request and transfer, and of what is neither's.
+"""The gas that company wallets paid: for requests, for transfers, and for neither.
 
-A payment of gas belongs to the request whose hash it has, else to the transfer of that hash; it is
-counted once, whoever shares it. It is valued on its day by the reference rates. Native coins have
-none but by a company's own file: what has no rate is counted apart, never as zero.
+A payment of gas belongs to the request with its hash, or else to the transfer with that hash. It is
+counted once, even if several share it. It is valued on its day by the reference rates. Native coins
+have rates only in a company's own file; gas without a rate is counted separately, never as zero.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from treasury.rates.reference_rates import RateSources
 PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
 NEITHER: Final = "no request or transfer"
-"""What gas was paid for that has the hash of none."""
+"""The use of gas with a hash of no request and no transfer."""
 GAS_PAYMENTS: Final = grouped_schema(
     (TEXT, "month"),
     (DATE, "paid_on"),
@@ -47,10 +47,12 @@ GAS_PAYMENTS: Final = grouped_schema(
     (amount_in("value_currency"), "gas_value"),
     (TEXT, "valued_by", "not_valued"),
 )
-"""A row a transaction that a company wallet paid for: `gas` in `coin`, `gas_value` of it in
-`value_currency` by the reference rate of its day. `used_for` is request, transfer or neither;
-`source_id` and `reference` are of the first of the `shared_by` requests, or transfers, that state
-its hash. `not_valued` says why it has no value, and is empty where it has one."""
+"""One row per transaction paid by a company wallet: `gas` in `coin`.
+
+`gas_value` is its value in `value_currency` by the reference rate of the day. `used_for` is
+request, transfer or neither. `source_id` and `reference` are those of the first of the `shared_by`
+requests or transfers with its hash. `not_valued` is why it has no value, and empty otherwise.
+"""
 GAS_COSTS: Final = grouped_schema(
     (TEXT, "month", "used_for", "coin"),
     (INTEGER, "payments", "failed"),
@@ -59,18 +61,20 @@ GAS_COSTS: Final = grouped_schema(
     (amount_in("value_currency"), "gas_value"),
     (INTEGER, "not_valued"),
 )
-"""A row a month, use and coin: all the `gas` that was paid, of `payments` transactions of which
-`failed` failed; `gas_value` is of those that have a value, null where none has. `not_valued` counts
-those without a reference rate, which are in no value."""
+"""One row per month, use and coin: the whole `gas` of `payments` transactions.
+
+`failed` of the transactions failed. `gas_value` is the value of those with a rate, null if none has
+one. `not_valued` counts those without a reference rate, which are in no value.
+"""
 _USED_FOR: Final = ("request", "transfer", NEITHER)
 _ABSENT: Final = "no reference rate"
 
 
 class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What the gas of some months cost. `each` as in GAS_PAYMENTS, `by_use` as in GAS_COSTS.
+    """The cost of the gas of some months; `each` as in GAS_PAYMENTS, `by_use` as in GAS_COSTS.
 
-    `coins` has the sum of each coin; `value` is of what has a reference rate, in euros, None where
-    nothing has. `rests_on` names the sources of the rates, and the last day that was taken.
+    `coins` has the sum per coin. `value` is the value in euros of gas with a reference rate, None
+    without any. `rests_on` names the sources of the rates and their last day.
     """
 
     each: Table
@@ -93,13 +97,13 @@ class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:
-    """The time of some months as a table of one row, which the steps read."""
+    """Return the time span of some months as a table of one row, which the steps read."""
     row = (zone.key, months.first.start(zone), months.last.end(zone))
     return table_of([row], grouped_schema((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
 
 
 def paid_gas(snapshot: Snapshot, months: Months, zone: ZoneInfo) -> pa.Table:
-    """What was paid in some months, with what it was paid for; columns as the step `gas_uses`."""
+    """Return the gas payments of some months with their uses; columns as in the step `gas_uses`."""
     with snapshot.connection() as connection:
         load(connection, {"asked": months_asked(months, zone)})
         run(connection, STEPS)
@@ -111,7 +115,7 @@ def paid_gas(snapshot: Snapshot, months: Months, zone: ZoneInfo) -> pa.Table:
 
 
 def gas_payments(uses: pa.Table, rates: ReferenceRates) -> Iterator[dict[str, Any]]:
-    """Each payment once, valued by the rates; as in GAS_PAYMENTS, with the exact value besides."""
+    """Yield each payment once, valued by the rates; as in GAS_PAYMENTS, plus the exact value."""
     for _, sharing in groupby(uses.to_pylist(), key=lambda row: row["payment_id"]):
         payment, *others = sharing
         sharers = [payment, *(row for row in others if row["turn"] == payment["turn"])]
@@ -140,7 +144,7 @@ def gas_payments(uses: pa.Table, rates: ReferenceRates) -> Iterator[dict[str, An
 
 
 def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
-    """The payments of `gas_payments` and their sums, each value rounded once."""
+    """Sum the payments of `gas_payments`; each value is rounded once."""
     rows = list(payments)
     groups: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
     sources = RateSources()
@@ -173,7 +177,7 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
 
 
 def _value(rows: Iterable[Mapping[str, Any]]) -> Decimal | None:
-    """The sum of the exact values, rounded once; None where nothing has one."""
+    """Return the sum of the exact values, rounded once; None if there are none."""
     exact: list[Fraction] = [row["exact"] for row in rows if row["exact"] is not None]
     return rounded(sum(exact, Fraction(0)), exponent(REPORTING)) if exact else None
 

@@ -1,6 +1,6 @@
-"""The provider's invoice held against the fees that the service recorded, request by request.
+"""The provider's invoice compared with the fees that the service recorded, request by request.
 
-VAT stands apart: it is on the invoice alone. Nothing is summed across currencies.
+VAT is kept separate, because only the invoice has it. Currencies are never added together.
 """
 
 from __future__ import annotations
@@ -51,17 +51,19 @@ _NO_FEE: Final = "the service recorded no fee"
 
 
 class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """An invoice beside the fees: `lines`, a row for each invoice line and each fee that has none.
+    """An invoice compared with the fees.
+
+    `lines` has a row per invoice line, and per fee without one.
 
     `invoiced` (without VAT), `recorded`, `difference` (invoiced less recorded) and `vat` are in
-    `currency`. `totals` has a row a currency; `open` counts the lines that do not agree.
+    `currency`. `totals` has a row per currency; `open` counts the lines that do not agree.
     """
 
     title: str
     lines: Table
     totals: Table
     sql: str = ""
-    """The query behind the recorded fees."""
+    """The SQL of the recorded fees."""
 
     @property
     def agrees(self) -> bool:
@@ -69,7 +71,7 @@ class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return all(finding == _AGREES for finding in self.lines.arrow["finding"].to_pylist())
 
     def sheets(self) -> Mapping[str, Table]:
-        """Lines and totals."""
+        """Return lines and totals by sheet name."""
         return {"Lines": self.lines, "Totals": self.totals}
 
     def __repr__(self) -> str:
@@ -77,12 +79,12 @@ class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def tie_invoice(fees: Fees, path: Path) -> Tied:
-    """Hold the invoice in the CSV file `path` against `fees`.
+    """Compare the invoice in the CSV file `path` with `fees`.
 
-    The file has the columns reference, fee, currency and, where there is any, vat. InputError
-    names the file and the line that cannot be read.
+    The file has the columns reference, fee, currency and, optionally, vat. Raise InputError, naming
+    the file and the line, if a line cannot be read.
     """
-    # The requests by reference and by id; a reference that two have names neither.
+    # A reference that two requests share identifies neither.
     by_name: dict[str, Mapping[str, Any]] = {}
     twice: set[str] = set()
     for row in fees.rows:
@@ -128,7 +130,7 @@ def _line(
     row["difference"] = difference(values["fee"], row["recorded"] or Decimal())
     row["finding"] = _finding(recorded, row, again=request in invoiced)
     if recorded is not None and recorded["fiat_currency"] == currency:
-        # Invoiced in another currency, its fee stays to be invoiced in its own.
+        # If it is invoiced in another currency, its fee is still missing in its own.
         invoiced.add(recorded["request_id"])
     return row
 

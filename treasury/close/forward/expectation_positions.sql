@@ -1,5 +1,6 @@
--- Every expectation with an amount at a month's end: what it still waits for, what came back, and whether it is
--- cancelled, or blocked, which is not cancelled.
+-- One row per expectation with an amount at a month's end, with its open and its returned amount.
+--
+-- It also shows whether the expectation is cancelled or blocked; a blocked one does not count as cancelled.
 SELECT
     p.expectation_id, p.code, p.kind, p.currency, p.direction, p.status, p.amount, p.back,
     p.contradicts AND NOT p.blocked AS cancelled,

@@ -1,5 +1,6 @@
--- What was expected by the month's end, each ramp request in the status that it had then. A request that is recorded
--- with no money, or less, waits for none.
+-- One row per expectation of the month's end; ramp requests have the status of that time.
+--
+-- Requests with a recorded amount of zero or less are left out.
 SELECT
     e.expectation_id, e.kind, e.code, e.account, e.counterparty_account, e.counterparty_name, e.owner, e.amount, e.currency,
     e.direction, e.opened_at, e.closed_at,

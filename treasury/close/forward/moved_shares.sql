@@ -1,5 +1,6 @@
--- What each expectation's lines had in it at the two ends, what came by lines that had nothing before, and what went
--- of the others.
+-- One row per expectation, with the shares of its lines at the two ends.
+--
+-- `came` is the total of lines that had no share before, and `gone` what the other lines lost.
 SELECT
     expectation_id,
     CAST(sum(first) AS DECIMAL(38, 18)) AS first,

@@ -1,5 +1,6 @@
--- Each expectation of either end beside itself at the other: what came and went of its shares, what returned between
--- the two, what is cancelled or blocked more than before.
+-- One row per expectation of either end, with its state at both ends.
+--
+-- It has the shares that came and went, the returns between the ends, and the changes in cancelled and blocked amounts.
 SELECT
     coalesce(a.expectation_id, b.expectation_id) AS expectation_id,
     CASE WHEN a.expectation_id IS NULL THEN b.code ELSE a.code END AS code,

@@ -1,5 +1,7 @@
--- Each expectation of either end with its own opening, movements and closing. What was received and went back between
--- the two ends is shown both ways, up to the amount; shares that were lost otherwise are adjusted.
+-- One row per expectation of either end, with its own opening, movements and closing.
+--
+-- Money received and returned between the ends is shown in both directions, up to the amount. Other lost shares are
+-- adjusted.
 SELECT
     expectation_id, code, kind, currency, amount,
     opening,

@@ -1,4 +1,4 @@
--- The movements of all expectations of a kind and currency, and how many were open, are open and are blocked.
+-- One row per kind and currency, with the movements of its expectations and the numbers open and blocked.
 SELECT
     kind, currency,
     count(*) FILTER (WHERE opening <> 0) AS opening_items,

@@ -1,4 +1,4 @@
--- The expectations whose own movements do not lead from their opening to their closing, and by how much.
+-- One row per expectation with movements that do not lead from its opening to its closing, with the difference.
 SELECT expectation_id, code, currency, off
 FROM (
     SELECT

@@ -1,1 +1,1 @@
-"""The month as double entry, and the company's ledger held against it."""
+"""The month as double entry, and its comparison with the company's ledger."""

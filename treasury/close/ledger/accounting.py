@@ -1,8 +1,8 @@
-"""A month as double entry: every bank line and every completed request, as postings that balance.
+"""A month as double entry: postings for every bank line and every completed request.
 
-Each entry balances to nothing in each currency by itself. Where one currency becomes another both
-legs stand against `conversion`, so that no rate is invented. What nobody has explained is posted to
-`suspense` and stays visible there; nothing is left out.
+Each entry balances to zero in each currency. If one currency becomes another, both legs post
+against `conversion`, so that no rate is invented. Unexplained lines post to `suspense` and stay
+visible there; no line is left out.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ from treasury.matching.engine.pipeline import in_order, run, steps_of
 from treasury.month.reconciliation import Reconciliation, matched_in_full
 
 ROLES: Final = {
-    "bank": "an account of ours whose statements we have",
+    "bank": "one of our accounts with statements",
     "provider": "the provider's account on which credits to our virtual IBANs are booked",
     "wallet": "coins of one asset, in custody and in company wallets",
     "on-ramp in transit": "fiat sent for coins that have not come yet",
     "off-ramp in transit": "fiat owed to us for coins that were sold",
     "collections": "credits to virtual accounts, what customers paid",
     "conversion": "one currency given for another, both legs",
-    "ramp fees": "fees of completed ramp requests",
-    "payment differences": "what completed on-ramp requests were paid less than their gross amount",
+    "ramp fees": "a currency given for another, both legs",
+    "payment differences": "amounts by which completed on-ramp requests were underpaid",
     "bank charges": "what banks charged",
-    "own transfers": "money on its way between own accounts",
+    "own transfers": "money in transit between own accounts",
     "transfers out": "coins sent to others",
     "transfers in": "coins received from others",
     "other business": "lines that rules or people set apart",
-    "opening": "what was there when the month began",
-    "suspense": "what nobody has explained yet",
+    "opening": "balances at the beginning of the month",
+    "suspense": "lines without an explanation so far",
     "coins": "what coins of one asset are carried at",
-    "coin gains": "what disposals of coins brought above what these were carried at",
-    "coin losses": "what disposals of coins brought below what these were carried at",
-    "gas": "coins that company wallets paid for gas, at what they were worth",
-    "coin impairment": "coins carried at cost whose value is lower",
-    "coin reserve": "differences of coins to their value that go to reserves",
-    "coin revaluation": "differences of coins to their value that go to profit and loss",
+    "coin gains": "proceeds of coin disposals above the carrying amount",
+    "coin losses": "proceeds of coin disposals below the carrying amount",
+    "gas": "coins that company wallets paid for gas, at their value",
+    "coin impairment": "coins carried at cost, with a lower value",
+    "coin reserve": "differences between coins and their value, posted to reserves",
+    "coin revaluation": "differences between coins and their value, posted to profit and loss",
 }
-"""What a posting is to; `bank` and `provider` by IBAN, `wallet` and `coins` by asset."""
+"""The roles of postings; `bank` and `provider` are by IBAN, `wallet` and `coins` by asset."""
 
 POSTINGS: Final = grouped_schema(
     (TEXT, "entry"),
@@ -82,15 +82,15 @@ _CONTRA: Final = {
     "virtual_bank_account": "collections",
 }
 TRANSIT: Final = ("on-ramp in transit", "off-ramp in transit", "own transfers")
-"""The roles of money that is on its way."""
+"""The roles of money in transit."""
 _SOURCES: Final = {"provider_report": "provider"}
 """The role of an account by the source of its statements; any other is `bank`."""
 _PROVED: Final = ("proved", "proved_as_group")
 
 PACKAGE: Final = "treasury.close.ledger.books"
-"""The steps that book lines and requests; what is made one by one joins them as `other_…`."""
+"""The steps that book lines and requests; single entries join them as `other_…`."""
 _LINE: Final = "bank line"
-"""What a line is called that says nothing of itself."""
+"""The name of a line without any text."""
 _SHARES: Final = ["entry_id", "expectation_id", "amount"]
 _READ_OF_LINES: Final = [
     "entry_id", "booking_date", "source", "statement_account", "direction", "amount", "currency",
@@ -118,7 +118,7 @@ _LEGS: Final = grouped_schema(
 
 
 class KnownBalance(msgspec.Struct, frozen=True):
-    """What an account is known to hold at the end of a day, by its proved statements."""
+    """The balance of an account at the end of a day, by its proved statements."""
 
     role: str
     of: str
@@ -128,9 +128,9 @@ class KnownBalance(msgspec.Struct, frozen=True):
 
 
 class Accounting(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A month's entries: `postings`, one row each, and the balances that they have to meet.
+    """A month's entries: `postings`, one row each, and the balances that they must give.
 
-    `notes` says what could not be posted or asserted, and why.
+    `notes` lists what could not be posted or asserted, and why.
     """
 
     title: str
@@ -140,12 +140,12 @@ class Accounting(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     closing: tuple[KnownBalance, ...]
     notes: tuple[str, ...]
     prices: tuple[CoinPrice, ...] = ()
-    """What the coins that are measured were worth at the month's end."""
+    """The values of measured coins at the month's end."""
     sql: str = ""
-    """The query behind the month's lines."""
+    """The SQL of the month's lines."""
 
     def balances(self) -> Table:
-        """The sum of each role, account and currency, opening balances included."""
+        """Return the sum per role, account and currency, opening balances included."""
         sums = totals(
             ((row["role"], row["of"], row["currency"]), row["amount"])
             for row in self.postings.arrow.to_pylist()
@@ -154,7 +154,7 @@ class Accounting(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(table_of(rows, _BALANCES))
 
     def sheets(self) -> Mapping[str, Table]:
-        """The postings and the balances that they come to."""
+        """Return the postings and their balances by sheet name."""
         return {"Postings": self.postings, "Balances": self.balances()}
 
     def __repr__(self) -> str:
@@ -170,10 +170,10 @@ def accounting(
     corrections: pa.Table | None = None,
     coins: CoinBooks | None = None,
 ) -> Accounting:
-    """The month's entries, by date and entry; each balances in each of its currencies.
+    """Return the month's entries, by date and entry; each balances in each of its currencies.
 
-    `corrections` are lines of closed months that were decided since, as in CORRECTIONS: this month
-    posts what that changes. `coins` are the entries of those that are measured.
+    `corrections` are lines of closed months that were decided since, as in CORRECTIONS; this month
+    posts the difference. `coins` are the entries of the measured coins.
     """
     r = matched_in_full(r)
     coins = coins or CoinBooks()
@@ -201,7 +201,7 @@ def accounting(
         *coins.entries,
     ]
     with _booked(r, others, "unbalanced_entries", "placed_legs", "source_counts") as connection:
-        # A month of money that does not balance must never leave here.
+        # An unbalanced month must never be exported.
         unbalanced = connection.execute(_WRONG).fetchone()
         if unbalanced is not None:
             entry, currency = unbalanced
@@ -223,17 +223,17 @@ def accounting(
 
 
 def _carried(legs: Iterable[BookLeg], on: date) -> Iterator[KnownBalance]:
-    """What coins are carried at on a day, as balances that the entries have to meet."""
+    """Return the carrying amounts of coins on a day, as balances that the entries must give."""
     return (KnownBalance(leg.role, leg.of, leg.currency, on, leg.amount) for leg in legs)
 
 
 def transit_postings(
     r: Reconciliation, zone: ZoneInfo, pairs: Mapping[str, str] | None = None
 ) -> pa.Table:
-    """What the postings to money in transit come to, by the request or the line that it is about.
+    """Return the sums of the postings to money in transit, by request or line.
 
-    Columns `role`, `currency`, `amount` and `subject_id`; what comes to nothing has no row. `pairs`
-    has the leg out of each own transfer by its leg in, which count as one.
+    Columns `role`, `currency`, `amount` and `subject_id`; zero sums have no row. `pairs` maps the
+    leg in of each own transfer to its leg out, so that both count as one.
     """
     with _booked(r, tuple(begun_before(r, zone)), "transit_movements", pairs=pairs) as connection:
         return connection.table("transit_movements").to_arrow_table()
@@ -246,7 +246,7 @@ def _booked(
     *wanted: str,
     pairs: Mapping[str, str] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which the lines, the requests and these other entries are booked."""
+    """Yield a connection on which lines, requests and these other entries are booked."""
     lines = _numbered(r.lines.arrow.select(_READ_OF_LINES))
     requests = _numbered(r.fee_requests.arrow, lines.num_rows)
     pairs = pairs or {}
@@ -266,9 +266,9 @@ def _booked(
 
 @contextmanager
 def _stepped(tables: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which the wanted steps have run over the tables, which it reads in place.
+    """Yield a connection on which the wanted steps have run over the tables, read in place.
 
-    One thread makes a hundred thousand lines in two seconds; several would hold more at once.
+    One thread handles a hundred thousand lines in two seconds; several would need more memory.
     """
     with duckdb.connect(config={"threads": 1}) as connection:
         for name, table in tables.items():
@@ -278,7 +278,7 @@ def _stepped(tables: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.Du
 
 
 def _line_tables(lines: pa.Table, shares: pa.Table, standing: pa.Table) -> dict[str, pa.Table]:
-    """What the steps read of bank lines; `shares` are what several expectations have in them."""
+    """Return the tables of bank lines for the steps; `shares` are those of several expectations."""
     return {
         "booked_lines": lines,
         "line_shares": _numbered(shares.select(_SHARES), name="place"),
@@ -288,17 +288,17 @@ def _line_tables(lines: pa.Table, shares: pa.Table, standing: pa.Table) -> dict[
 
 
 def _numbered(table: pa.Table, first: int = 0, *, name: str = "entry_no") -> pa.Table:
-    """The table with the places of its rows."""
+    """Return the table with a column of row numbers."""
     return table.append_column(name, pc.add(_counted(table.num_rows), first))
 
 
 def _counted(rows: int) -> pa.Array:
-    """The places of so many rows, from 0."""
+    """Return row numbers from 0."""
     return pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, INTEGER), rows)), 1)
 
 
 def _tables(entries: Sequence[BookEntry], first: int) -> dict[str, pa.Table]:
-    """Entries that are made one by one, as tables."""
+    """Return single entries as tables."""
     numbered = tuple(enumerate(entries, first))
     heads = [(at, entry.entry, entry.on, entry.text) for at, entry in numbered]
     legs = [
@@ -317,7 +317,7 @@ def _tables(entries: Sequence[BookEntry], first: int) -> dict[str, pa.Table]:
 
 
 def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """The entries in order, with what each of their postings says."""
+    """Return the entries in order, with the columns of their postings."""
     entries = connection.table("book_entries").order("turn").to_arrow_table()
     counts = connection.table("source_counts").order("turn").to_arrow_table()["sources"]
     source_ids = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
@@ -333,7 +333,7 @@ def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
 
 
 def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
-    """A row a leg, both in order; what its entry says is made once and repeated."""
+    """Return one row per leg, in order; the columns of an entry are made once and repeated."""
     turns = _joined(legs["turn"])
     of_entry = pc.subtract(turns, 1)
     columns = {name: _joined(entries[name].take(of_entry)) for name in entries.column_names}
@@ -344,7 +344,7 @@ def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
 
 
 def _places(turns: pa.Array) -> pa.Array:
-    """The place of each row among those of its turn, from 1; the turns stand in order."""
+    """Return each row's place within its turn, from 1; rows are sorted by turn."""
     places = _counted(len(turns))
     others = pc.not_equal(turns.slice(1), turns.slice(0, max(len(turns) - 1, 0)))
     is_first = pa.concat_arrays([pa.array([True] * min(len(turns), 1), pa.bool_()), others])
@@ -354,7 +354,7 @@ def _places(turns: pa.Array) -> pa.Array:
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:
-    """The chunks of a column as one, which is a copy only where there are several."""
+    """Return the chunks of a column as one array, copying only if there are several."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
@@ -375,9 +375,9 @@ def _statement_balances(
 
 
 def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[BookEntry]:
-    """What a decision after the close changes of a line that the closed month has posted.
+    """Yield the entries for late decisions about lines that a closed month has posted.
 
-    What of it is in transit was not so in the closed month's books: the opening says it as they do.
+    The part in transit was not in the closed month's books, so the opening states it as they do.
     """
     if corrections is None or not corrections.num_rows:
         return
@@ -403,7 +403,7 @@ def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[Bo
 
 
 def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
-    """The entry of each of these lines, without the shares that several expectations have."""
+    """Return the entry of each of these lines, without the shares of several expectations."""
     rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
     nothing = r.virtual_accounts.arrow.schema.empty_table()
     tables = _line_tables(rows, r.matches.allocations.arrow.slice(0, 0), nothing)
@@ -425,7 +425,7 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
 
 
 def _difference(before: Iterable[BookLeg], after: Iterable[BookLeg]) -> tuple[BookLeg, ...]:
-    """What has to be posted so that the one becomes the other."""
+    """Return the legs that turn one entry into the other."""
     legs = (*map(_negated, before), *after)
     sums = totals(((leg.role, leg.currency, leg.of), leg.amount) for leg in legs)
     return tuple(
@@ -440,7 +440,7 @@ def _negated(leg: BookLeg) -> BookLeg:
 
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
-    """The coins of proved conversions; their euros left with the provider's sweep."""
+    """Yield the coins of proved conversions; their euros left with the provider's sweep."""
     for row in r.conversions.arrow.to_pylist():
         if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
             continue
@@ -457,7 +457,7 @@ def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
 
 
 def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[BookEntry]:
-    """Coins sent and received; between own accounts and wallets nothing moves."""
+    """Yield coins sent to and received from others; internal transfers post nothing."""
     if r.basis is None:
         return
     for row in placed_transfers(r.month, zone, r.basis.snapshot):
@@ -470,8 +470,8 @@ def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[
             continue
         if not row["is_told"]:
             notes.append(
-                f"transfer {row['transfer_id']} is posted as of others: whose wallet it went"
-                " to or came from is not known; the wallet's explorer export says it"
+                f"transfer {row['transfer_id']} is posted as of others: the wallet on the other"
+                " side is not known; the wallet's explorer export shows it"
             )
         way = "out" if out else "in"
         leg = BookLeg("wallet", asset, amount.copy_negate() if out else amount, asset)

@@ -1,4 +1,4 @@
-"""An entry of the month's double entry and its sides, whatever it was made from."""
+"""An entry of the month's double entry and its legs, from any source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class BookLeg(msgspec.Struct, frozen=True, gc=False):
-    """A side of an entry, debit positive, in `currency`; `of` is the IBAN or asset of its role."""
+    """A leg of an entry, debit positive, in `currency`; `of` is the IBAN or asset of its role."""
 
     role: str
     currency: str
@@ -17,14 +17,14 @@ class BookLeg(msgspec.Struct, frozen=True, gc=False):
     of: str = ""
 
     def against(self, role: str) -> tuple[BookLeg, BookLeg]:
-        """This side, and one of another role that takes it to nothing."""
+        """Return this leg and one of another role that balances it."""
         return self, BookLeg(role, self.currency, self.amount.copy_negate())
 
 
 class BookEntry(msgspec.Struct, frozen=True, gc=False):
-    """What is posted of one thing; its sides come to nothing in each currency.
+    """The entry of one matter; its legs balance to zero in each currency.
 
-    `subject` is the request whose money in transit it is about, where it is about one.
+    `subject` is the request with the money in transit, if the entry is about one.
     """
 
     entry: str

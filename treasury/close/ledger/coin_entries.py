@@ -1,10 +1,9 @@
-"""Measured coins in the double entry: what each movement of a pool posts, in the one currency.
+"""Measured coins in the double entry: the postings of each movement of a pool, in one currency.
 
-`coins` holds the carrying amount. An acquisition stands against `conversion` (or `transfers in`), a
-disposal's proceeds too; what they are above or below the carrying amount is a gain or a loss. Gas
-is a disposal whose proceeds are an expense, `gas`. The fee of a request is in neither: it stands in
-`ramp fees`. A coin of which something is wrong is left out and named, for a wrong entry is worse
-than none.
+`coins` holds the carrying amount. An acquisition posts against `conversion` (or `transfers in`),
+and so do a disposal's proceeds; the difference to the carrying amount is a gain or a loss. Gas is a
+disposal with the expense `gas` as its proceeds. A request's fee is in neither; it is in `ramp
+fees`. A coin with a problem is left out and listed, because a wrong entry is worse than none.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _WORDS: Final = {
 
 
 class CoinPrice(msgspec.Struct, frozen=True):
-    """What a coin was worth at the month's end, in the reporting currency."""
+    """The value of a coin at the month's end, in the reporting currency."""
 
     coin: str
     on: date
@@ -40,7 +39,7 @@ class CoinPrice(msgspec.Struct, frozen=True):
 
 
 class CoinBooks(msgspec.Struct, frozen=True):
-    """What a month's coins post: entries, their balance at both ends, and prices.
+    """The postings of a month's coins: entries, balances at both ends, and prices.
 
     `opening` and `closing` are the carrying amounts by coin.
     """
@@ -53,7 +52,7 @@ class CoinBooks(msgspec.Struct, frozen=True):
 
 
 def coin_books(coins: CoinAccounts | None) -> CoinBooks:
-    """The entries of the measured coins; nothing where none is."""
+    """Return the entries of the measured coins; empty without any."""
     if coins is None:
         return CoinBooks()
     rows = coins.measured.arrow.to_pylist()
@@ -92,13 +91,13 @@ def coin_books(coins: CoinAccounts | None) -> CoinBooks:
 
 
 def _carried(rows: list[dict[str, Any]], name: str) -> tuple[BookLeg, ...]:
-    """The carrying amount of each coin at one end, all its pools together."""
+    """Return the carrying amount of each coin at one end, over all its pools."""
     sums = totals((row["coin"], row[name]) for row in rows)
     return tuple(BookLeg("coins", REPORTING, sums[coin], coin) for coin in sorted(sums))
 
 
 def _entries(movement: Mapping[str, Any]) -> Iterator[BookEntry]:
-    """The entry of a movement; one between pools posts nothing, for both are the coin's account."""
+    """Yield the entry of a movement; between pools of one coin there is none."""
     coin, carrying = movement["coin"], movement["carrying_amount"]
     legs = [BookLeg("coins", REPORTING, carrying, coin)]
     match movement["kind"]:

@@ -1,7 +1,6 @@
-"""The company's own ledger accounts: which of them each role of the month's entries is.
+"""The company's own ledger accounts: the account of each role of the month's entries.
 
-What a mapping leaves out keeps the role's own name, so that nothing disappears for want of a line
-in a file.
+A role without a mapping keeps its own name, so that an incomplete file hides no amount.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ from treasury.core.toml_text import parse_toml
 COIN_ROLES: Final = frozenset(
     {"coins", "coin gains", "coin losses", "coin impairment", "coin reserve", "coin revaluation"}
 )
-"""The roles of measured coins: the company names their accounts, or no account at all."""
+"""The roles of measured coins: the company names an account for each, or none at all."""
 
 
 class LedgerAccounts(msgspec.Struct, frozen=True):
-    """The ledger account of each role, or of a role and its IBAN or asset: `bank BE45…`."""
+    """The ledger account of each role, or of a role with its IBAN or asset: `bank BE45…`."""
 
     ledger_names: Mapping[str, str] = {}
 
     def of(self, role: str, of: str) -> str:
-        """The account: that of the IBAN or asset, else of the role, else the role's own name."""
+        """Return the account of the IBAN or asset, else of the role, else the role's name."""
         own = f"{role} {of}" if of else role
         return self.ledger_names.get(own) or self.ledger_names.get(role) or own
 
     def require(self, used: Iterable[tuple[str, str]]) -> None:
-        """InputError where the company names its accounts, and none for a role of its coins."""
+        """Raise InputError if the company names accounts, but none for a used role of its coins."""
         for role, of in sorted(set(used)) if self.ledger_names else ():
             own = f"{role} {of}".strip()
             if role in COIN_ROLES and not {own, role} & self.ledger_names.keys():
@@ -46,12 +45,12 @@ class LedgerAccounts(msgspec.Struct, frozen=True):
 
 
 def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
-    """The ledger accounts that a mapping file names; none where no file is given."""
+    """Return the ledger accounts of a mapping file; empty without a file."""
     return LedgerAccounts() if mapping is None else load_mapping(Path(mapping))
 
 
 def load_mapping(path: Path) -> LedgerAccounts:
-    """Read a TOML file with the table `[accounts]`; InputError names the key that is wrong."""
+    """Read a TOML file with the table `[accounts]`; raise InputError naming a wrong key."""
     try:
         text = read_regular(path)
     except OSError as error:
@@ -64,7 +63,7 @@ def load_mapping(path: Path) -> LedgerAccounts:
 
 
 def read_mapping(text: str, path: str) -> LedgerAccounts:
-    """The mapping that a file's text is; errors name it by `path`."""
+    """Return the mapping in a file's text; errors name the file by `path`."""
     try:
         mapping = parse_toml(text)
     except tomllib.TOMLDecodeError as error:

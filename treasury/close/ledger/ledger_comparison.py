@@ -1,12 +1,11 @@
-"""The company's ledger held against the month's balances, account by account.
+"""The company's ledger compared with the month's balances, account by account.
 
-What the ledger should say of an account is what the account held at the cut-off, and what was on
-its way to it, less what was on its way out: balance + in transit in - in transit out. On the way in
-are payouts of off-ramps that completed and whose money the bank did not show yet, and
-transfers from another own account that had left it. On the way out are debits that are still
-pending at the bank. Coins are delivered or not: a wallet has nothing in transit, what was paid for
-coins that had not come is money in transit and no balance. A balance that is not proved proves
-nothing, so no ledger agrees with it. Nothing is compared or summed across currencies.
+The expected ledger balance is the account's balance at the cut-off, plus money in transit to it,
+less money in transit from it. In transit to it are payouts of completed off-ramps that the bank did
+not show yet, and transfers from another own account that had left it. In transit from it are debits
+that are still pending at the bank. A wallet has nothing in transit: the payment for coins that had
+not come is money in transit, not a balance. An unproved balance proves nothing, so no ledger agrees
+with it. Currencies are never compared with or added to each other.
 """
 
 from __future__ import annotations
@@ -60,8 +59,10 @@ LEDGER: Final = grouped_schema(
     (INTEGER, "line"),
     (TEXT, "finding"),
 )
-"""A row for each account on either side, amounts in `currency`; `difference` is the ledger less
-what is expected, `line` where the ledger's file says it."""
+"""One row per account on either side, amounts in `currency`.
+
+`difference` is the ledger less the expected balance; `line` is the line in the ledger's file.
+"""
 
 AGREES: Final = "agrees"
 _WALLET: Final = "wallet"
@@ -75,7 +76,7 @@ _Key = tuple[str, str]
 
 
 class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The ledger beside the balances: `lines` as in LEDGER; `notes` names what is not counted."""
+    """The ledger compared with the balances: `lines` as in LEDGER; `notes` are exclusions."""
 
     title: str
     lines: Table
@@ -83,7 +84,7 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
     sql: str
 
     def sheets(self) -> Mapping[str, Table]:
-        """The accounts."""
+        """Return the accounts by sheet name."""
         return {"Ledger": self.lines}
 
     @property
@@ -99,14 +100,14 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
 
 class _OwnBooks(msgspec.Struct, frozen=True):
-    """What the month posted to each account of the ledger, and the roles that stand on it."""
+    """The month's postings to each ledger account, and the roles of each account."""
 
     posted: Mapping[_Key, Decimal]
     roles: Mapping[_Key, tuple[str, ...]]
 
 
 class _Way(msgspec.Struct, frozen=True):
-    """What was on its way at the cut-off, by account and currency, and what cannot be counted."""
+    """Money in transit at the cut-off, by account and currency, and what cannot be counted."""
 
     into: Mapping[_Key, Decimal]
     out: Mapping[_Key, Decimal]
@@ -121,13 +122,13 @@ def compare_ledger(
     accounts: LedgerAccounts | None = None,
     coins: CoinBooks | None = None,
 ) -> LedgerComparison:
-    """Hold the ledger in the CSV file `path` against the month's balances at its last day.
+    """Compare the ledger in the CSV file `path` with the month's balances on its last day.
 
     The file has the columns account, currency and balance, debit positive. `balances` are those of
-    `month_balances`, where they are known already; `accounts` the ledger's accounts of our roles,
-    `coins` the entries of measured coins.
-    The provider's accounts are compared where the ledger names them. InputError names the file and
-    the line that cannot be read or is there twice.
+    `month_balances`, if they are known already. `accounts` are the ledger's accounts for our roles,
+    and `coins` the entries of measured coins. The provider's accounts are compared only if the
+    ledger names them. Raise InputError, naming file and line, for a line that cannot be read or
+    occurs twice.
     """
     r = matched_in_full(r)
     proved = month_balances(r, _zone(r)) if balances is None else balances
@@ -176,7 +177,7 @@ def _key(account: str, currency: str) -> _Key:
 
 
 def _names(rows: Sequence[_Row]) -> dict[_Key, _Key]:
-    """What a ledger may call each balance: its own account, or a name that no other one has."""
+    """Return the names that a ledger may use for each balance, without ambiguous ones."""
     keys: dict[_Key, set[_Key]] = defaultdict(set)
     for row in rows:
         own = _key(row["of"], row["currency"])
@@ -202,13 +203,13 @@ def _by_account(
     return ledger_lines
 
 
-# The ledger's accounts that are roles of our own export
+# Ledger accounts that are roles of our own export
 
 
 def _own_books(
     r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
 ) -> _OwnBooks:
-    """The sums of the month's export by ledger account and currency."""
+    """Return the sums of the month's export by ledger account and currency."""
     rows = accounting(r, zone, coins=coins).balances().arrow.to_pylist()
     keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
     roles: defaultdict[_Key, dict[str, None]] = defaultdict(dict)
@@ -219,7 +220,7 @@ def _own_books(
 
 
 def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[_Key, _Key]:
-    """The bank accounts by what the export calls them; one name for several is none's."""
+    """Return the bank accounts by their names in the export, without ambiguous ones."""
     accounts_by_name: defaultdict[_Key, set[_Key]] = defaultdict(set)
     for row in r.statements.arrow.to_pylist():
         role = "provider" if row["source"] == "provider_report" else "bank"
@@ -275,7 +276,7 @@ def _covered(
     books: _OwnBooks,
     posted: frozenset[_Key],
 ) -> set[_Key]:
-    """The wallets that the ledger names nowhere and keeps on accounts of our role for them."""
+    """Return the wallets without a ledger line of their own, covered by our wallet role."""
     if not any(_WALLET in books.roles[key] for key in posted):
         return set()
     wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
@@ -283,9 +284,9 @@ def _covered(
 
 
 def _posted(key: _Key, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:
-    """An account of our own export, held against what the month posted to it.
+    """Compare an account of our own export with the month's postings to it.
 
-    The export posts what moved in wallets, not what they held; a ledger may have either.
+    The export posts the movements of wallets, not their balances; a ledger may have either.
     """
     currency, ledger, expected = key[1], line.values["balance"], books.posted[key]
     balances = [
@@ -325,11 +326,11 @@ def _unknown(line: CsvLine) -> _Row:
     }
 
 
-# What was on its way
+# Money in transit
 
 
 def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[_Key]) -> _Way:
-    """What the bank accounts of the ledger should have; less what stands on accounts of its own."""
+    """Return the banks' money in transit, without parts on separate ledger accounts."""
     if r.basis is None:
         return _Way({}, {}, ())
     notes: list[str] = []
@@ -357,7 +358,7 @@ def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None)
 
 
 def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decimal]]:
-    """The net amounts of off-ramps that are owed, and whose money surely had not come."""
+    """Yield the net amounts of off-ramps that are owed and certainly had not arrived."""
     for payout in owed_payouts(r):
         name = clean(payout.reference)
         if not payout.is_owed:
@@ -374,7 +375,7 @@ def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decima
 
 
 def _own_transfers(r: Reconciliation) -> Iterator[tuple[_Key, Decimal]]:
-    """Transfers between own bank accounts that had left one and had not reached the other."""
+    """Yield transfers between own bank accounts that had left one and not reached the other."""
     last: date = r.month.last
     crossing = {
         row["out_id"]: row
@@ -391,7 +392,7 @@ def _own_transfers(r: Reconciliation) -> Iterator[tuple[_Key, Decimal]]:
 
 
 def _pending(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decimal]]:
-    """Debits of the month, or earlier ones, that the bank still calls pending."""
+    """Yield debits of the month or earlier that are still pending at the bank."""
     for row in _query_rows(r, _PENDING):
         if row["on_day"] is not None and row["on_day"] > r.month.last:
             continue

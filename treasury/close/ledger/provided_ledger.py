@@ -1,7 +1,6 @@
-"""The ledger that a person gives to a close: kept whole in the journal, so that it is there again.
+"""The ledger that a person provides for a close, stored whole in the journal.
 
-Of a file that lies on somebody's disk nothing could be made again a year later; so its content is
-journaled with the close, or not at all.
+A file on a person's disk may be gone a year later, so its content is journaled with the close.
 """
 
 from __future__ import annotations
@@ -33,14 +32,13 @@ LARGEST: Final = 1024 * 1024
 
 
 MAPPING: Final = "accounts.toml"
-"""The mapping of roles to the ledger's accounts that a workspace keeps."""
+"""The workspace's mapping of roles to the ledger's accounts."""
 
 
 class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
     """A ledger's file: its name, its content and the SHA-256 of its bytes.
 
-    `mapping` is the text of the mapping that its accounts are recognised by; empty where there is
-    none.
+    `mapping` is the text of the mapping of its accounts; empty without one.
     """
 
     file_name: str
@@ -49,19 +47,20 @@ class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
     mapping: str = ""
 
     def draft(self, month: str, actor: Actor) -> Draft:
-        """What is journaled of it, beside the month's close."""
+        """Return the journal entry of the ledger, written with the month's close."""
         return Draft(_KIND, month, msgspec.structs.asdict(self), actor)
 
 
 def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
-    """Read a CSV file of account, currency and balance; InputError names the line it stops at.
+    """Read a CSV file of account, currency and balance; raise InputError naming a wrong line.
 
-    The mapping `accounts.toml` of the workspace goes with it, where it has one.
+    The mapping `accounts.toml` of the workspace is included, if there is one.
     """
     read_csv(path, COLUMNS)
     mapping = ""
     if workspace is not None and (workspace / MAPPING).is_file():
-        load_mapping(workspace / MAPPING)  # refused where it does not read
+        # A mapping that cannot be read is refused here.
+        load_mapping(workspace / MAPPING)
         mapping = read_regular(workspace / MAPPING)
     content = regular_bytes(path)
     if len(content) > LARGEST:
@@ -77,7 +76,7 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
 def compare_with(
     r: Reconciliation, ledger: LedgerFile, balances: pa.Table, coins: CoinBooks | None = None
 ) -> LedgerComparison:
-    """The ledger beside the month's balances; `coins` are the entries of measured coins."""
+    """Compare the ledger with the month's balances; `coins` are the entries of measured coins."""
     with tempfile.TemporaryDirectory(prefix="treasury-") as name:
         path = Path(name) / "ledger.csv"
         path.write_text(ledger.content, "utf-8", newline="")
@@ -86,7 +85,7 @@ def compare_with(
 
 
 def journaled_ledger(entries: Iterable[Entry], close: Close, until: Head) -> LedgerFile | None:
-    """The ledger that a month is closed with: journaled since its basis, and before `until`."""
+    """Return the ledger of a month's close: journaled after its basis and before `until`."""
     ledger = None
     for entry in entries:
         own = entry.kind == _KIND and entry.subject == close.month

@@ -1,8 +1,8 @@
-"""Money in transit as the books have it, by one rule for the journal and for the ledger compared.
+"""Money in transit in the books, by one rule for the journal and for the ledger comparison.
 
-Paid for coins that had not come: an on-ramp's debits, until it completes. Owed to us for coins that
-were sold: an off-ramp's net amount from its completion, until the bank shows it. An off-ramp whose
-coins were sent and that had not completed is owed nothing yet.
+Paid for coins that had not come: an on-ramp's debits, until it completes. Owed to us for sold
+coins: an off-ramp's net amount from its completion, until the bank shows it. An off-ramp with coins
+sent and not completed is owed nothing yet.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ PAID: Final = pa.schema([("expectation_id", TEXT), ("amount", AMOUNT)])
 
 
 class Owed(msgspec.Struct, frozen=True, kw_only=True):
-    """An off-ramp whose coins had left: its `amount` is its net, None where it is not recorded.
+    """An off-ramp with coins that had left; `amount` is its net, None if it is not recorded.
 
-    `is_owed` once it completed; `maybe_on` is the day of a line that may be its payout, undecided.
+    `is_owed` is true once it completed. `maybe_on` is the day of an undecided line that may be its
+    payout.
     """
 
     request_id: str
@@ -47,7 +48,7 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def owed_payouts(r: Reconciliation) -> list[Owed]:
-    """Off-ramps whose money no line is known to have brought by the month's end."""
+    """Return the off-ramps without a known payout by the month's end."""
     if r.basis is None:
         return []
     sure, maybe = in_transit(r)
@@ -59,7 +60,7 @@ def owed_payouts(r: Reconciliation) -> list[Owed]:
 
 
 def paid_for(r: Reconciliation) -> pa.Table:
-    """What the lines up to the month's end brought for each expectation they are matched to."""
+    """Return the amounts of lines up to the month's end, per expectation they are matched to."""
     if r.basis is None:
         return PAID.empty_table()
     with r.basis.snapshot.connection() as connection:
@@ -68,7 +69,7 @@ def paid_for(r: Reconciliation) -> pa.Table:
 
 
 def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
-    """What earlier months left in transit, so that its account closes with what is in transit."""
+    """Yield the opening entries of money in transit, so that its account closes correctly."""
     if r.basis is None:
         return
     parameters = {"first": r.month.first, "start": r.month.start(zone), "zone": zone.key}

@@ -1,9 +1,9 @@
-"""Money in transit as the report, the journal and the roll-forward count it, bridged row by row.
+"""Money in transit by the report, the journal and the roll-forward, bridged row by row.
 
-The three differ by definition. The report counts what left one side and did not reach the other;
-the journal what the books owe, so that coins sent are owed in fiat from the completion on; the
-roll-forward what a request still waits for. Each request, credit or transfer that one of them
-counts has a row with the three amounts and why they differ, and each column adds up to its figure.
+The three differ by definition. The report counts what left one side and did not reach the other.
+The journal counts what the books owe, so coins sent are owed in fiat from the completion on. The
+roll-forward counts what a request still expects. Each request, credit or transfer in one of them
+has a row with the three amounts and why they differ, and each column adds up to its figure.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ BRIDGE: Final = grouped_schema(
     (amount_in("currency"), "report", "journal", "roll_forward"),
     (TEXT, "why", "subject_id"),
 )
-"""A row for each thing that one of the three counts, amounts in `currency`; `kind` is on_ramp,
-off_ramp, off_ramp_coins, credit or own_transfer, `subject_id` the request or the bank line."""
+"""One row per matter that one of the three counts, amounts in `currency`.
+
+`kind` is on_ramp, off_ramp, off_ramp_coins, credit or own_transfer; `subject_id` is the request or
+the bank line.
+"""
 STEPS: Final = grouped_schema(
     (TEXT, "kind", "currency", "why"),
     (INTEGER, "rows"),
@@ -59,7 +62,7 @@ _Figures = dict[str, Decimal]
 
 
 class TransitBridge(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Money in transit three ways: `rows` as in BRIDGE, which add up to each of the three."""
+    """Money in transit in three counts: `rows` as in BRIDGE add up to each count."""
 
     month: Month
     rows: Table
@@ -78,7 +81,7 @@ class TransitBridge(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True)
         return Table(steps.select(STEPS.names).cast(STEPS))
 
     def sheets(self) -> Mapping[str, Table]:
-        """The rows, and their sums by reason."""
+        """Return the rows, and their sums by reason, by sheet name."""
         return {"In transit bridge": self.rows, "Steps": self.steps}
 
     def __repr__(self) -> str:
@@ -86,7 +89,7 @@ class TransitBridge(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True)
 
 
 def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> TransitBridge:
-    """The bridge of a month; `rolled` are the requests rolled forward, as in ITEMS."""
+    """Return the bridge of a month; `rolled` are the requests rolled forward, as in ITEMS."""
     figures: dict[_Key, _Figures] = {}
     names: dict[str, str | None] = {}
     for row in in_transit(r)[0]:
@@ -97,7 +100,7 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
         names[key[2]] = row["reference"]
         _add(figures, key, "report", row["amount"])
     transfers = r.internal_transfers.arrow.select(["out_id", "in_id"]).to_pylist()
-    # Both legs of an own transfer are one transfer: the leg out stands for the leg in.
+    # Both legs of an own transfer are one transfer, identified by the leg out.
     pairs = {row["in_id"]: row["out_id"] for row in transfers if row["in_id"] and row["out_id"]}
     for row in transit_postings(r, zone, pairs).to_pylist():
         key = (_ROLES[row["role"]], row["currency"], row["subject_id"])
@@ -136,7 +139,7 @@ def _add(figures: dict[_Key, _Figures], key: _Key, name: str, amount: Decimal) -
 
 
 def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
-    """What the requests are called, and the lines that no request is behind."""
+    """Return the references of requests, and names for lines without a request."""
     lines = r.lines.arrow.filter(pc.is_in(r.lines.arrow["entry_id"], subjects))
     references = {
         row["entry_id"]: row["reference"] or row["counterparty_name"]
@@ -150,13 +153,13 @@ def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
 
 
 def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any]:
-    """A column of the rows of these ids, by the id."""
+    """Return a column of the rows with these ids, by id."""
     rows = table.filter(pc.is_in(table[key], ids))
     return dict(zip(rows[key].to_pylist(), rows[name].to_pylist(), strict=True))
 
 
 def _why(kind: str, figures: _Figures, status: str) -> str:
-    """Why the three count a thing as they do, in words."""
+    """Return why the three count a matter as they do."""
     match kind:
         case "on_ramp":
             return _why_on_ramp(figures, status)
@@ -168,7 +171,7 @@ def _why(kind: str, figures: _Figures, status: str) -> str:
                 return "completed, and its money is not matched: owed to us"
             if status in REQUEST_UNDONE:
                 return f"ended as {status}: the books have money of it that no completion explains"
-            return "completed: what was received is not what it expects"
+            return "completed: the received amount differs from the expected one"
         case "off_ramp_coins":
             return "coins that left: the journal owes their money once it completes"
         case "credit":
@@ -189,9 +192,9 @@ def _why_on_ramp(figures: _Figures, status: str) -> str:
     if status in REQUEST_UNDONE:
         return f"paid, and ended as {status}: the books have not got its money back"
     if not report and journal < 0:
-        return "completed, and its payment is not decided: the line stands in suspense"
+        return "completed, and its payment is not decided: the line is in suspense"
     if not journal:
-        return "paid, and its line needs a person: it stands in suspense"
+        return "paid, and its line needs a person: it is in suspense"
     lacking = difference(report, journal)
     side = "less" if lacking > 0 else "more"
     return f"paid, and not delivered: the journal has {side}, as its lines are decided"

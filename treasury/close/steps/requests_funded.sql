@@ -1,4 +1,4 @@
--- The requests whose money or coins came from $first until before $last, one row each. Not stored.
+-- One row per request with money or coins that came from $first until before $last.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

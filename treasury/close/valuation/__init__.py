@@ -1,1 +1,1 @@
-"""What coins are worth, what gas cost, and how much of our money the provider holds."""
+"""The value of coins, the cost of gas, and the amount of our money that the provider holds."""

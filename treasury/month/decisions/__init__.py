@@ -1,1 +1,1 @@
-"""What people decide on lines, requests and rules: checked on what is known, then journaled."""
+"""People's decisions on lines, requests and rules: checked against the records, then journaled."""

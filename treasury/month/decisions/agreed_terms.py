@@ -1,7 +1,8 @@
-"""Terms that `policy.toml` proposes and two people put in force, by the journal.
+"""Terms that `policy.toml` proposes and two people put in force through the journal.
 
-Editing the file alone changes nothing, and an answer of any earlier instant is given under the
-terms of then. The one who proposed terms cannot accept them, but in a desk of one, which says so.
+Editing the file alone changes nothing, and an answer for an earlier time uses the terms of that
+time. The person who proposed terms cannot accept them, except in a desk of one, where the entry
+records it.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _STANDINGS: Final = ("in force", WAITING)
 
 
 class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A sort of terms: how the journal and the file call them, and how they are proposed.
+    """A kind of terms: its names in the journal and the file, and the command that proposes it.
 
-    `content` gives the terms of a policy as plain JSON: equal terms, equal content.
+    `content` returns the terms of a policy as plain JSON; equal terms have equal content.
     """
 
     proposed: str
@@ -42,7 +43,7 @@ class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreedTerms(msgspec.Struct, frozen=True):
-    """Terms that were proposed, and who accepted them; None while nobody has."""
+    """Proposed terms and the person who accepted them, or None before that."""
 
     content: dict[str, Any]
     seq: int
@@ -52,7 +53,7 @@ class AgreedTerms(msgspec.Struct, frozen=True):
 
     @property
     def people(self) -> dict[str, Any]:
-        """Who proposed and who accepted, as columns."""
+        """The people who proposed and accepted the terms, as columns."""
         return {
             "proposed_by": self.proposed_by,
             "accepted_by": self.accepted_by,
@@ -64,7 +65,7 @@ class AgreedTerms(msgspec.Struct, frozen=True):
 def agreed_terms(
     entries: Iterable[Entry], kind: TermsKind
 ) -> tuple[AgreedTerms | None, AgreedTerms | None]:
-    """The terms in force, and those that wait for a second person."""
+    """Return the terms in force, and those that wait for a second person."""
     in_force: AgreedTerms | None = None
     proposal: AgreedTerms | None = None
     for entry in entries:
@@ -82,18 +83,18 @@ def agreed_terms(
 
 
 class TermsVerbs:
-    """The verbs by which two people put one kind of terms of `policy.toml` in force.
+    """The verbs with which two people put one kind of terms of `policy.toml` in force.
 
-    What they list is a table.
+    Their lists are tables.
     """
 
     kind: ClassVar[TermsKind]
     terms: ClassVar[pa.Schema]
-    """The columns of what is in force."""
+    """The columns of the terms in force."""
     columns: ClassVar[pa.Schema]
-    """Those of what is listed: `standing`, then those of `rows`."""
+    """The columns of the list: `standing`, then those of `rows`."""
     without: ClassVar[str] = ""
-    """What is said where the terms that are proposed are none."""
+    """The words for a proposal to have no terms."""
 
     def __init__(
         self,
@@ -110,23 +111,23 @@ class TermsVerbs:
 
     @staticmethod
     def rows(terms: AgreedTerms | None) -> Sequence[dict[str, Any]]:
-        """A row for each thing that terms are about; none of no terms."""
+        """Return a row for each subject of the terms; no rows without terms."""
         raise NotImplementedError
 
     @classmethod
     def in_force(cls, entries: Iterable[Entry]) -> pa.Table:
-        """The terms that two people agreed on last; columns as in `terms`."""
+        """Return the terms that two people last agreed on; columns as in `terms`."""
         in_force, _ = agreed_terms(entries, cls.kind)
         return pa.Table.from_pylist(list(cls.rows(in_force)), schema=cls.terms)
 
     @classmethod
     def differ(cls, entries: Iterable[Entry], policy: Policy) -> bool:
-        """Whether `policy.toml` has other terms than those that two people agreed on last."""
+        """Return whether `policy.toml` differs from the terms that two people last agreed on."""
         in_force, _ = agreed_terms(entries, cls.kind)
         return cls.kind.content(policy) != (in_force.content if in_force else {})
 
     def propose(self, reason: str, *, actor: Actor | None = None) -> Table:
-        """Propose what stands in `policy.toml`; a second person accepts it."""
+        """Propose the terms in `policy.toml`; a second person accepts them."""
         kind = self.kind
         if not reason.strip():
             raise InputError(f"{kind.name} are changed with a reason", do="give the reason")
@@ -144,7 +145,7 @@ class TermsVerbs:
         return self._decide(drafts, who)
 
     def accept(self, *, actor: Actor | None = None) -> Table:
-        """Put what is proposed in force; whoever proposed it cannot."""
+        """Put the proposed terms in force; the person who proposed them cannot."""
         kind = self.kind
         who = actor or self._journal.who()
 
@@ -159,8 +160,8 @@ class TermsVerbs:
                 )
             if proposal.content != kind.content(policy):
                 raise ActionRefused(
-                    f"{POLICY_FILE} does not say what {proposal.proposed_by} proposed",
-                    do=f"have the {kind.name} proposed again as they stand there",
+                    f"{POLICY_FILE} differs from what {proposal.proposed_by} proposed",
+                    do=f"have the {kind.name} in the file proposed again",
                 )
             alone = same_person(proposal.proposed_by, who.name)
             if alone and not policy.one_person:
@@ -174,11 +175,11 @@ class TermsVerbs:
         return self._decide(drafts, who)
 
     def list(self) -> Table:
-        """What is in force, and what waits for a second person."""
+        """Return the terms in force, and those that wait for a second person."""
         return self._listed(self._decided())
 
     def _decided(self) -> Decided:
-        """What had been decided by the instant of these verbs."""
+        """Return the decisions made by the time that these verbs are bound to."""
         return read_decided(self._journal, until=self._until)
 
     def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Table:
@@ -204,7 +205,10 @@ def standing_rows(
     *,
     without: str = "",
 ) -> pa.Table:
-    """The rows of terms in force and of those that wait; `without` names a proposal of none."""
+    """Return the rows of the terms in force and of those that wait.
+
+    `without` are the words for a proposal to have no terms.
+    """
     pairs = zip(_STANDINGS, terms, strict=True)
     listed = [{"standing": words, **row} for words, each in pairs for row in rows(each)]
     proposal = terms[1]

@@ -1,7 +1,7 @@
 """A debit that a bank booked for a whole payment file: which of its requests it pays.
 
-A bank that books a batch shows one debit, with the file's id and the sum of its payments less those
-that it rejected. The file is journaled with its requests, so one decision settles all of them.
+A bank that books a batch shows one debit with the file's id and the sum of its payments, without
+those it rejected. The journal knows the requests of the file, so one decision settles them all.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def orders_paid(
     reason: str,
     accepted: Collection[tuple[str, tuple[str, ...]]],
 ) -> tuple[str, ...]:
-    """The requests of a payment file that a debit pays: all but those that the bank has rejected.
+    """Return the requests of a payment file that a debit pays: all that the bank has not rejected.
 
-    Raises InputError for a file that was never made, ActionRefused where the line is no debit, or
-    not of exactly what these requests wait for, or neither names the file nor has a reason. What
-    the bank rejected because it has it already is paid by another debit, or by this one with a
-    reason, where the file was uploaded twice.
-    `accepted` are lines that are accepted already, each with the requests that it was accepted for.
+    Raise InputError if the file was never made. Raise ActionRefused if the line is not a debit, is
+    not exactly the amount that these requests wait for, or neither names the file nor has a reason.
+    A payment that the bank rejected as a duplicate was paid by another debit, or by this one with a
+    reason, if the file was uploaded twice. `accepted` are lines that are accepted already, each
+    with its requests.
     """
     orders = {
         request: file
@@ -46,7 +46,7 @@ def orders_paid(
     if not orders:
         raise InputError(
             f"no payment file {clean(file_name)[:80]!r} was made here",
-            do="run `treasury request list` to see which were",
+            do="run `treasury request list` to see the files",
         )
     line = knowledge.line_rows([line_id])[line_id]
     if line["direction"] != "DBIT":
@@ -63,7 +63,7 @@ def orders_paid(
     missing = [request for request in paid if request not in rows]
     if missing or not paid:
         raise ActionRefused(
-            f"nothing of {clean(file_name)} can be paid by it: its requests are rejected, or gone",
+            f"no request of {clean(file_name)} can be paid by it: they are rejected, or gone",
             do="sync, then look at `treasury awaiting-funds`",
         )
     if (line_id, paid) in accepted:
@@ -72,7 +72,7 @@ def orders_paid(
     if outcome["outcome"] == "matched" and outcome["expectation_id"] not in orders:
         raise ActionRefused(
             f"the line {line_id} is matched already: {outcome['reason']}",
-            do="reject what is wrong of it first, with a reason",
+            do="reject what is wrong in the match first, with a reason",
         )
     apart = [request for request in paid if rows[request]["remaining"] != rows[request]["amount"]]
     if apart:
@@ -80,21 +80,22 @@ def orders_paid(
         raise ActionRefused(
             f"{row['code']} of {clean(file_name)} has received"
             f" {format_amount(row['received'], row['currency'])} by another line",
-            do="accept the line for the requests that it pays, once it is known which",
+            do="accept the line for the requests that it pays, once they are known",
         )
     expected = total(rows[request]["remaining"] for request in paid)
     if expected != line["amount"]:
         currency = line["currency"]
         raise ActionRefused(
-            f"the line {line_id} is {format_amount(line['amount'], currency)}, what of"
-            f" {clean(file_name)} is not rejected waits for {format_amount(expected, currency)}",
-            do="add the bank's answers to the file, or accept the line for some of it",
+            f"the line {line_id} is {format_amount(line['amount'], currency)}; the payments of "
+            f"{clean(file_name)} that are not rejected wait for "
+            f"{format_amount(expected, currency)}",
+            do="add the bank's answers to the file, or accept the line for some of its requests",
         )
     ids = FileIds(file.message_id for file in orders.values())
     if not reason.strip() and not ids.named(line).whole:
         raise ActionRefused(
             f"the line {line_id} does not name {clean(file_name)}",
-            do="say how you know that it is this file's, as the reason",
+            do="give as the reason how you know that it belongs to this file",
         )
     return paid
 
@@ -102,9 +103,9 @@ def orders_paid(
 def _ordered(
     knowledge: Knowledge, orders: Mapping[str, PaymentFile], line: Mapping[str, Any], reason: str
 ) -> tuple[str, ...]:
-    """What of a file the bank did not reject, and what it has already where the debit is of both.
+    """Return the payments of a file that are not rejected, with duplicates if the debit pays both.
 
-    ActionRefused where that would be without a reason.
+    Raise ActionRefused if duplicates would be included without a reason.
     """
     stages = order_stages(knowledge.snapshot, orders)
     rows = knowledge.expectation_rows
@@ -116,8 +117,8 @@ def _ordered(
     if not reason.strip():
         file = next(iter(orders.values()))
         raise ActionRefused(
-            f"the line {line['entry_id']} would pay what the bank rejected of {clean(file.name)} as"
-            " a duplicate, too",
-            do="say how you know that this debit paid it, as the reason; else ask the bank",
+            f"the line {line['entry_id']} would also pay what the bank rejected in "
+            f"{clean(file.name)} as a duplicate",
+            do="give as the reason how you know that this debit paid it; otherwise ask the bank",
         )
     return tuple(sorted(ordered))

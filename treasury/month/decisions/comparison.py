@@ -1,9 +1,9 @@
-"""What moved between two answers, and why: records, decisions or rules, found by trying each.
+"""The changes between two answers and their causes: records, decisions or rules.
 
-Reconciliation is a function of records, decisions and rules. From the first answer to the second
-they are exchanged one at a time, in this order, and each line that moves at a step moved because of
-it; so a cause is not guessed from what the rows look like. Within the records, the line itself,
-what it may belong to and other lines are told apart.
+A reconciliation depends on records, decisions and rules alone. From the first answer to the second,
+they are replaced one at a time, in this order. A line that moves at a step moved because of that
+step, so causes are never guessed. Within the records, the line itself, its expectations and other
+lines are distinguished.
 """
 
 from __future__ import annotations
@@ -43,15 +43,19 @@ MOVES: Final = grouped_schema(
         "why",
     ),
 )
-"""A row for each line that moved; `from_outcome` is null for a line that was not there, and
-`to_outcome` for one that no longer is. `cause`: new statement, line changed, record changed,
-another line, decision, rule; several with `+` between."""
+"""One row per line that moved.
+
+`from_outcome` is null for a new line, `to_outcome` for a removed one.
+
+`cause`: new statement, line changed, record changed, another line, decision, rule; several are
+joined by `+`.
+"""
 TOTALS: Final = grouped_schema(
     (TEXT, "currency", "direction", "from_outcome", "to_outcome", "cause"),
     (INTEGER, "lines"),
     (AMOUNT, "amount"),
 )
-"""The same by currency, direction (CRDT or DBIT), way and cause; amounts in `currency`."""
+"""The moves by currency, direction (CRDT or DBIT), outcomes and cause; amounts in `currency`."""
 
 _TOTALLED: Final = ("currency", "direction", "from_outcome", "to_outcome", "cause")
 _OUTCOME_COLUMNS: Final = ("outcome", "expectation_id", "matched_amount", "line_class")
@@ -59,19 +63,19 @@ _Within = Callable[[date], bool]
 
 
 class Comparison(Tables, msgspec.Struct, frozen=True, eq=False):
-    """What moved between two answers: `moves` as in MOVES, `totals` as in TOTALS."""
+    """The changes between two answers: `moves` as in MOVES, `totals` as in TOTALS."""
 
     title: str
     moves: Table
     totals: Table
 
     def sheets(self) -> Mapping[str, Table]:
-        """The lines that moved, and their sums."""
+        """Return the lines that moved, and their sums, by sheet name."""
         return {"Moved": self.moves, "Totals": self.totals}
 
     @property
     def sql(self) -> str:
-        """The query of the outcomes, the same on both sides; its inputs are what differs."""
+        """The SQL of the outcomes; both sides run it on their own inputs."""
         return step_sql("outcomes")
 
     def __len__(self) -> int:
@@ -88,7 +92,7 @@ class Comparison(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 def compare_bases(a: Basis, b: Basis) -> Comparison:
-    """What moved in a month from one basis to another; InputError for two months."""
+    """Compare a month on two bases; raise InputError if the months differ."""
     month = a.question.month
     if month != b.question.month:
         raise InputError(
@@ -118,12 +122,12 @@ def compare_bases(a: Basis, b: Basis) -> Comparison:
 
 
 def moves_between(first: Knowledge, last: Knowledge, cause: str) -> pa.Table:
-    """Every line, of whatever month, that moves when one thing is exchanged; as in MOVES."""
+    """Return every line, of any month, that moves when one input is replaced; as in MOVES."""
     return _moves(first, last, ((cause, first, last),), lambda _: True)
 
 
 def totals_of(moves: pa.Table) -> pa.Table:
-    """The moves by currency, direction, way and cause; as in TOTALS."""
+    """Sum the moves by currency, direction, outcomes and cause; as in TOTALS."""
     groups: dict[tuple[str, ...], list[Decimal]] = {}
     for row in moves.to_pylist():
         key = tuple(row[name] or "" for name in _TOTALLED)
@@ -189,7 +193,7 @@ def _end(side: str, run: Knowledge, entry: str) -> dict[str, str | None]:
 
 
 def _cause_of_move(entry: str, cause: str, first: Knowledge, last: Knowledge) -> tuple[str, str]:
-    """The cause of a line's move at one step, and in what words."""
+    """Return the cause of a line's move at one step, and its explanation."""
     outcome = last.outcomes.get(entry)
     reason = str(outcome["reason"]) if outcome else ""
     if cause != "records":
@@ -199,12 +203,12 @@ def _cause_of_move(entry: str, cause: str, first: Knowledge, last: Knowledge) ->
     if before is None and after is not None:
         return "new statement", f"read from {after['file_name']}"
     if before is None or after is None:
-        return "line changed", "a later statement has not got it"
+        return "line changed", "a later statement no longer contains it"
     facts = {"line": line_facts(before)}
     changes = moved(facts, line_facts(after), {}, last.rules)
     if changes:
         return "line changed", "; ".join(changes)
-    # The records that the line belonged to, or belongs to now.
+    # The records that the line belonged to before or belongs to now.
     records = (run.outcomes[entry]["expectation_id"] for run in (first, last))
     for name in dict.fromkeys(record for record in records if record):
         before, after = (run.expectation_rows.get(name) for run in (first, last))

@@ -1,8 +1,8 @@
-"""Decisions about lines of closed months: each posts in the open month, and names the closed one.
+"""Decisions about lines of closed months: each posts to the open month and names the closed one.
 
-What a close says of a line stays. A decision that was journaled after what the close rests on says
-what the line is from then on; the next open month takes the difference. Each month is asked what it
-knew: the closed one, those that were closed after it, and the one that is open.
+A close is never changed. A decision journaled after a close applies from then on, and the next open
+month takes the difference. Each month is read as known at its own close: the month of the line,
+those closed after it, and the open one.
 """
 
 from __future__ import annotations
@@ -32,16 +32,18 @@ CORRECTIONS: Final = grouped_schema(
     (AMOUNT, "matched_amount"),
     (TEXT, "expectation_id", "reference"),
 )
-"""Two rows for each line that was decided after its `month` was closed: `side` is `before`, as the
-last closed month knew it, and `after`, as it is now."""
+"""Two rows per line that was decided after its `month` was closed.
+
+`side` is `before`, as the last closed month knew the line, and `after`, as it is now.
+"""
 _WORDS: Final = {"accept": "accepted", "reject": "rejected", "ignore": "closed", "undo": "undone"}
 
 
 class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision changed of a line after its month was closed.
+    """The change that a decision made to a line after its month was closed.
 
-    `month` is the closed one, `posts_to` the one that takes the difference, `before` the last month
-    that knew the line as it was until then.
+    `month` is the closed month, `posts_to` the one that takes the difference, and `before` the last
+    month that knew the line without the change.
     """
 
     line: Mapping[str, Any]
@@ -54,15 +56,16 @@ class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def entry_id(self) -> str:
-        """The line."""
+        """The id of the line."""
         return str(self.line["entry_id"])
 
 
 def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Period]) -> Month:
-    """The month that a line posts to; `known_from` is when it first came into the lake.
+    """Return the month that a line posts to; `known_from` is when it first came into the lake.
 
-    It is the month that the bank booked it in, unless that month was closed before the line was
-    known: then the next that was still open. So a closed month never changes, and no line is lost.
+    It is the month in which the bank booked the line. If that month was closed before the line was
+    known, it is the next month that was still open. So a closed month never changes, and no line is
+    lost.
     """
     month = Month.of(booked)
     while (
@@ -75,7 +78,7 @@ def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Pe
 
 
 def next_open(month: Month, closed: Mapping[str, Period]) -> Month:
-    """The first month from this one on that is not closed."""
+    """Return the first month from this one on that is not closed."""
     while str(month) in closed:
         month = month.next
     return month
@@ -84,7 +87,7 @@ def next_open(month: Month, closed: Mapping[str, Period]) -> Month:
 def late_decisions(
     knowledge: Knowledge, closed: Mapping[str, Period], entries: Iterable[Entry]
 ) -> list[LateDecision]:
-    """What was decided about lines of closed months after what their closes rest on."""
+    """Return the decisions about lines of closed months that were journaled after the close."""
     if not closed:
         return []
     first = min(period.close.head.seq for period in closed.values())
@@ -107,10 +110,10 @@ def late_decisions(
 def correction_rows(
     decisions: Sequence[LateDecision], before: Mapping[str, pa.Table], after: Mapping[str, pa.Table]
 ) -> pa.Table:
-    """What late decisions correct, columns as in CORRECTIONS.
+    """Return the corrections made by late decisions, with the columns of CORRECTIONS.
 
-    `before` and `after` are the lines of the month that each line was booked in, by the line. One
-    that a close never showed is left out: nothing was posted of it.
+    `before` and `after` are, by line, the lines of the month in which the bank booked it. A line
+    that no close has shown is left out, because no amount was posted for it.
     """
     rows = []
     for decision in decisions:
@@ -162,7 +165,7 @@ def _of_line(
 
 
 def _verdicts(entries: Iterable[Entry], until: int | None) -> list[tuple[str, tuple[str, ...]]]:
-    """What stood on a line after these of its entries."""
+    """Return the verdicts on a line after its entries up to `until`."""
     entries_until = [entry for entry in entries if until is None or entry.seq <= until]
     decisions = standing(entries_until)
     return [(made.verb, made.expectations) for made in decisions if made.verb in _WORDS]

@@ -1,7 +1,7 @@
-"""What banks answered to the payment files made here: a row for each file, batch and payment named.
+"""The banks' answers to payment files made here: a row per file, batch and payment.
 
-Each status stands beside the file and the request that it is about, by the ids that were journaled
-when the file left. What was not made here is shown too, with nothing beside it.
+The ids journaled when the file left link each status to its file and request. Statuses of payments
+that were not made here are shown without a file.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ FILE_ANSWERS: Final = grouped_schema(
     (INSTANT, "said_at"),
     (TEXT, "report", "original_message_id", "request"),
 )
-"""`file` and `request` are empty where the status is of none that left here; `amount` in `currency`
-is what the bank says was ordered, `report` the bank's own id of its report."""
+"""`file` and `request` are empty if the status belongs to no payment made here.
+
+`amount`, in `currency`, is the ordered amount by the bank's report; `report` is the report's id.
+"""
 _OUTCOMES: Final = {
     "received": "pending",
     "signature": "pending, to be signed",
@@ -36,11 +38,11 @@ _OUTCOMES: Final = {
     "parts": "in part",
     "payee": "payee",
 }
-"""What a status comes to by itself; several of one payment are weighed in `OrderAnswer`."""
+"""The meaning of a single status; several of one payment are combined in `OrderAnswer`."""
 
 
 def file_answers(statuses: pa.Table, entries: Iterable[Entry]) -> pa.Table:
-    """Rows of `payment_statuses`, by file, then as the bank said them; columns of FILE_ANSWERS."""
+    """Return the bank's answers by file, in order of arrival; columns as in FILE_ANSWERS."""
     names: dict[str, str] = {}
     requests: dict[tuple[str, str], str] = {}
     for request, files in files_made(entries).items():

@@ -1,8 +1,8 @@
-"""Debits that a bank booked for whole payment files: those that match by themselves.
+"""Debits that a bank booked for whole payment files, and that match without a person's decision.
 
-A file is journaled with what it orders, so a debit that carries its id and is exactly the sum of it
-can be nothing else, as long as nothing speaks against it. Then it belongs to all that the bank did
-not reject. Whatever is less than that is asked of a person (`batch_debits`).
+The journal knows what a file orders. A debit that carries the file's id and is exactly its sum must
+be the file's, unless a record contradicts it. It then pays all payments that the bank did not
+reject. A debit with weaker evidence needs a person's decision (`batch_debits`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
 
 IN_FILE: Final = "file"
-"""The verdict of a debit that belongs to the requests of a payment file by the file's id."""
+"""The verdict on a debit that pays the requests of a payment file by the file's id."""
 _CURRENCY: Final = "EUR"
-"""What payment files order."""
+"""The currency of payment files."""
 _DAY: Final = timedelta(days=1)
 _DEBITS: Final = step_sql("treasury.month.decisions.steps", "booked_debits")
 _REQUESTS: Final = step_sql("treasury.month.decisions.steps", "ordered_requests")
@@ -36,17 +36,17 @@ _CREDITS: Final = step_sql("treasury.month.decisions.steps", "booked_credits")
 
 
 def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table:
-    """What is decided of bank lines, as the matching takes it; columns as in DECISIONS.
+    """Return the decisions on bank lines as matching reads them; columns as in DECISIONS.
 
-    By people, by these entries of the journal, and by the ids of payment files of which one debit
-    was booked; those have the verdict "file".
+    They are people's decisions in these entries of the journal, and debits assigned by the ids of
+    payment files, with the verdict "file".
     """
     entries = tuple(entries)
     return in_force(snapshot, entries, history.decision_table(history.standing(entries)))
 
 
 def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) -> pa.Table:
-    """What people decided of bank lines, and what the ids of the payment files in `entries` do."""
+    """Return people's decisions on bank lines, and those that follow from ids of payment files."""
     orders: dict[str, dict[str, PaymentFile]] = {}
     for request, files in history.files_made(entries).items():
         for file in files:
@@ -68,7 +68,7 @@ def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) ->
 
 
 def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[str, str]:
-    """How far the bank says that each payment of a file has come; one of which it is silent is not.
+    """Return the stage at the bank of each payment of a file that the bank has answered.
 
     `orders` is the file by the request of each payment; the stages are those of `OrderAnswer`.
     """
@@ -85,7 +85,7 @@ def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[
 def answer_to(
     file: PaymentFile, statuses: Iterable[Mapping[str, Any]], accepted: Collection[str] = ()
 ) -> OrderAnswer | None:
-    """What rows of `payment_statuses` come to for the payment of a request in a file.
+    """Return the bank's answer to a payment in a file, from rows of `payment_statuses`.
 
     `accepted` are names that banks gave for its payee and that people accepted.
     """
@@ -106,7 +106,7 @@ def _file_debits(
     orders: Mapping[str, Mapping[str, PaymentFile]],
     decided: pa.Table,
 ) -> Iterator[tuple[str, Mapping[str, Any], Sequence[str]]]:
-    """Each payment file whose debit is certain, with the line and the requests that it pays."""
+    """Yield each payment file with a certain debit, the line, and the requests that it pays."""
     files = {name: next(iter(own.values())) for name, own in orders.items()}
     names_by_id: dict[str, list[str]] = {}
     for name, file in files.items():
@@ -119,7 +119,7 @@ def _file_debits(
     accepted = decided.filter(pc.equal(decided["verdict"], "accept"))
     ordered = pa.array({request for own in orders.values() for request in own}, pa.string())
     accepted = accepted.filter(pc.is_in(accepted["expectation_id"], ordered))
-    # Money that came back of a payment is no other payment of it.
+    # A returned payment is not a second payment.
     booked_in = snapshot.select(_CREDITS, {"ids": accepted["entry_id"].to_pylist()})["entry_id"]
     is_back = pc.is_in(accepted["entry_id"], booked_in.combine_chunks())
     accepted = accepted.filter(pc.invert(is_back))
@@ -127,11 +127,12 @@ def _file_debits(
     for message, names in names_by_id.items():
         own = [(line, ids) for line, ids in named if message in ids.perhaps]
         if len(names) != 1 or [ids.whole for _, ids in own] != [{message}]:
-            continue  # none, or which of several is a question
+            # Without exactly one debit, a person must decide.
+            continue
         (name,), ((line, _),) = names, own
         paid = _paid_by(snapshot, orders[name], line)
         others = [other for other in lines if other is not line]
-        # Payments that were booked by themselves as well
+        # Payments of the file that were also booked separately
         references = FileIds(orders[name][request].reference for request in paid)
         if (
             paid
@@ -145,7 +146,7 @@ def _file_debits(
 def _paid_by(
     snapshot: Snapshot, orders: Mapping[str, PaymentFile], line: Mapping[str, Any]
 ) -> Sequence[str]:
-    """The requests of a file that a debit with its id pays; none where anything is in doubt."""
+    """Return the requests of a file that a debit with its id pays; none in case of doubt."""
     file = next(iter(orders.values()))
     stages = order_stages(snapshot, orders)
     paid = sorted(request for request in orders if stages.get(request) != "rejected")

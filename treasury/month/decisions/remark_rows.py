@@ -1,8 +1,8 @@
-"""What people said and did about ramp requests that no bank line shows, a row for each request.
+"""People's remarks and actions on ramp requests that no bank line shows, one row per request.
 
-It proves nothing. A remark stands beside the state that the bank and the service prove; a request
-in a payment file, or whose transaction hash was given here, has been paid already as far as we
-know, and is not to be paid again because the service does not show it yet.
+They are no evidence. A remark is shown next to the state that the bank and the service prove. A
+request in a payment file, or with a transaction hash entered here, counts as paid for us: it must
+not be paid again because the service does not show it yet.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ REQUEST_REMARKS: Final = grouped_schema(
     (TEXT, "hash_state", "hash_by"),
     (INSTANT, "hash_at"),
 )
-"""A row for each request with a remark, in a payment file, or given a hash; the rest is empty.
+"""One row per request with a remark, in a payment file, or with a hash; other columns are empty.
 
-`hash_state` is as in `GivenHash`. `file` is the payment file that it is in, at the place `file_seq`
-of the journal, to be carried out on `execution`; `order_messages` and `order_references` are the
-ids of that and of every earlier file that it left in, and of its payment in each, by which the bank
-answers; `orders_made` is when, `order_amounts` (EUR) and `order_accounts` are what each orders, and
-to which IBAN, empty where that was not journaled; `payees_accepted` are the names that banks gave
-for the payee of each and that were accepted, `rejections_alone` says of each whether its bank
-reports of rejected payments alone.
+`hash_state` is as in `GivenHash`. `file` is the payment file that contains it, journaled at
+`file_seq` and to be executed on `execution`. The lists have an element per file that the request
+left in, earlier ones included. `order_messages` and `order_references` are the ids of the file and
+of the payment, by which the bank answers. `orders_made` is when the file was made. `order_amounts`
+(EUR) and `order_accounts` are the amount and the IBAN, empty if they were not journaled.
+`payees_accepted` are the bank's names for the payee that people accepted. `rejections_alone` is
+true if the bank reports rejected payments only.
 """
 
 
 def remark_table(decided: Decided) -> pa.Table:
-    """What people said and did about requests, by request; columns as in REQUEST_REMARKS."""
+    """Return people's remarks and actions by request; columns as in REQUEST_REMARKS."""
     remarks = history.standing_remarks(decided.entries)
     made = {
         request: files

@@ -1,8 +1,8 @@
 """Remarks on ramp requests: marked as sent, not to be funded, not uploaded; each with a reason.
 
-A remark proves nothing. It is shown beside the state that the bank and the service prove, so that a
-colleague knows what is known outside the records. A request in a payment file is not to be paid
-again until the bank shows it, or somebody says that the file was not uploaded.
+A remark is no evidence. It is shown next to the state that the bank and the service prove, so that
+colleagues see what is known outside the records. A request in a payment file must not be paid again
+until the bank shows it, or a person reports that the file was not uploaded.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ LIABILITY: Final = (
     "Whoever releases a payment in spite of its bank's warning bears the loss where it was the"
     " wrong payee."
 )
-"""What a confirmation says of a payee whose name the bank did not confirm."""
+"""The liability notice in a confirmation for a payee that the bank did not confirm."""
 
 _WAITING: Final = {
     "marked_sent": ("AWAITING_FUNDS",),
     "will_not_fund": ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
     NOT_UPLOADED: ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
 }
-"""The statuses in which each remark says anything."""
+"""The statuses in which each remark makes sense."""
 _FACTS: Final = (
     "payment_reference", "ramp_type", "status", "fiat_amount", "fiat_currency", "crypto_amount",
     "crypto_currency", "version",
@@ -62,18 +62,18 @@ _NOT_CLOSE: Final = {
     "match": ("the bank found the payee's name as ordered", "there is nothing to accept"),
     "none": (
         "the bank knows another name for its IBAN",
-        "do not release it; verify the details anew, outside the file, by two people",
+        "do not release it; have two people verify the details again, outside the file",
     ),
     "not_possible": (
         "the bank could not verify its payee",
         "verify the details before the release, outside the file",
     ),
 }
-"""Why there is nothing to accept, by what verifying the payee gave, and what to do."""
+"""Why there is no name to accept, by the result of verifying the payee, and what to do."""
 
 
 class Marking:
-    """The verbs; a request is named by its payment reference or its id."""
+    """The verbs for remarks; a request is given by its payment reference or its id."""
 
     def __init__(
         self,
@@ -95,36 +95,37 @@ class Marking:
     def marked_sent(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Remark:
-        """Say that the payment was sent, though no statement shows it yet."""
+        """Mark the payment as sent, though no statement shows it yet."""
         return self._journal_remark("marked_sent", request, reason, actor, dry_run=dry_run)
 
     def will_not_fund(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Remark:
-        """Say that the request will not be funded; at the service it stays open."""
+        """Mark the request as not to be funded; it stays open at the service."""
         return self._journal_remark("will_not_fund", request, reason, actor, dry_run=dry_run)
 
     def not_uploaded(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Remark:
-        """Say that the payment file which the request is in was not uploaded, so that it is paid.
+        """Mark the payment file of the request as not uploaded, so that the request may be paid.
 
-        By another person than the one who made it; a desk of one says why, and is marked so. Raises
-        ActionRefused where the request is in no payment file, or the bank has answered to it.
+        The person must not be the one who made the file; a desk of one gives a reason and is marked
+        so. Raise ActionRefused if the request is in no payment file, or the bank has answered to
+        it.
         """
         return self._journal_remark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
 
     def void_file(
         self, name: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> list[str]:
-        """Take a payment file back, so that all that is in it is to be paid; the requests' ids.
+        """Withdraw a payment file, so that its requests may be paid; return their ids.
 
-        By another person than the one who made it; a desk of one says why, and is marked so. Raises
-        ActionRefused where the bank has answered to it and not rejected all of it.
+        The person must not be the one who made the file; a desk of one gives a reason and is marked
+        so. Raise ActionRefused if the bank has answered to the file and not rejected every payment.
         """
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason:
-            raise InputError("a payment file is taken back with a reason", do="give the reason")
+            raise InputError("a payment file is withdrawn with a reason", do="give the reason")
 
         def build(decided: Decided) -> tuple[list[Draft], list[str]]:
             inside = {
@@ -134,8 +135,8 @@ class Marking:
             }
             if not inside:
                 raise ActionRefused(
-                    f"nothing is in a payment file {clean(name)[:80]!r} any more",
-                    do="run `treasury request list` to see which files stand",
+                    f"no request is in a payment file {clean(name)[:80]!r} any more",
+                    do="run `treasury request list` to see the files that are in force",
                 )
             alone = self._is_alone(next(iter(inside.values())), who)
             for request, file in inside.items():
@@ -154,16 +155,18 @@ class Marking:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> AcceptedPayee:
-        """Accept the name that the bank knows for a payee whose name it found to match closely.
+        """Accept the bank's name for a payee, if the bank found it to match closely.
 
-        By another person than the one who made the payment file; a desk of one says why, and is
-        marked so. It holds for that IBAN, that name and what the bank said, in later files too.
-        `agreed` is what a `dry_run` gave, so that no other name is accepted than the one that was
-        shown. Raises ActionRefused where the bank found no close match, or another by now.
+        The person must not be the one who made the payment file; a desk of one gives a reason and
+        is marked so. The acceptance holds for that IBAN, that name and that answer, in later files
+        too. `agreed` is the result of a `dry_run`, so that only the name that was shown can be
+        accepted. Raise ActionRefused if the bank found no close match, or has changed its answer.
         """
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason:
-            raise InputError("a payee's name is accepted with a reason", do="say how you compared")
+            raise InputError(
+                "a payee's name is accepted with a reason", do="give the reason: how you compared"
+            )
         row = self._find(request)
 
         def build(decided: Decided) -> tuple[list[Draft], AcceptedPayee]:
@@ -175,16 +178,16 @@ class Marking:
                 raise ActionRefused(f"{name}: {_NOT_CLOSE[result][0]}", do=_NOT_CLOSE[result][1])
             if not file.payee_iban:
                 raise ActionRefused(
-                    f"{clean(file.name)} was journaled without its payees: what is accepted for"
-                    f" {name} could not be told from another IBAN",
+                    f"{clean(file.name)} was journaled without its payees: an acceptance for"
+                    f" {name} would not be limited to its IBAN",
                     do="compare the names before the release, and release it or not at the bank",
                 )
             known_as = clean(answer.payee_name)
             pair = (file.payee_iban, file.payee, answer.payee_name)
             if agreed is not None and pair != (agreed.iban, agreed.name, agreed.known_as):
                 raise ActionRefused(
-                    f"{name} is no longer what was compared: {clean(file.payee)},"
-                    f" {clean(file.payee_iban)}, is known as {known_as or 'a similar name'}",
+                    f"{name} has changed since you compared it: {clean(file.payee)}, "
+                    f"{clean(file.payee_iban)}, is known as {known_as or 'a similar name'}",
                     do="compare the names as they are now",
                 )
             names = history.accepted_payees(decided.entries).get((file.payee_iban, file.payee), {})
@@ -215,29 +218,29 @@ class Marking:
         return decide(self._journal, build, until=self._until, dry_run=dry_run)[1]
 
     def _answer(self, file: PaymentFile) -> OrderAnswer | None:
-        """What the bank says of a payment that left in a file."""
+        """Return the bank's answer to a payment in a file, or None."""
         if not file.message_id:
             return None
         statuses = stored_statuses(self._snapshot().sql, [file.message_id])
         return answer_to(file, statuses[file.message_id])
 
     def _is_alone(self, file: PaymentFile, who: Actor) -> bool:
-        """Whether who made a file takes it back, as a desk of one may; else ActionRefused."""
+        """Return whether a person withdraws their own file; refuse it unless a desk of one."""
         alone = same_person(file.by, who.name)
         if alone and not self._one_person():
             raise ActionRefused(
-                f"{who.name} made {clean(file.name)} and cannot take it back, nor any of it",
-                do="have a colleague see at the bank that it was not uploaded, and take it back",
+                f"{who.name} made {clean(file.name)} and cannot withdraw it or any of its payments",
+                do="have a colleague check at the bank that it was not uploaded, and withdraw it",
             )
         return alone
 
     def _require_unanswered(self, file: PaymentFile, name: str) -> None:
-        """ActionRefused where the bank answered about a payment, and has not rejected it."""
+        """Raise ActionRefused if the bank has answered about a payment without rejecting it."""
         answer = self._answer(file)
         if answer is not None and answer.stage != "rejected":
             raise ActionRefused(
-                f"the bank has {clean(file.name)}, and of {file.reference or name} it says:"
-                f" {answer.words}",
+                f"the bank has {clean(file.name)}, and reports about {file.reference or name}: "
+                f"{answer.words}",
                 do="ask the bank to cancel it; wait for its answer before you pay again",
             )
 
@@ -250,20 +253,20 @@ class Marking:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Remark:
-        """Take the last remark on a request back.
+        """Undo the last remark on a request.
 
-        `seq` is the remark that is meant: no other is taken back. Raises ActionRefused where
-        nothing is remarked, or another remark stands.
+        `seq` is the place of the remark to undo; any other remark is left alone. Raise
+        ActionRefused if there is no remark, or if the last remark is another one.
         """
         return self._journal_remark(
             "undo", request, reason, actor, intended_seq=seq, dry_run=dry_run
         )
 
     def list(self) -> Table:
-        """The remark that stands on each request, its place in the journal, and its payment file.
+        """Return the current remark and the payment file of each request.
 
-        `seq` is the place of the remark; empty for a request that is in a payment file only.
-        `proposed_by` is who a sheet names as having proposed it.
+        `seq` is the place of the remark in the journal; it is empty if the request is only in a
+        payment file. `proposed_by` is the person that a sheet names as the proposer.
         """
         decided = read_decided(self._journal, until=self._until)
         remarks, table = history.standing_remarks(decided.entries), remark_table(decided)
@@ -277,9 +280,9 @@ class Marking:
         return Table(placed, zone=self._zone)
 
     def answers(self, statuses: pa.Table | None = None) -> Table:
-        """What banks answered to payment files, by file, batch and payment, in words.
+        """Return the banks' answers to payment files, by file, batch and payment, in words.
 
-        A row for each status that is stored, or for each of `statuses`, as a report was read.
+        It has a row per stored status, or per row of `statuses`, as read from a report.
         """
         if statuses is None:
             statuses = self._snapshot().sql(_STATUSES)
@@ -312,9 +315,9 @@ class Marking:
     def plan_remark(
         self, decided: Decided, mark: str, request: str, reason: str, who: Actor
     ) -> tuple[Draft | None, Remark]:
-        """What a remark would journal onto these decisions, None where it stands already.
+        """Return the journal entry that a remark would add, or None if that remark already exists.
 
-        `mark` is one of WAITING. Nothing is written; raises what the verbs raise.
+        `mark` is one of WAITING. No entry is written; the errors are those of the verbs.
         """
         if not reason.strip():
             raise InputError("a remark is made with a reason", do="give the reason")
@@ -340,7 +343,8 @@ class Marking:
         if word == NOT_UPLOADED and file is not None:
             alone = {"alone": self._is_alone(file, who)}
             self._require_unanswered(file, row["id"])
-        if stands is not None:  # also if somebody remarks while this is tried
+        # This also covers a remark that a colleague makes during a retry.
+        if stands is not None:
             intended[:] = [stands.seq or 0]
         undone = file if word == NOT_UPLOADED else stands
         undoes = undone.seq if undone else None
@@ -384,13 +388,13 @@ def _check(
     if word == "undo":
         if standing is None:
             raise ActionRefused(
-                f"nothing is remarked on {name}", do="run `treasury request list` to see what is"
+                f"there is no remark on {name}", do="run `treasury request list` to see what is"
             )
         if intended_seq not in {None, standing.seq}:
             raise ActionRefused(
-                f"{name} is {standing.mark} by {standing.by}:"
-                " that is not the remark that was meant",
-                do="run `treasury request list` to see what stands, then decide again",
+                f"{name} is {standing.mark} by {standing.by}: the remark was replaced since "
+                "you looked",
+                do="run `treasury request list` to see the current remarks, then decide again",
             )
         return
     if word == NOT_UPLOADED:
@@ -406,7 +410,7 @@ def _check(
     if word == "will_not_fund" and file is not None:
         raise ActionRefused(
             f"{name} left in {clean(file.name)} by {file.by}, and may be paid by it",
-            do="if that was not uploaded, say so first: treasury request not-uploaded",
+            do="if the file was not uploaded, report that first: treasury request not-uploaded",
         )
     if row["status"] not in _WAITING[word]:
         amount = row["fiat_amount"]
@@ -418,7 +422,7 @@ def _check(
 
 
 def foreseen_remark(decided: Decided, planned: Remark) -> Decided:
-    """What would be decided once this remark was journaled."""
+    """Return the decisions as they would be after this remark."""
     body = {"reason": planned.reason, "undoes": planned.undoes}
     who = Actor(planned.by, "environment")
     draft = Draft(f"request.{planned.mark}", planned.request_id, body, who)

@@ -1,7 +1,7 @@
-"""Changing the rules: what a change does to all that was ever stored, seen before it is saved.
+"""Changes of the rules: their effect on all stored records is shown before they are saved.
 
-The file `rules.toml` holds the rules that are in force; the journal holds every content that was
-saved, with its effect, so that an earlier answer is given under the rules of then.
+The file `rules.toml` holds the rules in force. The journal holds every saved content with its
+effect, so that an earlier answer uses the rules of its time.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _WAITS: Final = ("state", "due", "overdue", "silent")
 
 
 class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What new rules would move: `lines` as in compare.MOVES, `totals` as in compare.TOTALS.
+    """The effect of new rules: `lines` as in compare.MOVES, `totals` as in compare.TOTALS.
 
-    `requests` are those that would be due or overdue otherwise. Lines of closed months stand in
-    `closed`: they keep the rules of their close, and nothing moves.
+    `requests` are those with another due date or another delay. `closed` has lines of closed
+    months: they keep the rules of their close and do not move.
     """
 
     rules: Rules
@@ -55,7 +55,7 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     closed: Table
 
     def sheets(self) -> Mapping[str, Table]:
-        """The lines that would move, their sums, requests, and lines of closed months."""
+        """Return the lines that would move, their sums, requests, and lines of closed months."""
         return {
             "Lines": self.lines,
             "Totals": self.totals,
@@ -65,7 +65,7 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def sql(self) -> str:
-        """The query of the outcomes, which reads the rules from a table."""
+        """The SQL of the outcomes, which reads the rules from a table."""
         return step_sql("outcomes")
 
     def __repr__(self) -> str:
@@ -101,16 +101,16 @@ class Changing:
         self._until = until
 
     def current(self) -> Rules:
-        """The rules that the file holds; those of the contract where there is none."""
+        """Return the rules in the file, or the contract's defaults if there is no file."""
         return load_rules(self._path) if os.path.lexists(self._path) else Rules()
 
     def is_journaled(self) -> bool:
-        """Whether the file is what was last saved: not so after it was edited by hand."""
+        """Return whether the file is as last saved; a manual edit makes this false."""
         in_force = rules_in_force(read_decided(self._journal, until=self._until).entries)
         return in_force is None or in_force.hash == self.current().hash
 
     def history(self) -> Table:
-        """Every content that was saved: when, by whom, why, and how many lines moved."""
+        """Return every saved content: when, by whom, why, and how many lines moved."""
         rows = [
             {
                 "saved_at": entry.at,
@@ -124,9 +124,9 @@ class Changing:
         return Table(pa.Table.from_pylist(rows, schema=_HISTORY), zone=self._zone)
 
     def preview(self, new: Rules | str | Path) -> Preview:
-        """What these rules would move in all that is stored; writes nothing.
+        """Return the changes that these rules would make to the stored records; nothing is written.
 
-        Raises SettingsError for a file that does not read, naming the key.
+        Raise SettingsError, naming the key, if the file cannot be read.
         """
         return self._preview(read_rules(new), read_decided(self._journal, until=self._until))
 
@@ -139,16 +139,15 @@ class Changing:
     ) -> Preview:
         """Put these rules in force, and journal their content and effect.
 
-        Raises InputError for a class that no line can meet.
-
-        The journal is written first; a run that was cut off before the file was is simply run
-        again.
+        Raise InputError if no line can match a class. The journal is written before the file: if
+        the run is interrupted in between, save the same rules again.
         """
         if not reason.strip():
             raise InputError("rules are changed with a reason", do="give the reason")
         require_present(self._until)
         rules = read_rules(new)
-        if isinstance(new, Rules):  # what differs from the contract; a person's file as it stands
+        # Rules given as an object are written without defaults; a person's file is kept as it is.
+        if isinstance(new, Rules):
             content, usual = msgspec.to_builtins(new), msgspec.to_builtins(Rules())
             own = {n: _without_nulls(value) for n, value in content.items() if value != usual[n]}
             text = msgspec.toml.encode(own).decode()
@@ -156,7 +155,8 @@ class Changing:
             text = read_regular(Path(new))
         for name in met_by_none(rules):
             raise InputError(
-                f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",
+                f"the class {clean(name)[:60]!r} depends on text that payers write, and no "
+                "line matches it",
                 do="give its bank_transaction_code or counterparty_account too",
             )
         who = actor or self._journal.who()
@@ -216,12 +216,12 @@ _HISTORY: Final = grouped_schema(
 
 
 def read_rules(source: Rules | str | Path) -> Rules:
-    """Rules as they are given: themselves, or the TOML file that holds them."""
+    """Return rules given as an object, or read from a TOML file."""
     return check_rules(source) if isinstance(source, Rules) else load_rules(Path(source))
 
 
 def _without_nulls(value: Any) -> Any:
-    """TOML has no null: what is not given is left out."""
+    """Remove nulls, which TOML does not have."""
     if isinstance(value, dict):
         return {name: _without_nulls(part) for name, part in value.items() if part is not None}
     return [_without_nulls(part) for part in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""Decisions that stand, beside what is known now; and the lines that still need one."""
+"""Decisions in force, next to the present records; and the lines that still need a decision."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ STANDING: Final = grouped_schema(
     (INTEGER, "seq"),
     (TEXT, "proposed_by"),
 )
-"""A row for each decision that stands and each expectation of it; `moved` says what of its facts
-is no longer as it was seen, empty where all is; `seq` is its place in the journal; `proposed_by` is
-who a sheet names as having proposed it, empty for a decision that came in none."""
+"""One row per decision in force and expectation.
+
+`moved` lists the facts that have changed since the decision; it is empty if none has. `seq` is the
+decision's place in the journal. `proposed_by` is the person that a sheet names as the proposer,
+empty for a decision without a sheet.
+"""
 OPEN_LINES: Final = grouped_schema(
     (TEXT, "entry_id"),
     (DATE, "booking_date"),
@@ -40,7 +43,7 @@ OPEN_LINES: Final = grouped_schema(
 
 
 def standing_table(stand: Iterable[Decision], knowledge: Knowledge) -> pa.Table:
-    """Decisions that stand, by time, beside what is known now; columns as in STANDING."""
+    """Return the decisions in force, by time, with what has changed; columns as in STANDING."""
     stand = list(stand)
     lines = knowledge.line_rows([decision.entry_id for decision in stand])
     rows = []
@@ -74,7 +77,7 @@ def standing_table(stand: Iterable[Decision], knowledge: Knowledge) -> pa.Table:
 
 
 def open_lines(knowledge: Knowledge, stand: Iterable[Decision]) -> pa.Table:
-    """The booked lines that need a person, oldest first; columns as in OPEN_LINES."""
+    """Return the booked lines that need a person, oldest first; columns as in OPEN_LINES."""
     assigned = {decision.entry_id: decision.to for decision in stand if decision.verb == "assign"}
     outcomes = knowledge.matches.lines
     is_open = pc.is_in(outcomes.arrow["outcome"], pa.array(NEEDS_A_PERSON))

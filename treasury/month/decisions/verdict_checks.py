@@ -1,8 +1,8 @@
-"""Whether a decision on a bank line may be taken, on what is known and decided already.
+"""Checks whether a decision on a bank line is allowed by the present records and decisions.
 
-A wrong match is worse than none: what a fact contradicts takes a reason, and what can never be
-(another currency, a line that is not booked) is refused. A line of a closed month may be decided:
-the decision posts in the month that is open.
+A wrong match is worse than none. A decision that a fact contradicts needs a reason, and an
+impossible one (another currency, a line that is not booked) is refused. A line of a closed month
+may be decided; the decision posts to the open month.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SETTLES: Final = ("accept", "ignore")
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person asks for, in ids."""
+    """A decision that a person asks for, in ids."""
 
     verb: str
     entry_id: str
@@ -43,11 +43,11 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
-"""Refuses a wish, or says what speaks against it and was outweighed by its reason."""
+"""Refuses a wish, or returns the contradictions that its reason outweighs."""
 
 
 class Check:
-    """Checks wishes one after another; what an earlier one claims, a later one has not."""
+    """Checks wishes in order; an amount that one wish claims is not available to the next."""
 
     def __init__(self, knowledge: Knowledge, decided: Decided, stand: Sequence[Decision]) -> None:
         self._knowledge = knowledge
@@ -56,7 +56,7 @@ class Check:
         self._claimed: dict[str, Decimal] = {}
 
     def all(self, wishes: Sequence[Wish]) -> list[Body | None]:
-        """The body to journal for each; None for one that stands already."""
+        """Return the body to journal for each wish, or None for a decision that already exists."""
         ids = [wish.entry_id for wish in wishes]
         repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if repeated is not None:
@@ -66,9 +66,9 @@ class Check:
         return [*map(self._granting(ids), wishes)]
 
     def each(self, wishes: Sequence[Wish]) -> list[Body | TreasuryError | None]:
-        """The body to journal for each, None for one that stands, or why it is refused.
+        """Return for each wish the body to journal, None if it already exists, or its refusal.
 
-        What is refused claims nothing.
+        A refused wish claims no amount.
         """
         grant = self._granting([wish.entry_id for wish in wishes])
         answers: list[Body | TreasuryError | None] = []
@@ -82,14 +82,15 @@ class Check:
         return answers
 
     def _granting(self, ids: Sequence[str]) -> Callable[[Wish], Body | None]:
-        """What gives the body of a wish on one of these lines, or refuses it."""
+        """Return the function that gives the body of a wish on these lines, or refuses it."""
         lines = self._knowledge.line_rows(ids)
         known_from = self._knowledge.known_from(ids) if self._closed else {}
 
         def grant(wish: Wish) -> Body | None:
             line = lines.get(wish.entry_id)
             booked = line["booking_date"] if line else None
-            if line is None:  # it is in no statement any more: as it was last seen
+            # No statement contains the line any more; its date is that of the undone decision.
+            if line is None:
                 undone = next((d for d in self._stand if d.seq == wish.undoes), None)
                 text = (undone.facts.get("line") or {}).get("booking_date") if undone else None
                 booked = date.fromisoformat(text) if text else None
@@ -109,7 +110,8 @@ class Check:
             if any(states_wish(decision, wish) for decision in self._stand):
                 return None
             require_undecided(wish, self._stand)
-            assert line is not None  # find_line found it
+            # `find_line` found it.
+            assert line is not None
             despite = _RULES[wish.verb](self, wish, line)
         rows = self._knowledge.expectation_rows
         outcome = self._knowledge.outcomes.get(wish.entry_id)
@@ -144,7 +146,7 @@ class Check:
         }
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
-        """Whether the line can be received there, and whether it takes a reason to say so."""
+        """Return the contradictions of an acceptance; refuse it if they come without a reason."""
         if (line["entry_status"] or "BOOK") != "BOOK":
             raise ActionRefused(
                 f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
@@ -157,7 +159,8 @@ class Check:
                 do="accept the payment that replaces it",
             )
         rows = [self._knowledge.expectation_rows[name] for name in wish.expectations]
-        for row in rows:  # amounts of two currencies are never set against each other
+        # Amounts in different currencies are never compared.
+        for row in rows:
             if line["currency"] != row["currency"]:
                 raise ActionRefused(
                     f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
@@ -170,43 +173,43 @@ class Check:
         why = [*self._contradictions(line, outcome, rows), *over]
         if why and not wish.reason:
             raise ActionRefused(
-                f"the line {wish.entry_id} is not simply accepted: {'; '.join(why)}",
-                do="say why it is right nevertheless, as the reason",
+                f"the line {wish.entry_id} cannot be accepted without a reason: {'; '.join(why)}",
+                do="give as the reason why it is right nevertheless",
             )
         return why
 
     def reject(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
-        """Taking an automatic match apart makes a payment look unpaid: not without a reason."""
+        """Require a reason for undoing an automatic match, which makes a payment look unpaid."""
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
             raise ActionRefused(
                 f"the line {wish.entry_id} is {outcome['outcome']} by its reference",
-                do="say why that is wrong, as the reason",
+                do="give as the reason why that is wrong",
             )
         return ()
 
     def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
-        """A line that pays something is not closed: what it pays would be paid again."""
+        """Refuse to close a matched line: its request would look unpaid and be paid again."""
         if not wish.reason:
             raise InputError("a line is closed with a reason", do="give the reason")
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] == "matched":
             raise ActionRefused(
-                f"the line {wish.entry_id} is matched ({outcome['reason']}); closed, what it pays"
-                " would read as unpaid",
+                f"the line {wish.entry_id} is matched ({outcome['reason']}); if it is closed, "
+                "its request looks unpaid",
                 do="reject the match first, if it is wrong",
             )
         return ()
 
     def assign(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
-        """Whether somebody is named, and there is anything left to decide."""
+        """Check that a person is named and that a decision is still open."""
         if not wish.to:
-            raise InputError("nobody is named", do="say whom the line is for")
+            raise InputError("no person is named", do="give the person the line is for")
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] not in NEEDS_A_PERSON:
             raise ActionRefused(
-                f"the line {wish.entry_id} is {outcome['outcome']}: nothing is left to decide",
-                do="run `treasury match open` to see what is",
+                f"the line {wish.entry_id} is {outcome['outcome']}: no decision is open",
+                do="run `treasury match open` to see the lines that need a decision",
             )
         return ()
 
@@ -244,7 +247,7 @@ class Check:
         outcome: dict[str, Any],
         rows: list[dict[str, Any]],
     ) -> Iterable[str]:
-        """Whether the line is more than what is still expected, earlier wishes counted."""
+        """Yield a contradiction if the line exceeds the expected amount, after earlier wishes."""
         if any(row["direction"] != line["direction"] for row in rows):
             return
         if wish.shares:
@@ -284,7 +287,7 @@ _RULES: Final[dict[str, _Rule]] = {
 
 
 def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Refuse a line for several of which one expects any amount: nobody said how much is whose."""
+    """Refuse a line for several expectations without shares, if one takes any amount."""
     worth = format_amount(line["amount"], line["currency"])
     standing = [str(row["code"]) for row in rows if row["amount"] is None]
     if not wish.shares:
@@ -298,7 +301,8 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
     for code, share in wish.shares.items():
         if quantize(share, line["currency"]) != share:
             raise InputError(
-                f"the share of {clean(code)}, {share}, is finer than {line['currency']} is paid in",
+                f"the share of {clean(code)}, {share}, has more decimals than "
+                f"{line['currency']} allows",
                 do="give each share in whole cents, together the amount of the line",
             )
     shares = total(wish.shares.values())
@@ -306,7 +310,7 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
         raise InputError(
             f"the shares come to {format_amount(shares, line['currency'])}, the line"
             f" {wish.entry_id} is {worth}",
-            do="give each a share above nothing, together the amount of the line",
+            do="give each a share above zero, together the amount of the line",
         )
 
 
@@ -326,14 +330,14 @@ def require_undecided(wish: Wish, stand: Sequence[Decision]) -> None:
 
 
 def states_wish(decision: Decision, wish: Wish | Decision) -> bool:
-    """Whether a decision that stands says what is wished."""
+    """Return whether a decision in force is the one that is wished for."""
     names = ("verb", "entry_id", "expectations", "to")
     is_same = all(getattr(decision, name) == getattr(wish, name) for name in names)
     return is_same and decision.shares == dict(wish.shares)
 
 
 def already(line: str, how: str, state: str) -> ActionRefused:
-    """The refusal to decide what is decided."""
+    """Return the refusal to decide again."""
     return ActionRefused(
         f"the line {line} is already {how}: {state}",
         do="undo that first, if it is wrong",

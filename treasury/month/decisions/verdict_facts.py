@@ -1,7 +1,7 @@
-"""The facts that a decision rests on, as its maker saw them, and what has moved since.
+"""The facts of a decision, as its author saw them, and what has changed since.
 
-A decision about a bank line stands whatever the world says later. But where its line or its
-expectation is no longer what it was, that is said, with both values.
+A decision about a bank line stays in force. But if its line or its expectation has changed since,
+the change is shown, with both values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ABSENT: Final = {"line": "the line is in no statement any more", "request": "th
 
 
 def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
-    """What tells whether a bank line is still the one that was decided about; texts as a hash."""
+    """Return the facts that identify the state of a bank line; texts as a hash."""
     texts = msgspec.json.encode([row[name] for name in _TEXTS])
     return {name: value_text(row[name]) for name in _LINE} | {
         "texts": hashlib.sha256(texts).hexdigest()
@@ -37,12 +37,12 @@ def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def expectation_facts(row: Mapping[str, Any]) -> dict[str, str]:
-    """What tells whether an expectation is still the one that was decided about."""
+    """Return the facts that identify the state of an expectation."""
     return {name: value_text(row[name]) for name in _EXPECTATION}
 
 
 def contradicts(status: str | None, rules: Rules) -> bool:
-    """Whether a record in this status can no longer be paid."""
+    """Return whether a record in this status can no longer be paid."""
     return (status or "").upper().replace("-", "_") in rules.contradicting_statuses
 
 
@@ -52,10 +52,10 @@ def moved(
     expectations: Mapping[str, Mapping[str, str]],
     rules: Rules,
 ) -> list[str]:
-    """What is no longer as it was seen: `amount was 100.00, is 120.00`; empty where all is.
+    """Return the facts that have changed, such as `amount was 100.00, is 120.00`.
 
-    `then` are a decision's facts. A status moves all the time; it counts only where it came to
-    contradict.
+    `then` are a decision's facts. A status changes all the time, so it counts only if it has become
+    one that contradicts the decision.
     """
     moves = list(_differences(then.get("line") or {}, line, _ABSENT["line"]))
     for name, facts in (then.get("expectations") or {}).items():

@@ -1,9 +1,9 @@
 """People's verdicts on bank lines: accept, reject, ignore, assign, undo; checked, then journaled.
 
-Each is checked against what matching says at that moment, and journaled only if nobody has decided
-anything since; otherwise it is checked again on what they decided. An entry holds the facts as they
-were seen, so that a later edit shows (`facts`). Saying again what already stands writes nothing, so
-that a verb that was cut off is simply run again.
+Each verdict is checked against the matching at that moment, and journaled only if no other decision
+was made meanwhile; otherwise it is checked again. An entry holds the facts as they were seen, so
+that a later change can be shown (`facts`). Repeating a decision writes nothing, so an interrupted
+command can simply be run again.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from treasury.month.standing_knowledge import Knowledge
 
 _Standing: TypeAlias = Sequence[Decision]
 Target: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
-"""An expectation, several, or each with what of the line is for it."""
+"""One expectation, several, or a mapping from each to its share of the line."""
 _Wishes: TypeAlias = Callable[[Knowledge, _Standing], Sequence[Wish]]
 
 
 class PlannedVerdict(msgspec.Struct, frozen=True):
-    """A verdict as it would be journaled; `draft` is None where it stands already."""
+    """A verdict as it would be journaled; `draft` is None if the verdict already exists."""
 
     decision: Decision
     draft: Draft | None
@@ -54,7 +54,7 @@ _Plans: TypeAlias = Sequence[PlannedVerdict]
 
 
 class Deciding:
-    """The verbs; `knowledge` gives what matching says under the decisions it is handed."""
+    """The verbs; `knowledge` returns the matching under given decisions."""
 
     def __init__(
         self,
@@ -80,13 +80,12 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Say that a line belongs to an expectation, to several, or which amount of it to each.
+        """Accept a line for an expectation, for several, or with a share for each.
 
-        A line that something contradicts, and one of more than what is still expected, need a
-        reason. Raises InputError for an id that is not there, ActionRefused where it cannot be:
-        another currency or direction, decided otherwise, or several of which one expects any
-        amount, without the amounts. A line of a closed month is decided in the month that is open,
-        which `posts_to` names.
+        A line with a contradiction or above the expected amount needs a reason. Raise InputError
+        for an unknown id. Raise ActionRefused for another currency or direction, a line decided
+        otherwise, or several expectations of which one takes any amount, without shares. A line of
+        a closed month is decided in the open month, which `posts_to` names.
         """
         return self.accept_many(
             [(entry_id, expectation_id)], reason=reason, actor=actor, dry_run=dry_run
@@ -100,7 +99,7 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Accept pairs of a line and its expectation; all of them are checked before any is."""
+        """Accept pairs of line and expectation; all are checked before the first is accepted."""
         return self._decide_lines("accept", pairs, reason, actor, dry_run=dry_run)
 
     def accept_group(
@@ -111,10 +110,10 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Accept the group of equal payments that a line is in, each for its assigned expectation.
+        """Accept the group of equal payments of a line, each for its assigned expectation.
 
-        All of its lines are checked before any is accepted. Raises InputError for a line that is in
-        no such group, ActionRefused for one that is already decided.
+        All lines are checked before the first is accepted. Raise InputError if the line is in no
+        such group, and ActionRefused if one is already decided.
         """
 
         def wishes(knowledge: Knowledge, stand: _Standing) -> Sequence[Wish]:
@@ -142,10 +141,10 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Say that a debit is the one of a payment file: it pays all that the bank did not reject.
+        """Accept a debit for a payment file: it pays every payment that the bank did not reject.
 
-        Its amount has to be exactly what these requests wait for; one that does not carry the
-        file's id needs a reason. Raises InputError for a file that was not made here.
+        Its amount must be exactly what these requests wait for; a debit without the file's id needs
+        a reason. Raise InputError if the file was not made here.
         """
 
         def wishes(knowledge: Knowledge, stand: _Standing) -> Sequence[Wish]:
@@ -171,7 +170,7 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Say that a line does not belong to an expectation; an automatic match needs a reason."""
+        """Reject a line for an expectation; rejecting an automatic match needs a reason."""
         pairs = [(entry_id, expectation_id)]
         return self._decide_lines("reject", pairs, reason, actor, dry_run=dry_run)[0]
 
@@ -182,7 +181,7 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Close lines with a reason: they belong to nothing that is expected."""
+        """Close lines that belong to no expectation, with a reason."""
         pairs = [(line, None) for line in entry_ids]
         return self._decide_lines("ignore", pairs, reason, actor, dry_run=dry_run)
 
@@ -195,7 +194,7 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Hand a line that needs a decision to a colleague; the line stays as open as it was."""
+        """Assign a line that needs a decision to a colleague; the line stays open."""
         pairs = [(entry_id, None)]
         return self._decide_lines("assign", pairs, reason, actor, to=to.strip(), dry_run=dry_run)[0]
 
@@ -209,15 +208,15 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Take back the last decision on a line, or on that pair: what stood before stands again.
+        """Undo the last decision on a line, or on that pair; the decision before applies again.
 
-        `seq` is the decision that is meant: no other is taken back. Raises ActionRefused where
-        nothing stands, or another stands last.
+        `seq` is the decision to undo; any other is left alone. Raise ActionRefused if there is no
+        decision, or if the last one is another.
         """
         intended: list[int] = [] if seq is None else [seq]
 
         def wishes(knowledge: Knowledge, stand: _Standing) -> Sequence[Wish]:
-            # A line that left its statement may still have a decision to take back.
+            # A line that left its statement may still have a decision to undo.
             decided = any(decision.entry_id == entry_id for decision in stand)
             line = entry_id if decided else knowledge.find_line(entry_id)
             pair = None if expectation_id is None else knowledge.find_expectation(expectation_id)
@@ -228,13 +227,13 @@ class Deciding:
             ]
             if not on_it:
                 raise ActionRefused(
-                    f"nothing is decided on the line {clean(line)[:80]}",
-                    do="run `treasury match list` to see what stands",
+                    f"there is no decision on the line {clean(line)[:80]}",
+                    do="run `treasury match list` to see the decisions in force",
                 )
             last = on_it[-1]
             intended.append(last.seq or 0)
             if last.seq != intended[0]:
-                raise already(line, "undone", "the decision that was meant is not the last on it")
+                raise already(line, "undone", "a newer decision on it exists")
             return [
                 Wish(
                     verb="undo",
@@ -248,11 +247,11 @@ class Deciding:
         return self._decide(wishes, actor, dry_run=dry_run)[0]
 
     def look(self) -> tuple[Knowledge, _Standing]:
-        """What matching knows under the decisions that stand, and those decisions, by time."""
+        """Return the matching under the decisions in force, and those decisions by time."""
         return self.known_under(self._read())
 
     def known_under(self, decided: Decided) -> tuple[Knowledge, _Standing]:
-        """What matching knows under these decisions, and those on lines that stand among them."""
+        """Return the matching under these decisions, and those in force on lines."""
         stand = standing(decided.entries)
         return self._knowledge(decided), stand
 
@@ -263,10 +262,10 @@ class Deciding:
         wishes: Sequence[Wish],
         who: Actor,
     ) -> Sequence[PlannedVerdict | TreasuryError]:
-        """What each wish would journal onto these decisions, or why it is refused.
+        """Return for each wish the verdict it would journal onto these decisions, or its refusal.
 
-        `known` is what `known_under` gives for them; nothing is written. What is refused claims
-        nothing of what the others are checked against.
+        `known` is the result of `known_under` for them; nothing is written. A refused wish claims
+        no amount, so the others are checked as if it were not there.
         """
         knowledge, stand = known
         bodies = Check(knowledge, decided, stand).each(wishes)
@@ -278,19 +277,20 @@ class Deciding:
         return plans
 
     def list(self) -> Table:
-        """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
+        """Return every decision in force and its changed facts; columns as in STANDING."""
         knowledge, stand = self.look()
         return Table(standing_table(stand, knowledge), zone=self._zone)
 
     def open(self) -> Table:
-        """The lines that need a person, oldest first; columns as in OPEN_LINES.
+        """Return the lines that need a person, oldest first; columns as in OPEN_LINES.
 
-        Raises NothingStored where no bank line is stored: then what needs a person is not known.
+        Raise NothingStored if no bank line is stored: the lines that need a person are then
+        unknown.
         """
         knowledge, stand = self.look()
         if not knowledge.bank_lines.num_rows:
             raise NothingStored(
-                "which lines need a decision is not known: no bank line is stored",
+                "the lines that need a decision are not known: no bank line is stored",
                 do="add statements with `treasury statements add FILE…`",
             )
         return Table(open_lines(knowledge, stand), zone=self._zone)
@@ -305,7 +305,7 @@ class Deciding:
         to: str = "",
         dry_run: bool,
     ) -> Sequence[Decision]:
-        """Decide the same of each line, beside its expectations where the verb has any."""
+        """Make the same decision on each line, with the expectations if the verb has any."""
         line_targets = tuple(pairs)
 
         def wishes(knowledge: Knowledge, _: _Standing) -> Sequence[Wish]:
@@ -384,20 +384,20 @@ class Deciding:
 
 
 def _require_readable(stand: _Standing, plans: _Plans) -> None:
-    """What the matching would refuse to read is never journaled."""
+    """Refuse decisions that matching could not read, before they are journaled."""
     planned = [plan.decision for plan in plans if plan.decision.verb != "undo"]
     read_decisions(decision_table([*stand, *planned]))
 
 
 def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
-    """The expectations that a person typed, each with its share where CODE=AMOUNT was typed."""
+    """Return the expectations that a person typed, with their shares if CODE=AMOUNT was typed."""
     parts = [text.partition("=") for text in typed]
     if not any(equals for _, equals, _ in parts):
         return tuple(typed)
     names = [name for name, _, _ in parts]
     if not all(equals for _, equals, _ in parts) or len(set(names)) != len(names):
         raise InputError(
-            "some of the expectations have an amount and some have not, or one is there twice",
+            "some of the expectations have an amount and some have none, or one is given twice",
             do="write CODE=AMOUNT for each of them, each once",
         )
     return {name: share for name, _, share in parts}
@@ -407,7 +407,7 @@ _FORESEEN: Final = ("entry_id", "reason", "to", "undoes", "facts", "closed_month
 
 
 def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:
-    """What would be decided once these were journaled; one that stands already adds nothing."""
+    """Return the decisions as they would be after these; an existing one adds nothing."""
     drafts = []
     for decision in planned:
         if decision.facts or decision.verb == "undo":

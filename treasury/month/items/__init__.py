@@ -1,4 +1,4 @@
-"""What is open: one list, of which every surface shows rows and counts rows."""
+"""Open items: one list, from which every screen and report takes its rows and its counts."""
 
 from treasury.month.items.carry_proposals import (
     ACCEPTANCES,

@@ -1,7 +1,7 @@
-"""Carrying an open item past a close: one person proposes it, another accepts it, item by item.
+"""Carrying an open item past a close: one person proposes it and another accepts it, item by item.
 
-An acceptance holds the amount and the state that were accepted, an owner and the day by which the
-item should clear. It lapses when amount or state move, when the day passes, or after two closes.
+An acceptance holds the accepted amount and state, an owner and the day by which the item should
+clear. It lapses when the amount or state changes, when that day passes, or after two closes.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PROPOSED: Final = "item.proposed"
 ACCEPTED: Final = "item.accepted"
 WITHDRAWN: Final = "item.withdrawn"
 _CLOSES: Final = 2
-"""How many closes an acceptance holds for."""
+"""The number of closes that an acceptance covers."""
 
 
 class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
-    """What was proposed to be carried, and who accepted it; None while nobody has.
+    """A proposal to carry an item, and the person who accepted it, or None before that.
 
-    `proposal` is the proposal's place in the journal, `alone` says that one person did both under a
-    policy of one person, and `closes` are the months that were closed on it.
+    `proposal` is the proposal's place in the journal. `alone` is true if one person did both, which
+    a policy of one person allows. `closes` are the months that were closed with the acceptance.
     """
 
     item_id: str
@@ -51,13 +51,13 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = False
 
     def lapse(self, item: OpenItem, today: date) -> str:
-        """Why it no longer holds for an item as it is now; empty while it does."""
+        """Return why it no longer applies to the item as it is now; empty while it applies."""
         if (item.amount, item.currency) != (self.amount, self.currency):
             return f"the amount was {_worth(self)}, is {_worth(item)}"
         if item.state != self.state:
             return f"the state was {self.state}, is {item.state}"
         if today > self.expected_by:
-            return f"it should have cleared by {self.expected_by}"
+            return f"it was expected to clear by {self.expected_by}"
         if len(self.closes) >= _CLOSES:
             return f"{' and '.join(self.closes)} were closed on it"
         return ""
@@ -70,14 +70,14 @@ def _worth(record: Acceptance | OpenItem) -> str:
 
 
 ACCEPTANCES: Final = schema_of(Acceptance)
-"""A row for each proposal to carry an item that stands; amounts in `currency`."""
+"""One row per current proposal to carry an item; amounts in `currency`."""
 
 
 def acceptances(entries: Iterable[Entry]) -> dict[str, Acceptance]:
-    """The proposals that stand, with who accepted each, by the id of their item.
+    """Return the current proposals by the id of their item, with the person who accepted each.
 
-    Nobody accepts what they proposed, however the name is written, unless the entry says that the
-    policy was that of one person.
+    People cannot accept their own proposals, in any spelling of their name, unless the entry states
+    a policy of one person.
     """
     stand: dict[str, Acceptance] = {}
     everything = tuple(entries)
@@ -102,17 +102,17 @@ def acceptances(entries: Iterable[Entry]) -> dict[str, Acceptance]:
 
 
 def acceptance_table(stand: Mapping[str, Acceptance]) -> pa.Table:
-    """A row for each proposal that stands; columns as in ACCEPTANCES."""
+    """Return one row per current proposal; columns as in ACCEPTANCES."""
     return pa.Table.from_pylist(list(map(msgspec.structs.asdict, stand.values())), ACCEPTANCES)
 
 
 def read_acceptances(table: pa.Table) -> dict[str, Acceptance]:
-    """The proposals of a table as in ACCEPTANCES, by the id of their item."""
+    """Return the proposals of a table as in ACCEPTANCES, by the id of their item."""
     return {row["item_id"]: convert(row, Acceptance) for row in table.to_pylist()}
 
 
 _read_amount: Final = lru_cache(10_000)(parse_amount)
-"""The same proposals are read with each decision."""
+"""A cache, because every decision reads the same proposals."""
 
 
 def _proposal(body: dict[str, Any], entry: Entry) -> Acceptance:
@@ -131,7 +131,7 @@ def _proposal(body: dict[str, Any], entry: Entry) -> Acceptance:
 
 
 def carried(item: OpenItem, acceptance: Acceptance | None, today: date) -> OpenItem:
-    """The item with what people agreed about it, where that still holds."""
+    """Return the item with the acceptance, if that still applies."""
     if acceptance is None or item.blocks != "until accepted" or acceptance.lapse(item, today):
         return item
     return msgspec.structs.replace(

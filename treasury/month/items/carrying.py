@@ -1,8 +1,8 @@
-"""Open items in people's hands: remarked on, and carried past a close by two of them.
+"""Remarks on open items, and carrying items past a close by two people.
 
-Each verb is checked against the list as it is at that moment and journaled onto the decisions that
-were read. An acceptance is one item's: it holds the amount, the state, the owner and the day by
-which the item should clear, as `carry_proposals` folds them.
+Each verb is checked against the present list and journaled onto the decisions it was checked with.
+An acceptance covers one item. It holds the amount, the state, the owner and the day by which the
+item should clear, as `carry_proposals` reads them.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from treasury.month.items.open_item import OpenItem
 from treasury.month.items.open_items import OpenItems
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
-"""A row for each proposal; `standing` says whether it is accepted, waits, lapsed or is settled."""
+"""One row per proposal; `standing` is whether it is accepted, waiting, lapsed or settled."""
 _WAITS: Final = "waits for a second person"
 _LONGEST_REMARK: Final = 500
 
 ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
 _Body = dict[str, Any] | None
-"""What an entry says of an item; None where it stands already."""
+"""The body of an item's entry, or None if the same is journaled already."""
 _Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
-"""The body of an item's entry, by what stands of the item and all that was decided."""
+"""Returns the body of an item's entry from its acceptance and all decisions."""
 
 
 class Carrying:
-    """The verbs; `list_items` gives a month's list under the decisions that it is handed.
+    """The verbs; `list_items` returns a month's list under given decisions.
 
-    Without a month it is the last one that has ended. Of a month that is prepared it is the list
-    that waits for its signature.
+    Without a month it is the last month that has ended. For a prepared month it is the list that
+    waits for its signature.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Carrying:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
-        """Propose to carry items past the close: who owns them, and the day they should clear by.
+        """Propose to carry items past the close, with an owner and the day they should clear by.
 
-        `ledger` is the file that the month is going to be prepared with, for what differs from it.
-        Raises InputError for an item that is not open, ActionRefused for one that nobody may
-        accept, and for one that does not block.
+        `ledger` is the file that the month will be prepared with; it is needed for ledger
+        differences. Raise InputError if an item is not open, and ActionRefused if it cannot be
+        accepted or does not block.
         """
         terms = self._terms(owner, by, reason)
         who = actor or self._journal.who()
@@ -104,10 +104,10 @@ class Carrying:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
-        """Accept that items are carried as somebody else proposed it.
+        """Accept that items are carried as another person proposed.
 
-        Whoever proposed cannot accept, unless the policy is that of one person, and then it is
-        marked as signed alone. Raises ActionRefused where nothing stands to be accepted.
+        The person who proposed cannot accept, unless the policy allows one person; the acceptance
+        is then marked as signed alone. Raise ActionRefused if there is no proposal.
         """
         who = actor or self._journal.who()
         wording = partial(self._accepted, who)
@@ -121,14 +121,14 @@ class Carrying:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
-        """Take back what was proposed or accepted: the items block again."""
+        """Withdraw proposals or acceptances: the items block again."""
         _require(reason, "a reason", "reason")
 
         def withdrawn(item: OpenItem, acceptance: Acceptance | None, _: Decided) -> _Body:
             if acceptance is None:
                 raise ActionRefused(
-                    f"nobody proposed to carry {item.item_id}",
-                    do="`treasury items list` shows what is proposed",
+                    f"no person proposed to carry {item.item_id}",
+                    do="`treasury items list` shows the proposals",
                 )
             return {"reason": reason.strip()}
 
@@ -145,10 +145,10 @@ class Carrying:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
-        """Say something of an open item to whoever looks at it; it proves nothing.
+        """Add a remark to an open item, for its readers; a remark is no evidence.
 
-        `answers` is the place in the journal of the remark that is answered. Raises InputError for
-        an item that is not open, ActionRefused where no such remark is on it.
+        `answers` is the place in the journal of the remark that this one answers. Raise InputError
+        if the item is not open, and ActionRefused if it has no such remark.
         """
         if not text.strip() or not text.isprintable() or len(text) > _LONGEST_REMARK:
             raise InputError(
@@ -161,7 +161,7 @@ class Carrying:
             places = [row["seq"] for row in remarks if row["item_id"] == item.item_id]
             if answers is not None and answers not in places:
                 raise ActionRefused(
-                    f"no remark {answers} is on {item.item_id}",
+                    f"{item.item_id} has no remark {answers}",
                     do="`treasury items remarks` lists them with their places",
                 )
             return {"remark": text.strip(), "answers": answers}
@@ -169,13 +169,13 @@ class Carrying:
         return self._decide(REMARKED, (name,), remarked, who, month, dry_run=dry_run)
 
     def remarks(self) -> Table:
-        """Every remark on an item, the latest first, with who answered; as in ITEM_REMARKS."""
+        """Return every remark on an item, the latest first; columns as in ITEM_REMARKS."""
         decided = read_decided(self._journal, until=self._until)
         table = item_remarks(decided.entries).sort_by([("seq", "descending")])
         return Table(table, zone=self._zone)
 
     def list(self, month: str | Month | None = None) -> Table:
-        """Every proposal beside its item as it is now; columns as in CARRIED."""
+        """Return every proposal with its item as it is now; columns as in CARRIED."""
         decided = read_decided(self._journal, until=self._until)
         items = self._list_items(month, decided, None)
         rows = [
@@ -198,9 +198,9 @@ class Carrying:
         by: str | date,
         reason: str,
     ) -> Draft | None:
-        """What proposing to carry an item would journal; None where the same is proposed already.
+        """Return the entry that proposes to carry an item, or None if the same is proposed already.
 
-        `item` is one of the month's list under these decisions. Raises what `carry` raises.
+        `item` is in the month's list under these decisions. Raise the errors of `carry`.
         """
         self._policy().check_identity(who)
         acceptance = acceptances(decided.entries).get(item.item_id)
@@ -208,9 +208,9 @@ class Carrying:
         return None if body is None else Draft(PROPOSED, item.item_id, body, who)
 
     def plan_acceptance(self, decided: Decided, item: OpenItem, who: Actor) -> Draft | None:
-        """What accepting that an item is carried would journal; None where it is accepted.
+        """Return the entry that accepts a carried item, or None if it is accepted already.
 
-        Raises what `accept` raises.
+        Raise the errors of `accept`.
         """
         self._policy().check_identity(who)
         acceptance = acceptances(decided.entries).get(item.item_id)
@@ -218,7 +218,7 @@ class Carrying:
         return None if body is None else Draft(ACCEPTED, item.item_id, body, who)
 
     def _terms(self, owner: str, by: str | date, reason: str) -> dict[str, Any]:
-        """Who sees to an item, by when it should clear, and why it is carried."""
+        """Return the owner, the day to clear by and the reason, after checking them."""
         _require(owner, "an owner", "owner")
         _require(reason, "a reason", "reason")
         try:
@@ -236,17 +236,17 @@ class Carrying:
     def _accepted(
         self, who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
     ) -> _Body:
-        """The body of an acceptance; None where the item is accepted already."""
+        """Return the body of an acceptance, or None if the item is accepted already."""
         if acceptance is None:
             raise ActionRefused(
-                f"nobody proposed to carry {item.item_id}",
+                f"no person proposed to carry {item.item_id}",
                 do=f"propose it: treasury items carry {item.item_id} --owner … --by … --reason …",
             )
         lapse = acceptance.lapse(item, self._today())
         if lapse:
             raise ActionRefused(
-                f"what {acceptance.proposed_by} proposed for {item.item_id} has lapsed: {lapse}",
-                do="have it proposed again as it is now",
+                f"the proposal of {acceptance.proposed_by} for {item.item_id} has lapsed: {lapse}",
+                do="have it proposed again with its present amount and state",
             )
         if acceptance.accepted_by is not None:
             return None
@@ -269,7 +269,7 @@ class Carrying:
         ledger: Path | None = None,
         dry_run: bool,
     ) -> OpenItems:
-        """Journal what was chosen, and give the items as the list then has them."""
+        """Journal the choice, and return the items from the list after it."""
         self._policy().check_identity(who)
         require_present(self._until)
 
@@ -278,7 +278,8 @@ class Carrying:
             if str(items.month) in closed_periods(decided.entries):
                 raise ActionRefused(
                     f"{items.month} is closed, with what was carried then",
-                    do=f"carry what is still open in the next: --month {items.month.next}",
+                    do="carry the items that are still open in the next month: --month "
+                    f"{items.month.next}",
                 )
             if not names:
                 raise InputError(
@@ -307,19 +308,19 @@ def _require(text: str, wording: str, name: str) -> None:
 def _proposed(
     terms: dict[str, Any], who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
 ) -> _Body:
-    """The body of a proposal, None where the same person has proposed the same, and it holds.
+    """Return the body of a proposal, or None if the person's same proposal still applies.
 
-    ActionRefused where carrying the item means nothing.
+    Raise ActionRefused if the item cannot be accepted or does not block.
     """
     if item.blocks == "never acceptable":
         raise ActionRefused(
-            f"nobody may accept {item.item_id} ({item.words.label.lower()}): {item.name}",
+            f"{item.item_id} cannot be accepted ({item.words.label.lower()}): {item.name}",
             do=item.next_step,
         )
     if item.blocks == "never":
         raise ActionRefused(
-            f"{item.item_id} ({item.words.label.lower()}) does not block the close: it is carried"
-            " without anybody's word",
+            f"{item.item_id} ({item.words.label.lower()}) does not block the close: it is "
+            "carried without acceptance",
             do="leave it out",
         )
     stands = (

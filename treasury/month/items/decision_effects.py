@@ -1,7 +1,7 @@
-"""What a decision changes beside its subject: the open items of before and after, compared.
+"""The effects of a decision on other items: the open items before and after it, compared.
 
-A decision touches its subject. Where it has to touch more (a request that is paid by it, another
-line that falls back), each such item is named with the reason before anybody confirms.
+A decision changes its subject. If it also changes another item (a request that it pays, a line that
+becomes open again), that item is shown with the reason before the decision is confirmed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOT_OPEN: Final = "not open"
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """An item that a decision changes: the word on screen before and after, and why."""
+    """An item that a decision changes: its word on screen before and after, and the reason."""
 
     item_id: str
     name: str
@@ -43,14 +43,16 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EFFECTS: Final = schema_of(Effect)
-"""A row for each item that changes, amounts in `currency`; `was` or `becomes` is empty where it was
-or will be open no more."""
+"""One row per item that changes, amounts in `currency`.
+
+`was` is empty if the item was not open, `becomes` if it will no longer be open.
+"""
 
 
 class Effects(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Everything that a decision changes beside its subject, in the open items of `month`.
+    """Every effect of a decision on other items, among the open items of `month`.
 
-    `unknown` says why it is not known, and is empty where it is.
+    `unknown` is the reason if the effects are not known, and empty otherwise.
     """
 
     month: Month
@@ -71,7 +73,7 @@ class Effects(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(pa.Table.from_pylist(rows, schema=EFFECTS))
 
     def sheets(self) -> Mapping[str, Table]:
-        """The items."""
+        """Return the items by sheet name."""
         return {"Effects": self.table}
 
     def __repr__(self) -> str:
@@ -84,10 +86,10 @@ def effects_between(
     knowledge: tuple[Knowledge, Knowledge],
     subjects: Collection[str],
 ) -> Effects:
-    """The items that differ, those of the `subjects` (ids of bank lines) left out.
+    """Return the items that differ, except those of the `subjects` (ids of bank lines).
 
-    `seen` is all that matching knew before and after: it says why a line moves, and names lines
-    that move without being open on either side.
+    `knowledge` is the matching before and after. It gives the reason why a line moves, and the
+    lines that move without being open before or after.
     """
     moves = {row["entry_id"]: row for row in moves_between(*knowledge, "decision").to_pylist()}
     decided = {f"line:{name}" for name in subjects}
@@ -97,7 +99,8 @@ def effects_between(
         if name in decided or _facts_shown(was) == _facts_shown(becomes):
             continue
         item = becomes or was
-        assert item is not None  # it is on one of the sides
+        # One of the two sides has it.
+        assert item is not None
         move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         why = becomes.next_step if becomes is not None else "settled by the decision"
         changed[name] = Effect(
@@ -117,17 +120,17 @@ def effects_between(
 
 
 def _facts_shown(item: OpenItem | None) -> tuple[object, ...]:
-    """What of an item is a change for people: its kind, state and amount."""
+    """Return the facts of an item that people see change: kind, state, amount and blocking."""
     return () if item is None else (item.kind, item.state, item.amount, item.blocks)
 
 
 def _outcome(move: Mapping[str, Any] | None, side: str) -> str:
-    """The outcome of a line that was, or will be, open no more: matched, returned."""
+    """Return the outcome of a line that is not open on that side, such as MATCHED or RETURNED."""
     return "" if move is None else str(move[f"{side}_outcome"] or "").upper()
 
 
 def _moved(name: str, move: Mapping[str, Any]) -> Effect:
-    """A line that nobody has to look at on either side, and that belongs to another now."""
+    """Return the effect on a line that moves to another record without being open."""
     was, becomes = (
         " ".join(filter(None, (_outcome(move, side), move[f"{side}_reference"])))
         for side in ("from", "to")

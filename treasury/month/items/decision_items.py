@@ -1,4 +1,4 @@
-"""Open items of the desk itself: actions, notices, decisions whose facts moved, late items."""
+"""Open items of the desk itself: actions, notices, decisions with changed facts, late items."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ ACTIONS: Final = grouped_schema(
     (AMOUNT, "amount"),
     (TEXT, "currency", "request_id"),
 )
-"""The actions that have not ended, amounts in `currency`; `request_id` is what one is about.
+"""The actions that have not ended, amounts in `currency`; `request_id` is the action's request.
 
-One that may have been done twice has not ended, and is in state `doubled`. Notices that may not
-have arrived stand below them, a row in state `doubtful` for each channel.
+An action that may have been done twice counts as not ended, in state `doubled`. Notices that may
+not have arrived follow, one row in state `doubtful` per channel.
 """
 _DOUBLED: Final = "doubled"
 _DOUBTFUL: Final = "doubtful"
 _STATES: Final = states_of("action")
-"""The states of an action or notice that are not its end."""
+"""The states in which an action or notice has not ended."""
 
 
 def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> pa.Table:
-    """Those of the actions that have not ended, oldest first; columns as in ACTIONS.
+    """Return the actions that have not ended, oldest first; columns as in ACTIONS.
 
-    Below them the channels whose notices may not have arrived.
+    The channels with notices that may not have arrived follow.
     """
     rows = [
         {
@@ -71,7 +71,7 @@ def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> p
 
 
 def action_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each action that has not ended, and for the doubtful notices of a channel."""
+    """Yield an item per action that has not ended, and per channel with doubtful notices."""
     for row in table_rows(facts.actions):
         state = _STATES[row["state"]]
         subject = "notice" if row["state"] == _DOUBTFUL else "action"
@@ -92,7 +92,7 @@ def action_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def moved_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each decision whose facts have moved."""
+    """Yield an item per decision with facts that have changed."""
     for row in table_rows(facts.moved):
         yield make_item(
             facts,
@@ -109,7 +109,7 @@ def moved_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def late_items(facts: Facts) -> Iterator[OpenItem]:
-    """What was learnt about closed months, in the open month that it posts to."""
+    """Yield what was learnt about closed months, in the open month that takes it."""
     posted = {row["entry_id"] for row in table_rows(facts.corrections)}
     for row in table_rows(facts.late):
         if row["posts_to"] != str(facts.month):

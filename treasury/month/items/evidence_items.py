@@ -1,4 +1,4 @@
-"""Open items of what all rests on: statements, balances, the ledger, sources, the journal."""
+"""Open items of the evidence: statements, balances, the ledger, services, the journal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_PROVABLE: Final = "NOT PROVABLE"
 
 
 def journal_items(facts: Facts) -> Iterator[OpenItem]:
-    """The item of a journal that does not verify."""
+    """Yield the item of a journal that does not verify."""
     if facts.journal_problem:
         yield make_item(
             facts,
@@ -35,7 +35,7 @@ def journal_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def statement_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each account whose month no proved statement shows, or for having none."""
+    """Yield an item per account without proved statements for the month, or one if none exists."""
     rows = facts.r.statements.arrow.to_pylist()
     if not rows:
         yield make_item(
@@ -58,27 +58,28 @@ def statement_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _statement_step(row: Mapping[str, Any], month: Month) -> str:
-    """What would complete an account's statements: another file, earlier days or later ones."""
+    """Return what completes an account's statements: another file, earlier or later days."""
     if row.get("not_provable"):
         return (
-            f"{clean(row['problem'])}: its lines match and prove no balance; ask the bank for"
-            " statements with balances, or for a format that has them"
+            f"{clean(row['problem'])}: its lines match and prove no balance; ask the bank for "
+            "statements with balances, or for a format that has them"
         )
     if row["problem"]:
         statement = (row.get("problem_statement") or "ID")[:8]
         return (
-            f"{clean(row['problem'])}: get the file again from the bank, then `treasury statements"
-            f" add FILE`; or take it out with `treasury statements withdraw {statement} --reason …`"
+            f"{clean(row['problem'])}: get the file again from the bank, then `treasury "
+            "statements add FILE`; or withdraw it with `treasury statements withdraw "
+            f"{statement} --reason …`"
         )
     if row["covered_to"] is None:
-        return "Add its statements, or confirm its balance where it has none"
+        return "Add its statements, or confirm its balance if the bank issues none"
     if row["covered_from"] > max(row.get("missing_from") or month.first, month.first):
         return f"Add the statement before {row['covered_from']:%-d %b}"
     return f"Add the statement after {row['covered_to']:%-d %b}"
 
 
 def source_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for services that were not read as a close needs it."""
+    """Yield an item if the services were not read after the month's end, or not recently."""
     at, read_on = facts.synced_at, facts.day(facts.synced_at)
     if facts.r.basis is None:
         return
@@ -101,11 +102,11 @@ def source_items(facts: Facts) -> Iterator[OpenItem]:
 
 _BALANCES: Final = states_of("balance")
 _LIMITS: Final = states_of("limit")
-"""The states of a limit that is not known to be kept."""
+"""The states of a limit that is exceeded or cannot be proved."""
 
 
 def balance_items(facts: Facts) -> Iterator[OpenItem]:
-    """Balances that are not proved; a bank's that lacks statements is an item already."""
+    """Yield balances that are not proved; missing bank statements have an item already."""
     for row in facts.balances.to_pylist():
         if row["proved"] or (row["kind"] == "bank" and not row["blocks"]):
             continue
@@ -126,7 +127,7 @@ def balance_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def virtual_account_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each virtual account whose credits cannot be proved."""
+    """Yield an item per virtual account with credits that cannot be proved."""
     for row in unprovable_accounts(facts.r):
         yield make_item(
             facts,
@@ -140,13 +141,13 @@ def virtual_account_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
-    """The virtual accounts whose credits no provider report proves."""
+    """Return the virtual accounts with credits that no provider report proves."""
     rows = r.virtual_accounts.arrow.to_pylist()
     return [row for row in rows if row["proof"].startswith(NOT_PROVABLE)]
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each account of the books that differs."""
+    """Yield an item per account of the books that differs."""
     for row in table_rows(facts.ledger):
         if row["finding"] == _AGREES:
             continue
@@ -166,7 +167,7 @@ def ledger_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def coin_items(facts: Facts) -> Iterator[OpenItem]:
-    """Measured coins whose opening and movements do not come to a closing that is proved."""
+    """Yield measured coins with opening and movements that do not give the proved closing."""
     for row in table_rows(facts.coins):
         if row["problem"]:
             pool = f" in {short_account(row['pool'])}" if row["pool"] else ""
@@ -182,15 +183,16 @@ def coin_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def exposure_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each limit of what stands with the provider that is passed, or not provable.
+    """Yield an item per limit on money with the provider that is exceeded or cannot be proved.
 
-    It names no amount: the money is counted by the items of its own.
+    It has no amount, because other items count the money.
     """
     for row in table_rows(facts.exposure):
         if row["standing"] not in _LIMITS:
             continue
         kind, state = _LIMITS[row["standing"]].kind, _LIMITS[row["standing"]].screen
-        if row["above_limit"] is not None:  # so that an acceptance lapses when it moves
+        # The amount is part of the state, so that an acceptance lapses when it changes.
+        if row["above_limit"] is not None:
             state = f"{state} BY {format_amount(row['above_limit'], row['currency'])}"
         stands, limit = (format_amount(row[of], row["currency"]) for of in ("amount", "limit"))
         words = KINDS[kind].next_step

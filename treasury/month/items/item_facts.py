@@ -1,4 +1,4 @@
-"""What the list of open items is made of: the month's answer, and other rooms' tables."""
+"""The inputs of the list of open items: the month's answer, and tables of other packages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treasury.month.items.open_item import OpenItem
 from treasury.month.reconciliation import Reconciliation
 
 STALE_AFTER: Final = timedelta(days=3)
-"""Services that were not read for so long after the cut-off are named, and block nothing."""
+"""Services last read longer than this after the cut-off are listed, but do not block."""
 _LINE: Final = [
     "entry_id", "outcome", "booking_date", "amount", "currency", "direction", "counterparty_name",
     "reference", "expectation_id",
@@ -30,14 +30,12 @@ _LINE: Final = [
 
 
 class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """What could speak against "nothing is open", each asked once.
+    """The inputs of the list of open items, each read once.
 
     `balances`, `late`, `ledger` and `actions` have the columns of BALANCES, LATE_ITEMS, LEDGER and
-    ACTIONS, `coins` those of COINS, `exposure` those of EXPOSURE_TOTALS, `corrections` those of
-    CORRECTIONS; `moved` are decisions whose
-    facts are no longer as they were seen, as in STANDING.
-    `synced_at` is when the services were last read, None for never; `journal_problem` says why the
-    journal does not verify, or nothing.
+    ACTIONS; `coins`, `exposure` and `corrections` those of COINS, EXPOSURE_TOTALS and CORRECTIONS.
+    `moved` are decisions with changed facts, as in STANDING. `synced_at` is when the services were
+    last read, or None for never. `journal_problem` is why the journal does not verify, or empty.
     """
 
     r: Reconciliation
@@ -55,7 +53,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     @property
     def month(self) -> Month:
-        """The month that is asked about."""
+        """The month of the answer."""
         return self.r.month
 
     @cached_property
@@ -65,12 +63,12 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     @cached_property
     def differences(self) -> tuple[Mapping[str, Any], ...]:
-        """The month's differences, read once for every builder."""
+        """The month's differences, read once for all builders."""
         return tuple(self.r.differences.arrow.to_pylist())
 
     @cached_property
     def open_lines(self) -> pa.Table:
-        """The lines up to the month's end that nobody has explained, with what is read of them."""
+        """The unexplained lines up to the month's end, with the columns that builders read."""
         both = (self.r.earlier_lines, self.r.lines)
         return pa.concat_tables([needing_a_person(lines.arrow).select(_LINE) for lines in both])
 
@@ -91,44 +89,45 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     @property
     def end(self) -> datetime:
-        """The instant at which the month ends."""
+        """The time at which the month ends."""
         return self.month.end(self.zone)
 
     def select(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """The rows of a query of the lake's records; none where the answer rests on no lake."""
+        """Return the rows of a query of the lake; none if the answer has no lake."""
         basis = self.r.basis
         return [] if basis is None else basis.snapshot.select(query, params).to_pylist()
 
     @property
     def commit(self) -> Commit | None:
-        """The commit of the lake whose records the builders read beside the answer."""
+        """The commit of the lake that the builders read in addition to the answer."""
         return None if self.r.basis is None else self.r.basis.snapshot.commit
 
     @cached_property
     def is_stale(self) -> bool:
-        """Whether the services were read too long ago for what they say to be of today."""
+        """Whether the services were read too long ago to describe the present."""
         return self.synced_at is not None and self.r.as_of - self.synced_at > STALE_AFTER
 
     def is_alike(self, other: Facts) -> bool:
-        """Whether both tell the same of one answer, so that the same is open."""
-        _, *beside = self.__struct_fields__  # the answer compares its own tables
+        """Return whether both have the same facts, and so the same open items."""
+        # The answer compares its own tables.
+        _, *beside = self.__struct_fields__
         return self.r.has_tables_of(other.r) and all(
             getattr(self, name) == getattr(other, name)
             for name in ("today", "commit", "is_stale", *beside)
         )
 
     def day(self, instant: datetime | None) -> date | None:
-        """The day of an instant in the reporting time zone."""
+        """Return the day of a time in the reporting time zone."""
         return None if instant is None else instant.astimezone(self.zone).date()
 
 
 def table_rows(table: pa.Table | None) -> list[dict[str, Any]]:
-    """The rows of a table of the facts; none where there is no such table."""
+    """Return the rows of a table of the facts; none if the table is missing."""
     return [] if table is None else table.to_pylist()
 
 
 def needing_a_person(lines: pa.Table) -> pa.Table:
-    """Those of a month's lines that nobody has explained; other business is left out."""
+    """Return a month's unexplained lines; other business is left out."""
     needs_a_person = pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON, pa.string()))
     return lines.filter(pc.and_(needs_a_person, pc.is_null(lines["line_class"])))
 
@@ -144,9 +143,9 @@ def make_item(
     rail: Rail = CALENDAR,
     **others: Any,
 ) -> OpenItem:
-    """An item of a kind: its turn, blocks, step and command are the kind's unless given.
+    """Return an item; its turn, blocking, step and command are those of its kind unless given.
 
-    `item_id` is what it is about, a colon, and the id of that.
+    `item_id` is the subject, a colon and the subject's id.
     """
     words, (subject, _, subject_id) = KINDS[kind], item_id.partition(":")
     values = {name: getattr(words, name) for name in ("turn", "blocks", "next_step", "command")}
@@ -164,19 +163,19 @@ def make_item(
 
 
 def money_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The amount of a row in its currency, on the clock of the currency's rail."""
+    """Return the amount of a row with its currency, and the clock of the currency's rail."""
     currency = row["currency"]
     return {"rail": rail_of(currency), "amount": row["amount"], "currency": currency or ""}
 
 
 def begun_on(facts: Facts, item: OpenItem, since: date | None) -> OpenItem:
-    """The item, as one that began on another day."""
+    """Return the item with another first day."""
     rail = TARGET if item.clock == TARGET.unit else CALENDAR
     return msgspec.structs.replace(item, **_beginning(facts, since, rail))
 
 
 def _beginning(facts: Facts, since: date | None, rail: Rail) -> dict[str, Any]:
-    """When an item began, in which month, and how old it is on the clock of its rail."""
+    """Return the month and day on which an item began, and its age on the clock of its rail."""
     return {
         "month": str(Month.of(since or facts.month.last)),
         "since": since,

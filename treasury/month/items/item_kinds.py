@@ -1,8 +1,8 @@
-"""The kinds of open items: what each is called, whose move it is, and whether it blocks a close.
+"""The kinds of open items: their names, who acts next, and whether they block a close.
 
-One table, `item_kinds.csv`, for every surface. A close is blocked by what nobody may accept, and by
-what two people have not accepted item by item; what waits in its time, at the provider or for a
-colleague is listed and does not block.
+All screens use one table, `item_kinds.csv`. A close is blocked by items that cannot be accepted,
+and by items that two people have not accepted one by one. Items that are in time, or wait for the
+provider or a colleague, are listed without blocking.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TURNS: Final[dict[Turn, str]] = {
     "bank": "bank's",
     "time": "time's",
 }
-"""Whose move it is, in the order of the first screen, with its word for people."""
+"""Who acts next, in the order of the first screen, with the word on screen."""
 OWNERS: Final[dict[Turn, str]] = {
     "us": "Treasury",
     "colleague": "Checker",
@@ -33,13 +33,13 @@ OWNERS: Final[dict[Turn, str]] = {
     "bank": "Bank",
     "time": "Nobody yet",
 }
-"""Who acts next on an item for which no owner was named."""
+"""The owner of an item for which no owner was named."""
 
 
 class ItemKind(msgspec.Struct, frozen=True):
-    """A kind of open item; `next_step` is for all of them together, `command` lists them.
+    """A kind of open item; `next_step` is for all its items together, and `command` lists them.
 
-    `step` is the step of a close's checklist that it stands under.
+    `step` is the step of a close's checklist that contains the kind.
     """
 
     name: str
@@ -53,4 +53,4 @@ class ItemKind(msgspec.Struct, frozen=True):
 
 _ROWS: Final = package_rows("treasury.month.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
-"""Every kind by its name, in the order of the first screen within whose move it is."""
+"""Every kind by its name, in the order of the first screen within its turn."""

@@ -1,7 +1,7 @@
-"""Remarks on open items: what people say to each other about one, by name and place in the journal.
+"""Remarks on open items, by which people talk about an item, each with author and journal place.
 
-A remark proves nothing and changes no state. Those that do, about a request that was sent or will
-not be funded, are `decisions.remarks`; both are shown beside the item.
+A remark is no evidence and changes no state. Remarks that do, on a request that was sent or will
+not be funded, are in `decisions.remarks`. Both are shown with the item.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from treasury.month.items.open_item import OpenItem
 
 REMARKED: Final = "item.remarked"
 SETTLED_BY_REMARK: Final = frozenset({"field_new"})
-"""Kinds of items that only ask somebody to look: whoever says what it is settles it."""
+"""Kinds of items that only need a person to look; any remark settles them."""
 _SHOWN: Final = 3
-"""The last remarks of an item that stand beside it; `treasury items remarks` has them all."""
+"""The number of last remarks that are shown; `treasury items remarks` lists all."""
 
 ITEM_REMARKS: Final = grouped_schema(
     (INTEGER, "seq"),
@@ -34,13 +34,15 @@ ITEM_REMARKS: Final = grouped_schema(
     (INTEGER, "answers"),
     (TEXT, "answered_by"),
 )
-"""A row for each remark, in the order they were made; `answers` is the place of the one that it
-answers, `answered_by` who answered this one last."""
+"""One row per remark in order; `answers` is the place of the remark that it answers.
+
+`answered_by` is the person who last answered this remark.
+"""
 
 
 @reads_entries
 def item_remarks(entries: Iterable[Entry]) -> pa.Table:
-    """The remarks among the journal's entries; columns as in ITEM_REMARKS."""
+    """Return the remarks among the journal's entries; columns as in ITEM_REMARKS."""
     rows: dict[int, dict[str, Any]] = {}
     for entry in entries:
         if entry.kind != REMARKED:
@@ -63,7 +65,7 @@ def item_remarks(entries: Iterable[Entry]) -> pa.Table:
 def with_remarks(
     items: Iterable[OpenItem], remarks: pa.Table | None, zone: tzinfo
 ) -> list[OpenItem]:
-    """The items, each with the last of its remarks in words; days in the reporting time zone."""
+    """Return the items with their last remarks as text; days are in the reporting time zone."""
     by_item: dict[str, list[Mapping[str, Any]]] = {}
     names: dict[int, str] = {}
     for row in table_rows(remarks):
@@ -80,7 +82,7 @@ def with_remarks(
 def _words(
     item: OpenItem, thread: Sequence[Mapping[str, Any]], names: Mapping[int, str], zone: tzinfo
 ) -> str:
-    """What an item says of itself, then the last of its remarks, the latest last."""
+    """Return the item's own remark and its last remarks, the latest last."""
     words = [item.remark] if item.remark else []
     if len(thread) > _SHOWN:
         words.append(f"{len(thread) - _SHOWN} earlier remarks")

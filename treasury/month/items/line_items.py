@@ -20,14 +20,15 @@ LINE_STATES: Final = (
     "PAID TO WRONG ACCOUNT",
     "PAID WRONG",
 )
-"""Differences that are about a bank line: they word its item rather than make one."""
+"""Differences about a bank line: they change the text of its item and make none of their own."""
 
 
 def line_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each line that nobody has explained, earlier months' too.
+    """Yield an item per unexplained line, including lines of earlier months.
 
-    So is what a matched line has above what was expected, and each payment of the month that the
-    bank booked after it: its money counts with the request that it settles, where that is an item.
+    The excess of a matched line over the expected amount is an item too, and so is each payment of
+    the month that the bank booked later. The latter counts with the request that it settles, if
+    that is an item.
     """
     differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
     for line in facts.open_lines.to_pylist():
@@ -67,7 +68,7 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
 def _line_item(
     facts: Facts, kind: str, name: str, line: Mapping[str, Any], **particulars: Any
 ) -> OpenItem:
-    """The item, called by the reference that its line names or may belong to, and by the payer."""
+    """Return the item, named by the line's reference or candidate, and by the payer."""
     payer = clean(line["counterparty_name"]) or "no name"
     reference = clean(line["reference"])
     return make_item(

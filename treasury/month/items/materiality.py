@@ -1,8 +1,8 @@
-"""Materiality: below which amount an open item is listed and does not block a close.
+"""Materiality: the amount below which an open item is listed without blocking a close.
 
-`policy.toml` proposes the limits, for each currency one for an item and one for all of them
-together. They are in force once two people have journaled them, so that an answer of any earlier
-instant is given under the limits of then, and editing the file alone changes nothing.
+`policy.toml` proposes limits per currency, one per item and one for all items together. They are in
+force once two people have journaled them. Editing the file alone changes nothing, and an answer for
+an earlier time uses the limits of that time.
 
     [materiality.EUR]
     item = 50
@@ -26,20 +26,20 @@ from treasury.month.decisions.agreed_terms import AgreedTerms, TermsKind, TermsV
 from treasury.month.items.open_item import OpenItem
 
 _ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
-"""Kinds that block at any amount: duplicates, and outcomes that nobody knows."""
+"""Kinds that block at any amount: duplicates, and unknown outcomes."""
 LIMITS: Final = grouped_schema(
     (TEXT, "currency"),
     (AMOUNT, "item", "total"),
     (TEXT, "proposed_by", "accepted_by"),
     (BOOL, "alone"),
 )
-"""A row for each currency that has limits; amounts in `currency`."""
+"""One row per currency that has limits; amounts in `currency`."""
 
 
 def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
-    """The items, those that are below the limits marked so.
+    """Return the items; those below the limits are marked as immaterial.
 
-    Where the small items of a currency are together more than its total, each of them blocks.
+    If the small items of a currency exceed its total together, each of them blocks.
     """
     agreed = {row["currency"]: row for row in limits.to_pylist()}
     small = [
@@ -92,7 +92,7 @@ class Limits(TermsVerbs):
 
     @staticmethod
     def rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
-        """A row for each currency that has limits, with them and who agreed to them."""
+        """Return a row per currency with its limits and the people who agreed to them."""
         if terms is None:
             return []
         return [

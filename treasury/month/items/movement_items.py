@@ -1,4 +1,4 @@
-"""Open items of money that moves: conversions, transfers between own accounts, other transfers."""
+"""Open items of moving money: conversions, transfers between own accounts, other transfers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from treasury.month.states import states_of
 
 _CONVERSIONS: Final = states_of("conversion")
 _TRANSFERS: Final = states_of("transfer")
-"""States of an own transfer that lacks a leg; the others need nobody."""
+"""The states of an own transfer that lacks a leg; other states need no action."""
 _PAYMENTS: Final = step_sql("treasury.month.items.steps", "open_payments")
 
 
 def conversion_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each credit whose conversion is not proved."""
+    """Yield an item per credit without a proved conversion."""
     for row in _in_states(facts.r.conversions.arrow, tuple(_CONVERSIONS)):
         due = facts.day(row["due"])
         began = facts.day(row["opened_at"])
@@ -51,7 +51,7 @@ def conversion_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each transfer between our own accounts that lacks a leg."""
+    """Yield an item per transfer between our own accounts that lacks a leg."""
     for row in _in_states(facts.r.internal_transfers.arrow, tuple(_TRANSFERS)):
         is_in_time = row["state"] == "under_way" and row["stage"] == "expected"
         state = _TRANSFERS["in_time" if is_in_time else row["state"]]
@@ -74,7 +74,7 @@ def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The rows in one of these states; a settled one is never made a row of."""
+    """Return the rows in one of these states, without converting the other rows."""
     rows: list[dict[str, Any]] = table.filter(
         pc.is_in(table["state"], pa.array(states, pa.string()))
     ).to_pylist()
@@ -82,12 +82,13 @@ def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]
 
 
 def payment_items(facts: Facts) -> Iterator[OpenItem]:
-    """Transfers to others that the service has not finished."""
+    """Yield the transfers to others that the service has not finished."""
     rules = facts.r.rules
     for row in facts.select(_PAYMENTS, {"end": facts.end}):
         rail = rail_of(row["currency"] if row["kind"] == "fiat" else None)
         since = facts.day(row["began_at"])
-        assert since is not None  # every record has the instant at which it was first seen
+        # Every record has the time at which it was first seen.
+        assert since is not None
         due = reacts_by(since, rules, rail=rail)
         is_late = stage_of(due, facts.today, rules, rail) != "expected"
         yield make_item(

@@ -1,4 +1,4 @@
-"""One open item: a thing that is not settled at the instant of the question, and its table."""
+"""One open item: a matter that is not settled at the time of the question, and its table."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from treasury.month.items.item_kinds import KINDS, Blocks, ItemKind, Turn
 
 
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A thing that is not settled; `amount` is in `currency`, None where none is open of it.
+    """A matter that is not settled; `amount` is in `currency`, None if no amount is open.
 
-    `item_id` stays while the thing is the same, across syncs and imports. `month` is the one it
-    began in, `age` counts days of `clock` since `since`. `direction` is `in`, `out` or empty.
-    `counted_in` is the item that counts its money, where that is another.
+    `item_id` stays the same across syncs and imports as long as the matter is the same. `month` is
+    the month in which it began, and `age` counts days of `clock` since `since`. `direction` is
+    `in`, `out` or empty. `counted_in` is the item that counts its money, if that is another one.
     """
 
     item_id: str
@@ -44,11 +44,11 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     counted_in: str | None = None
     evidence_to: date | None = None
     remark: str = ""
-    """What a colleague said of it; no evidence."""
+    """A colleague's remark; no evidence."""
     proposed_by: str | None = None
     accepted_by: str | None = None
     accepted_alone: bool = False
-    """Whether one person proposed and accepted, under a policy of one person."""
+    """Whether one person proposed and accepted, which a policy of one person allows."""
     accepted_amount: Decimal | None = None
     accepted_state: str | None = None
     owner: str | None = None
@@ -62,7 +62,7 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> ItemKind:
-        """How its kind is said, and what is done about it."""
+        """The words of its kind: its label and next step."""
         return KINDS[self.kind]
 
     @property
@@ -72,14 +72,14 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_blocking(self) -> bool:
-        """Whether it stands between its month and the close."""
+        """Whether it prevents the close of its month."""
         if self.blocks == "until accepted":
             return self.is_material and not self.is_accepted
         return self.blocks == "never acceptable"
 
     @property
     def counted_amount(self) -> Decimal | None:
-        """What it adds to a sum of open money; None where another item counts it."""
+        """The amount that it adds to a sum of open money; None if another item counts it."""
         return self.amount if self.counted_in is None else None
 
     def __str__(self) -> str:
@@ -91,17 +91,17 @@ OPEN_ITEMS: Final = pa.schema(
     ("blocking" if field.name == "is_material" else field.name, field.type)
     for field in schema_of(OpenItem)
 )
-"""A row for each open item; `blocking` says whether it stands between its month and the close."""
+"""One row per open item; `blocking` is whether it prevents the close of its month."""
 
 
 def items_table(items: Iterable[OpenItem]) -> pa.Table:
-    """Items as a table with the columns of OPEN_ITEMS, in their order."""
+    """Return the items as a table with the columns of OPEN_ITEMS, in their order."""
     rows = [msgspec.structs.asdict(item) | {"blocking": item.is_blocking} for item in items]
     return pa.Table.from_pylist(rows, schema=OPEN_ITEMS)
 
 
 def items_of(table: pa.Table) -> tuple[OpenItem, ...]:
-    """The items that a table with the columns of OPEN_ITEMS was made of, in its order."""
+    """Return the items of a table with the columns of OPEN_ITEMS, in its order."""
     items = []
     for row in table.to_pylist():
         waits = row["blocks"] == "until accepted" and row["accepted_by"] is None

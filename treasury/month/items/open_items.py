@@ -1,4 +1,4 @@
-"""The one list of what is open in a month: every surface shows rows of it and counts rows of it."""
+"""The list of open items of a month, from which all screens and reports take rows and counts."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
 _TURN_RANK: Final = {turn: rank for rank, turn in enumerate(TURNS)}
 _KIND_RANK: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _SHORTEST: Final = 4
-"""Characters of an id that may stand for it."""
+"""The fewest characters by which an id can be given."""
 _MOST_NAMES: Final = 5
-"""How many ids an error names."""
+"""The most ids that an error lists."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
-"""Subjects that are an amount of money; others may concern none."""
+"""Subjects that are an amount of money; other subjects may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _Way: TypeAlias = Literal["in", "out", ""]
 
@@ -53,11 +53,11 @@ _Way: TypeAlias = Literal["in", "out", ""]
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The items of one kind in one currency: a line of the first screen.
 
-    `blocking` of them stand in the way of the close, `carried` by the word of two people do not.
-    `coming`, `going` and `standing` are the sums of the money that they count which comes in, goes
-    out, or does neither, None where none of it states an amount; `unstated` counts those of which
-    a record should state one and does not, `earlier` the bank lines of earlier months. `next_step`
-    is that of a single item, else that of the kind.
+    `blocking` of them prevent the close; `carried` of them two people have accepted. `coming`,
+    `going` and `standing` are the sums of their counted money that comes in, goes out, or does
+    neither, None without any amount. `unstated` counts items with a record that lacks its amount,
+    `earlier` the bank lines of earlier months. `next_step` is that of a single item, or else that
+    of the kind.
     """
 
     kind: str
@@ -78,12 +78,12 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> ItemKind:
-        """How its kind is said, and what is done about it."""
+        """The words of its kind: its label and next step."""
         return KINDS[self.kind]
 
     @property
     def sums(self) -> tuple[tuple[_Way, Decimal], ...]:
-        """What they count, apart by the way that it goes; those that there are."""
+        """The counted sums by direction, without empty ones."""
         ways: tuple[tuple[_Way, Decimal | None], ...] = (
             ("in", self.coming), ("out", self.going), ("", self.standing),
         )  # fmt: skip
@@ -91,12 +91,12 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def amount(self) -> Decimal | None:
-        """What they count; None where it is nothing, or some of it comes in and some goes out."""
+        """The counted sum; None if it is zero, or if money goes in both directions."""
         return self.sums[0][1] if len(self.sums) == 1 else None
 
     @property
     def money(self) -> str:
-        """`EUR 40.00`, or `EUR 40.00 in, 5.00 out`: what they count; empty for nothing."""
+        """The counted sums as `EUR 40.00` or `EUR 40.00 in, 5.00 out`; empty without any."""
         if self.amount is not None:
             return format_amount(self.amount, self.currency)
         parts = [
@@ -107,14 +107,14 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def worth(self) -> str:
-        """How many they are, and what they are worth where that is known."""
+        """The number of items, with their amount if that is known."""
         return ", ".join(filter(None, (f"{self.items:,}", self.money)))
 
 
 class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
-    """What is open in a month, by whose move it is, then by kind, then the oldest first.
+    """The open items of a month, by who acts next, then by kind, then the oldest first.
 
-    `sql` is the query of the outcomes that the items of bank lines rest on.
+    `sql` is the SQL of the outcomes behind the items of bank lines.
     """
 
     month: Month
@@ -127,7 +127,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         return Table(items_table(self.items))
 
     def sheets(self) -> Mapping[str, Table]:
-        """The items."""
+        """Return the items by sheet name."""
         return {"Open items": self.table}
 
     def __len__(self) -> int:
@@ -148,7 +148,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         blocks: Blocks | None = None,
         subject: str | None = None,
     ) -> OpenItems:
-        """Those of a kind, a turn, a month of origin, a way of blocking or a subject."""
+        """Return the items of a kind, turn, month of origin, way of blocking or subject."""
         of = None if month is None else str(month)
         filters = {"kind": kind, "turn": turn, "month": of, "blocks": blocks, "subject": subject}
         conditions = {name: value for name, value in filters.items() if value is not None}
@@ -157,13 +157,13 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         )
 
     def where(self, condition: Callable[[OpenItem], bool]) -> OpenItems:
-        """Those that meet a condition, in the order of the list."""
+        """Return the items that meet a condition, in the order of the list."""
         return OpenItems(self.month, tuple(filter(condition, self.items)), self.sql)
 
     def find(self, name: str) -> OpenItem:
-        """The item that is meant by its id, the beginning of it, or a reference in its name.
+        """Return the item with this id, start of an id, or reference in its name.
 
-        Raises InputError where none is, or several are.
+        Raise InputError if no item or more than one matches.
         """
         searched = name.strip()
         matches = self._exactly.get(searched) or [
@@ -173,16 +173,18 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
             return matches[0]
         listed = f"`treasury exceptions --month {self.month}` lists them with their ids"
         if not matches:
-            raise InputError(f"nothing open in {self.month} is {clean(searched)[:80]!r}", do=listed)
+            raise InputError(
+                f"no open item of {self.month} matches {clean(searched)[:80]!r}", do=listed
+            )
         ids = ", ".join(item.item_id for item in matches[:_MOST_NAMES])
         raise InputError(
-            f"{len(matches)} open items of {self.month} are {clean(searched)[:80]!r}: {ids}",
+            f"{len(matches)} open items of {self.month} match {clean(searched)[:80]!r}: {ids}",
             do=f"give the whole id; {listed}",
         )
 
     @cached_property
     def _exactly(self) -> Mapping[str, list[OpenItem]]:
-        """The items by their whole ids and by those of what they are about."""
+        """The items by their whole ids and by the ids of their subjects."""
         by_name: dict[str, list[OpenItem]] = {}
         for item in self.items:
             for name in {item.item_id, item.subject_id}:
@@ -191,12 +193,12 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def blocking(self) -> OpenItems:
-        """Those that stand between the month and its close."""
+        """The items that prevent the close of the month."""
         return self.where(lambda item: item.is_blocking)
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over what is open, whoever agreed to carry it and however old it has become."""
+        """SHA-256 over the open items, regardless of acceptance and age."""
         rows = sorted(
             [
                 item.item_id,
@@ -217,13 +219,13 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def turns(self) -> Mapping[Turn, int]:
-        """How many wait for whom, in the order of the first screen; nobody with none."""
+        """The number of items per turn, in the order of the first screen, without empty turns."""
         counts = {turn: sum(item.turn == turn for item in self.items) for turn in TURNS}
         return {turn: count for turn, count in counts.items() if count}
 
     @cached_property
     def groups(self) -> tuple[ItemGroup, ...]:
-        """The items by whose move it is, kind and currency; their counts add up to the list."""
+        """The items by turn, kind and currency; the groups add up to the list."""
         members: dict[tuple[Turn, str, str], list[OpenItem]] = {}
         for item in self.items:
             members.setdefault((item.turn, item.kind, item.currency), []).append(item)
@@ -231,7 +233,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def _may_mean(name: str, item: OpenItem) -> bool:
-    """Whether a name is the beginning of an item's id, or a whole word of its name."""
+    """Return whether a name is the start of an item's id, or a whole word of its name."""
     words = item.name.upper().replace(",", " ").replace(":", " ").split()
     begins = len(name) >= _SHORTEST and (
         item.item_id.startswith(name) or item.subject_id.startswith(name)
@@ -245,11 +247,11 @@ def open_items(
     limits: pa.Table | None = None,
     remarks: pa.Table | None = None,
 ) -> OpenItems:
-    """Everything that is not settled in the month of the facts, each thing once.
+    """Return every open item of the month of the facts, each matter once.
 
-    `acceptances` are what people agreed to carry, by item; one lapses where its item has moved.
-    `limits` are the amounts below which an item does not block, as in LIMITS, `remarks` what people
-    said of items, as in ITEM_REMARKS.
+    `acceptances` are the agreements to carry, by item; one lapses when its item has changed.
+    `limits` are the amounts below which an item does not block, as in LIMITS. `remarks` are
+    people's remarks on items, as in ITEM_REMARKS.
     """
     counted = _listed(facts)
     standing, today = acceptances or {}, facts.today
@@ -264,11 +266,11 @@ def open_items(
 
 
 _LISTED: Final[list[tuple[Facts, list[OpenItem]]]] = []
-"""The last facts that were asked about, and what is open by them: a decision asks several times."""
+"""A cache of the last facts and their open items, because a decision lists them several times."""
 
 
 def _listed(facts: Facts) -> list[OpenItem]:
-    """What is open by the facts alone, whatever people agreed to and said of it."""
+    """Return the open items by the facts alone, without acceptances and remarks."""
     for before, items in _LISTED:
         if before.is_alike(facts):
             return items
@@ -278,7 +280,7 @@ def _listed(facts: Facts) -> list[OpenItem]:
 
 
 def _counted(facts: Facts) -> list[OpenItem]:
-    """What each builder lists, each thing once, with the item in which its money counts."""
+    """Return the items of all builders, each once, with the item that counts its money."""
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
@@ -288,7 +290,7 @@ def _counted(facts: Facts) -> list[OpenItem]:
                 items.setdefault(item.item_id, item)
     counted = []
     for item in items.values():
-        # Its money counts in the last item that the names lead to, if there is one.
+        # The money counts in the last item of the chain, if there is one.
         names = [item.item_id]
         while (name := items[names[-1]].counted_in) in items and name not in names:
             names.append(name)
@@ -299,7 +301,7 @@ def _counted(facts: Facts) -> list[OpenItem]:
 
 
 def read_items(month: Month, table: pa.Table) -> OpenItems:
-    """A month's items as a close stored them; columns as in OPEN_ITEMS."""
+    """Return a month's items as a close stored them; columns as in OPEN_ITEMS."""
     return OpenItems(month, items_of(table))
 
 

@@ -1,8 +1,8 @@
-"""Open items of ramp requests: each request that is not settled has one, in its strongest state.
+"""Open items of ramp requests: one per request that is not settled, in its strongest state.
 
-What waits for funds is worded by `awaiting_funds`, what the service has in hand or says to have
-finished by `differences`. A request whose money may be a line that needs a decision names that
-line's item, which counts the money; a line counts for no more requests than its amount pays.
+Requests that wait for funds take their text from `awaiting_funds`, others from `differences`. If a
+line that needs a decision may be a request's money, the request refers to that line's item, which
+counts the money. A line counts for requests only up to its amount.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from treasury.month.states import FUNDING_STATES, states_of
 _Row = Mapping[str, Any]
 
 _BY_A_LINE: Final = ("check_bank", "sent_wrong", "paid_early", "awaits_line", "settled_since")
-"""Kinds of which an open line may be the money."""
+"""Kinds of items with money that may be an open line."""
 _DIFFERENCES: Final = states_of("difference")
 _DOUBTS: Final = states_of("doubt")
-"""What speaks against a request whatever else is said of it."""
+"""Doubts about a request, which override its other states."""
 _STATUSES: Final = states_of("status")
-"""What the service says of a request where nothing else is known of it."""
+"""The service's statuses, used if no other state of the request is known."""
 _ORDERS: Final = states_of("order")
 _PAYOUTS: Final = (
     "awaits_line", "paid_not_completed", "payout_due", "payout_missing", "payout_not_provable",
 )  # fmt: skip
-"""Kinds of which an off-ramp's amount is the payout to come; of others it is what we send."""
+"""Kinds in which an off-ramp's amount is the expected payout; in others it is what we send."""
 _REQUESTS: Final = step_sql("treasury.month.items.steps", "begun_requests")
 
 
 def request_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each request that is not settled and began by the month's end.
+    """Yield an item per request that is not settled and began by the month's end.
 
-    One that was made by then is the month's, though its funding or delivery began later. A payout
-    that is missing stays so beside a doubt about its hash: the money is what is open.
+    A request made by then belongs to the month, even if its funding or delivery began later. A
+    missing payout keeps its state next to a doubt about its hash, because the money is still open.
     """
     last = facts.month.last
     items = {item.subject_id: item for item in _at_service(facts)}
     begun = {request: item.since for request, item in items.items()}
     differences = [row for row in facts.differences if row["request_id"] is not None]
     in_doubt = [_of_difference(facts, row) for row in differences if row["state"] in _DOUBTS]
-    # What the service has in hand, or says to have finished without the bank.
+    # Requests that the service is processing, or has finished without a trace at the bank.
     states = (*_DOUBTS, *LINE_STATES)
     differing = [_of_difference(facts, row) for row in differences if row["state"] not in states]
     for item in (*differing, *_funding(facts), *in_doubt):
@@ -67,7 +67,7 @@ def request_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _count_with_lines(facts: Facts, items: dict[str, OpenItem]) -> None:
-    """Name the line that counts each request's money: its first, and more while it covers them."""
+    """Link each request to the line that counts its money, as far as the line's amount goes."""
     lines = facts.open_lines
     columns = (lines[name].to_pylist() for name in ("entry_id", "amount", "currency"))
     remaining = {
@@ -88,7 +88,7 @@ def _count_with_lines(facts: Facts, items: dict[str, OpenItem]) -> None:
 
 
 def _funding(facts: Facts) -> Iterator[OpenItem]:
-    """Requests that wait for funds, or were paid before they were approved."""
+    """Yield the requests that wait for funds, or were paid before they were approved."""
     for row in facts.r.awaiting_funds.arrow.to_pylist():
         yield make_item(
             facts,
@@ -141,9 +141,9 @@ def _of_difference(facts: Facts, row: _Row) -> OpenItem:
 
 
 def _at_service(facts: Facts) -> Iterator[OpenItem]:
-    """Every request that was open at the service when the month ended, in the words of its status.
+    """Yield every request that was open at the service at the month's end, by its status.
 
-    One that ended since was open then, and needs nobody now.
+    A request that has ended since was open at that time, and needs no action now.
     """
     if facts.r.basis is None:
         return

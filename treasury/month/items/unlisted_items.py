@@ -1,7 +1,8 @@
-"""Open items of what a sync cannot have seen, and of records that their service no longer lists.
+"""Open items of records that a sync could not see, or that their service no longer lists.
 
-A full comparison with the services marks what it lacks. Such a record may have been settled, moved
-or lost; nobody pays it, and its provider is asked. Its item stands for any other of the record.
+A full comparison with the services marks missing records. Such a record may have been settled,
+moved or lost. It must not be paid until the provider has explained it. Its item replaces any other
+item of the record.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _FOUND: Final = states_of("finding")
 
 
 def unseen_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each thing that the syncs up to the question could not see, or do not know."""
+    """Yield an item per finding of the syncs up to the question, such as an unknown field."""
     if facts.r.basis is None:
         return
     snapshot = facts.r.basis.snapshot
@@ -55,16 +56,17 @@ def _source_item(
     state: str = "NOT LISTED",
     **others: Any,
 ) -> OpenItem:
-    """An item of what a sync found, since the day on which that was stored first."""
+    """Return an item of a sync's finding, since the day on which it was first stored."""
     since = facts.day(row["since"])
     return make_item(facts, kind, f"source:{place}", state=state, since=since, **others)
 
 
 def unlisted_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each request and transfer of the month or before that is no longer listed."""
+    """Yield the requests and transfers of the month or before that are no longer listed."""
     for row in facts.select(_UNLISTED, {"end": facts.end}):
         lacked_on = facts.day(row["vanished_at"])
-        assert lacked_on is not None  # the query asks for it
+        # The query selects vanished records only.
+        assert lacked_on is not None
         yield make_item(
             facts,
             "vanished",
@@ -74,8 +76,8 @@ def unlisted_items(facts: Facts) -> Iterator[OpenItem]:
             since=min(lacked_on, facts.month.last),
             **money_of(row),
             direction=row["direction"],
-            next_step=f"{clean(row['status'])} when it was last listed: ask the provider what "
-            "became of it; do not pay it",
+            next_step=f"{clean(row['status'])} when it was last listed: ask the provider "
+            "what became of it; do not pay it",
             request_id=row["id"] if row["subject"] == "request" else None,
             transfer_id=row["id"] if row["subject"] == "transfer" else None,
         )

@@ -1,1 +1,1 @@
-"""SQL that is asked beside the steps: of a run, or of the records."""
+"""Queries about a run or about the records, in addition to the steps."""

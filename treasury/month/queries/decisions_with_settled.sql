@@ -1,4 +1,6 @@
--- Decisions, with settled lines that take part again as accepted. One row: one decision.
+-- One row per decision.
+--
+-- Settled lines that take part again count as accepted.
 FROM decisions
 UNION ALL BY NAME
 SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason

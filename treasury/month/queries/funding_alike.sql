@@ -1,4 +1,6 @@
--- Requests that wait alike. One row: one group, and the request whose words all of it get.
+-- One row per group of waiting requests that get the same sentences.
+--
+-- `spoken_for` is the request for which the sentences are written, `requests` are all members.
 SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list_sort(list(request_id)) AS requests
 FROM (
     SELECT

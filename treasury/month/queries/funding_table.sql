@@ -1,4 +1,4 @@
--- What waits for its funds. One row: one request, its own columns beside its group's words.
+-- One row per request that waits for its funds: its own columns and the sentences of its group.
 FROM (
     SELECT
         w.* REPLACE (

@@ -1,4 +1,4 @@
--- The states of what the shown lines may belong to. One row: one expectation.
+-- One row per expectation that a shown line is matched to, or is a candidate for.
 SELECT s.* FROM expectation_states AS s
 WHERE s.expectation_id IN (
     SELECT a.expectation_id

@@ -1,6 +1,6 @@
-"""What closed months settled: found in a run over everything, kept, and left out of later runs.
+"""Records settled by closed months: found in a full run, stored, and left out of later runs.
 
-settling    the lines and requests that a run over everything settles
-changes     the terms that settled lines rest on, to compare with today's
+settling    the lines and requests that a full run settles
+changes     the terms of settled lines, to compare with the present terms
 rejoining   the settled lines and requests that take part again
 """

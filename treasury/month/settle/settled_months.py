@@ -1,10 +1,10 @@
-"""What closed months settled, kept beside the lake so that later questions leave it out.
+"""Records settled by closed months, stored in the workspace so that later questions leave them out.
 
     settled/settled-5f0c….duckdb, settled/settled.json
 
-It holds nothing that the records, the journal and the rules do not give again: where any of them is
-not as it was, or the database is not, everything is matched and it is made anew. A question reads
-the database in place; each of its blocks has a checksum, which DuckDB compares as it reads it.
+The database is a cache: records, journal and rules give all its rows again. If one of them has
+changed, or the database is missing or damaged, everything is matched and the database rebuilt. A
+question reads the database in place; DuckDB checks the checksum of each block as it reads.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ if TYPE_CHECKING:
     from treasury.lake import Snapshot
 
 LEAST: Final = 20_000
-"""Lines and requests below which nothing is settled: a run over so few is kept in memory."""
+"""The lines and requests below which settling is skipped: a small run is kept in memory."""
 _FOLDER: Final = "settled"
 _CONTENTS: Final = "settled.json"
 
 
 class SettledMonths(msgspec.Struct, frozen=True, kw_only=True):
-    """What was settled, as known at an instant: a database, and how many rows its tables have."""
+    """The settled records at a point in time: their database and the row counts of its tables."""
 
     commit: int
-    """The number of the commit that was the last one then."""
+    """The number of the last commit at that time."""
     known_at: datetime
     database: str
     rows: dict[str, int]
 
 
 class _Contents(SettledMonths, frozen=True, kw_only=True):
-    """The same as it is written down, its database by name: by which terms and closes it was."""
+    """The stored form: the database by its name, with its terms and its closes."""
 
     terms: str
     closes: tuple[str, ...]
 
 
 class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
-    """The closed months before a question, and the workspace where what they settled is kept."""
+    """The closed months before a question, and the workspace that stores their settled records."""
 
     workspace: Path
     month: Month
-    """The last of them."""
+    """The last closed month."""
     closes: tuple[str, ...]
     """The hashes of the closes' entries in the journal, the earliest month first."""
     least: int = LEAST
@@ -66,7 +66,7 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
     def before(
         cls, month: Month, closed: Iterable[Period], workspace: Path, *, least: int = LEAST
     ) -> ClosedMonths | None:
-        """Those of `closed`, in their order, that are earlier than a month; None without any."""
+        """Return the months of `closed` before `month`, or None if there are none."""
         earlier = [period for period in closed if period.month < str(month)]
         if not earlier:
             return None
@@ -78,9 +78,9 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def read(self, snapshot: Snapshot, terms: str) -> SettledMonths | None:
-        """What was settled by these closes on these terms; None where everything is to be matched.
+        """Return the records settled by these closes, or None if everything must be matched.
 
-        A file that is not as it was written counts as none.
+        A damaged file counts as missing.
         """
         path = self.workspace / _FOLDER / _CONTENTS
         try:
@@ -88,7 +88,8 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         except PermissionError as error:
             raise disk.denied(path) from error
         except (OSError, msgspec.DecodeError):
-            return None  # another version wrote it, or it was cut off: it is made again
+            # Another version wrote it, or the write was interrupted; it is rebuilt.
+            return None
         if (
             (contents.terms, contents.closes) != (terms, self.closes)
             or snapshot.at is not None
@@ -102,10 +103,10 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(contents, database=str(database))
 
     def write(self, snapshot: Snapshot, terms: str, tables: Mapping[str, pa.Table]) -> None:
-        """Keep what is settled, in the place of what was kept before.
+        """Store the settled records in place of those stored before.
 
-        Whoever may not write here, finds the disk full, or writes beside another, is answered all
-        the same; what is written in part does not stay.
+        Without write access, on a full disk or next to another writer, the question is answered all
+        the same, and a partly written database is removed.
         """
         if snapshot.at is not None or snapshot.commit is None:
             return

@@ -1,9 +1,9 @@
-"""A run over what is not settled, in which closed months take part by what was decided.
+"""A run over the records that are not settled, with the decided results of closed months.
 
-First what is settled is held against what is stored and decided now. The texts of the unsettled
-lines are then read against every code, settled ones too. A settled request that one of them may
-name, and a settled line that one may bring back, take part again: the line as if a person had
-accepted it for the request that it was matched to, its text unread.
+First the settled records are compared with what is stored and decided now. Then the texts of
+unsettled lines are read against every code, including settled ones. A settled request that a text
+may name, and a settled line that may have been returned, take part again. The line then counts as
+accepted by a person for the request it was matched to, and its text is not read.
 """
 
 # ruff: noqa: S608 - every name in these queries is one of ours
@@ -30,7 +30,7 @@ from treasury.month.kept_run import Run
 from treasury.month.settle.settled_months import SettledMonths
 
 DATABASE: Final = "settled"
-"""What the connection of such a run calls the database of what is settled."""
+"""The name of the database of settled records on the connection of this run."""
 _SETTLE_PACKAGE: Final = "treasury.month.settle"
 _SOURCES: Final = {
     "settled_lines": "settling_lines",
@@ -42,41 +42,50 @@ _SOURCES: Final = {
     "settled_verdicts": "settling_verdicts",
     "settled_standing": "standing_terms",
 }
-"""The step that gives each table of what is settled."""
+"""The step that gives each table of settled records."""
 _OF_ALL: Final = ("recorded_rates", "wallet_moves", "booked_entries")
-"""The steps that are asked of every request and entry, settled or not."""
+"""The steps that need every request and entry, settled or not."""
 _CHANGED: Final = "changed_terms"
 _REJOINING: Final = ("concerned_requests", "rejoining_lines")
-"""Which settled requests and lines take part again."""
+"""The steps that find the settled requests and lines that take part again."""
 _OF_RECORDS: Final = (
     "expectations", "bank_lines", "classed_lines", "line_classes", "lines", "line_parties",
     "hash_uses",
 )  # fmt: skip
-"""The steps that have rows of lines and requests which take part again; the others that have run by
-then are about the texts of unsettled lines, which stay as they were read."""
+"""The steps with rows of lines and requests that take part again.
+
+All other steps that have run by then read the texts of unsettled lines, which have not changed.
+"""
 _PAID: Final = (
     "provisional_pairs", "reference_pairs", "inexact_readings", "sent_amounts", "payable_amounts",
     "amount_takers", "neighbour_codes",
 )  # fmt: skip
-"""What was paid so far, by what was decided, and the steps that ask it of texts: while those are
-read nothing is paid, and afterwards it is asked again."""
+"""The amounts paid so far by decision, and the steps that use them.
+
+While texts are read, nothing counts as paid; these steps run again afterwards.
+"""
 _NOTHING_PAID: Final = pa.schema(
     [("expectation_id", TEXT), ("expected", AMOUNT), ("before", AMOUNT), ("amount", AMOUNT)]
 )
 _UNSETTLING: Final = "unsettling_lines"
 _OF_EVERY_CODE: Final = ("compared_codes", "code_bodies")
-"""The steps with a row for each code there ever was: reading them twice costs less than keeping."""
+"""Steps with a row per code that ever existed: reading them twice is cheaper than storing them."""
 _RECORDS: Final = {
     "statement_entries": ("entry_id", "settled_lines", "entry_id", "valid_from"),
     "ramp_requests": ("id", "settled_requests", "expectation_id", "valid_from"),
     "ramp_requests_history": ("id", "settled_requests", "expectation_id", "valid_to"),
     "ramp_request_events": ("ramp_request_id", "settled_requests", "expectation_id", "valid_from"),
 }
-"""The tables of which settled records are left out: the column of their id, where the settled ones
-are and by which column; and the instant at which a row was written."""
+"""The tables that settled records are left out of.
+
+For each: its id column, the table of settled ids, the id's column there, and the column with the
+time at which a row was written.
+"""
 _CURRENT: Final = ("statement_entries", "ramp_requests")
-"""Those whose rows are superseded: one that was written since stands for the one before. A version
-or an event is written once."""
+"""The tables with rows that newer rows replace.
+
+Rows of the other tables, versions and events, are written once.
+"""
 _WORD: Final = re.compile(r"\w+")
 _DECIDED: Final = step_sql("treasury.month.queries", "decisions_with_settled")
 
@@ -86,7 +95,7 @@ SETTLE_STEPS: Final = tuple(_SETTLE.values())
 
 
 def is_much(connection: duckdb.DuckDBPyConnection, least: int) -> bool:
-    """Whether at least so many entries and requests are stored."""
+    """Return whether at least this many entries and requests are stored."""
     counted = connection.execute(
         "SELECT (SELECT count(*) FROM statement_entries) + (SELECT count(*) FROM ramp_requests)"
     ).fetchone()
@@ -96,9 +105,10 @@ def is_much(connection: duckdb.DuckDBPyConnection, least: int) -> bool:
 def settled_now(
     connection: duckdb.DuckDBPyConnection, every: Sequence[Step], closed_to: pa.Table
 ) -> dict[str, pa.Table]:
-    """What is settled, by a run of every step over everything; its connection stays as it was.
+    """Return the settled records found by running every step over everything.
 
-    `closed_to` is the last of the closed months, in one row.
+    `closed_to` is the last closed month, in one row. The tables added to the connection are
+    dropped.
     """
     load(connection, {"closed_to": closed_to})
     there = _tables(connection)
@@ -126,9 +136,10 @@ def settled_now(
 
 
 def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step]) -> bool:
-    """Run every step over what is not settled, on a connection of its own.
+    """Run every step over the unsettled records, on a separate connection.
 
-    False where what is settled is not as it was: then everything is to be matched, elsewhere.
+    Return False if the settled records have changed; the caller must then match everything,
+    elsewhere.
     """
     connection = steps_run.connection
     every = [
@@ -159,9 +170,9 @@ def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step
 def _stands(
     connection: duckdb.DuckDBPyConnection, settled: SettledMonths, every: Sequence[Step]
 ) -> bool:
-    """Whether every settled record is stored as it was, and decided as it was."""
+    """Return whether every settled record is stored and decided as it was."""
     moment, words = duckdb_engine.moment(settled.known_at), _words(tuple(every))
-    # Of a lake that was restored or repaired since, rows may be as they were before.
+    # A restored or repaired lake may contain rows as they were before.
     same = connection.execute(
         "SELECT count(*) FILTER (WHERE number > $commit AND kind = $repaired) = 0"
         f' AND count(*) FILTER (WHERE number = $commit AND "at" = {moment}) = 1 FROM commits',
@@ -197,7 +208,7 @@ def _stands(
 
 
 def _take_up(steps_run: Run, moment: str) -> None:
-    """Let the settled lines and requests that are concerned take part again, as was decided."""
+    """Let the settled lines and requests found by the steps take part again, as decided."""
     connection = steps_run.connection
     sources = {"settled_lines": "rejoining_lines", "settled_requests": "concerned_requests"}
     for name, (key, settled, settled_key, written) in _RECORDS.items():
@@ -218,22 +229,22 @@ def _has_rows(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 @cache
 def _words(steps: tuple[Step, ...]) -> frozenset[str]:
-    """Every word in the steps: a column that is none of them is read by nobody."""
+    """Return every word in the steps; a column that is not among them is never read."""
     return frozenset(_WORD.findall("\n".join(step.sql for step in (*steps, *SETTLE_STEPS))))
 
 
 def _with_settling(every: Sequence[Step], targets: Iterable[str]) -> tuple[Step, ...]:
-    """The steps of settling that the wanted ones rest on, and those of a month."""
+    """Return the steps of settling that the targets need, and those of a month."""
     return in_order({step.name: step for step in every} | dict(_SETTLE), targets)
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """The tables that were made on the connection."""
+    """Return the names of the tables that were made on the connection."""
     rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
     return {name for (name,) in rows}
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str, words: Collection[str]) -> str:
-    """The columns of a table of records that any step reads."""
+    """Return the columns of a table of records that any step reads."""
     read = [column for column in connection.table(name).columns if column in words]
     return ", ".join(f"t.{quoted(column)}" for column in read)

@@ -1,8 +1,8 @@
-"""The lake's own Delta files as Spark's tables, read in place at the commit of a snapshot.
+"""The lake's Delta files as Spark tables, read in place at the commit of a snapshot.
 
-The snapshot names the Parquet files of each table's version, so that Spark needs nothing of Delta's
-and neither sees nor disturbs what a writer does meanwhile. The cluster sees the lake's folder where
-this machine does, or the same files in another place: in the lake's home.
+The snapshot names the Parquet files of each table's version. Spark therefore needs no Delta support
+and is not affected by concurrent writers. The cluster reads the lake's folder at this machine's
+path, or the same files at another place, such as the lake's home.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from treasury.matching.spark.spark_run import (
 
 
 class LakeOnCluster(msgspec.Struct, frozen=True):
-    """Where the lake's tables are for this machine, and for the cluster where that differs."""
+    """The folder of the lake on this machine, and its path for the cluster if that differs."""
 
     folder: Path
     for_cluster: str | None = None
 
     def named(self, path: str) -> str:
-        """A file of the lake as the cluster is told of it."""
+        """Return the path by which the cluster reads a file of the lake."""
         if self.for_cluster is None:
             return f"file://{literal_path(path)}"
         inside = Path(path).relative_to(self.folder).as_posix()
@@ -44,9 +44,9 @@ class LakeOnCluster(msgspec.Struct, frozen=True):
 def read_lake(
     session: Any, snapshot: Snapshot, names: Iterable[str], place: LakeOnCluster
 ) -> dict[str, Any]:
-    """Each of the tables and histories as the snapshot shows it: at its commit, at its instant.
+    """Return each table and history as the snapshot shows it, at its commit and its time.
 
-    StorageError where the cluster does not find a file of the commit.
+    Raise StorageError if the cluster does not find a file of the commit.
     """
     from pyspark.errors import AnalysisException
 
@@ -56,7 +56,7 @@ def read_lake(
     except AnalysisException as error:
         raise StorageError(
             f"the cluster does not find the lake ({first_line(error)})",
-            do='name where it does in [engine] lake = "…"; of a home, push first',
+            do='set [engine] lake = "…" to the place where it does; for a home, push first',
         ) from error
 
 
@@ -80,7 +80,7 @@ def _shown(session: Any, snapshot: Snapshot, versions: dict[str, StoredTable], n
 
 
 def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
-    """The files of one version with the wanted columns; one that they lack reads as null."""
+    """Return the files of one version with the wanted columns; missing columns are null."""
     if stored is None or not stored.files:
         return without_rows(session, spark_types(schema))
     parts = [
@@ -94,7 +94,7 @@ def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
 
 
 def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: pa.Schema) -> Any:
-    """Files of one partition; whether their records are open stands in their names alone."""
+    """Return the files of one partition; only their paths show whether their records are open."""
     is_open = files[0].is_open
     inside = pa.schema(
         field

@@ -1,8 +1,8 @@
-"""A month's reconciliation on Apache Spark: the steps of DuckDB's, over the lake's files in place.
+"""A month's reconciliation on Apache Spark, with the same steps as on DuckDB.
 
-Records and matches stay where they are. What an answer is made of comes home and is laid into a
-DuckDB database whose steps have run over tables without a row, so that its types and what is worded
-of it are DuckDB's own.
+Records and matches stay on the cluster. The rows that an answer needs are copied to a local DuckDB
+database, on which the steps have run over empty tables. Types and sentences are therefore the same
+as without Spark.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING
 
 _STEPS: Final = needed(STEPS, *READ_FOR_ANSWER, *RESULTS)
 _SHOWN: Final = ("month_lines", "earlier_lines")
-"""The steps by which matches come home: of the lines that the answer shows."""
+"""The steps that limit the copied matches to the lines that the answer shows."""
 _OF_LINES: Final = """
 SELECT s.* FROM {step} AS s
 WHERE s.entry_id IN (SELECT entry_id FROM month_lines UNION ALL SELECT entry_id FROM earlier_lines)
@@ -60,10 +60,10 @@ def month_on_spark(
     lake: LakeOnCluster,
     token: Secret | None = None,
 ) -> Reconciliation:
-    """The month's answer, worked out in a Spark session; errors as `worked_out`.
+    """Answer the month in a Spark session; raise the errors of `worked_out`.
 
-    Everything that was matched is written to `into`, where it is given. What the steps hand on is
-    else below `folder` until the run ends. The cluster reads the records at `lake`.
+    All matches are written to `into`, if it is given. Otherwise the tables of steps are below
+    `folder` until the run ends. The cluster reads the records at `lake`.
     """
     require_begun(basis.question)
     session = session_of(engine, token)
@@ -101,7 +101,7 @@ def _answer(
     require_month(run.first_row, question.month)
     read_later = frozenset[str]().union(*(step.reads for step in _STEPS), RESULTS, _SHOWN)
     run.bring(step for step in _STEPS if step not in begin and step.name in read_later)
-    # From its text, and not from what was written, whose files keep no order.
+    # From the step's SQL, because written files keep no order.
     brought = {step.name: run.rows(step.sql) for step in _STEPS if step.name in READ_FOR_ANSWER}
     for name in RESULTS:
         query = _OF_EXPECTATIONS if name == "expectation_states" else _OF_LINES.format(step=name)
@@ -112,7 +112,7 @@ def _answer(
         home.execute(f'DELETE FROM "{name}"')  # noqa: S608 - a step's name
         home.execute(f'INSERT INTO "{name}" BY NAME FROM brought')
         home.unregister("brought")
-    # An answer that read another table of the lake past the steps would find it without a row.
+    # Dropped so that reading another table of the lake fails instead of finding no rows.
     for view in basis.snapshot.views():
         home.execute(f"DROP VIEW {duckdb_engine.quoted(view)}")
     funding = {
@@ -134,7 +134,7 @@ def _answer(
 def _inputs(
     run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis, lake: LakeOnCluster
 ) -> dict[str, Any]:
-    """What the steps read: the lake's tables on Spark, and what is small beside them."""
+    """Return the tables that the steps read: the lake's tables on Spark, and the small ones."""
     counting = (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
     read = frozenset[str]().union(*(step.reads for step in _STEPS))
     declared = {name for name in read | {*counting} if basis.snapshot.declares(name)}
@@ -150,7 +150,7 @@ def _inputs(
 
 
 def _run_without_rows(home: duckdb.DuckDBPyConnection, inputs: dict[str, Any]) -> None:
-    """Make the table of every step, so that what comes home has its types."""
+    """Make the table of every step, so that copied rows get its types."""
     empty = {
         name: table.slice(0, 0) for name, table in inputs.items() if isinstance(table, pa.Table)
     }

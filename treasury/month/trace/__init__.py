@@ -1,1 +1,1 @@
-"""One payment from end to end: each hop with its evidence, or with what is missing."""
+"""One payment from end to end: each hop with its evidence, or with the evidence that is missing."""

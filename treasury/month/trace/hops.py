@@ -1,4 +1,4 @@
-"""Single hops of a trace, each told from one row of the records."""
+"""Single hops of a trace, each made from one row of the records."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ LINE_STATES: Final[dict[str, HopState]] = {
 }
 LINE_STEPS: Final = {
     "suggested": "Needs decision: accept or reject it, `treasury match`",
-    "unreferenced": "No reference: ask the payer or the provider whose it is",
-    "conflict": "Look at what contradicts, then decide it",
+    "unreferenced": "No reference: ask the payer or the provider who it belongs to",
+    "conflict": "Look at the contradiction, then decide it",
     "duplicate": "Paid twice: ask for the second payment back",
 }
 
 
 def exchange(request: _Row) -> Iterator[Hop]:
-    """The amounts as the service recorded them, worked out again."""
+    """Yield the exchange as the service recorded it, after recalculating the amounts."""
     rate, fee, coins = (
         request[name] for name in ("exchange_rate", "fiat_fee_amount", "crypto_amount")
     )
@@ -56,20 +56,20 @@ def exchange(request: _Row) -> Iterator[Hop]:
         so_far = "" if succeeded else "not completed yet; "
         yield Hop("Conversion", "as recorded", f"{so_far}as recorded, {says}")
     else:
-        yield Hop("Conversion", "contradicted", f"{says}: worked out again it is not")
+        yield Hop("Conversion", "contradicted", f"{says}: recalculating it gives another result")
 
 
 def paid_out(request: _Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-    """The service's word that the fiat of an off-ramp left."""
+    """Yield the service's statement that the fiat of an off-ramp left."""
     event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
     if event is not None:
         net, fiat = request["fiat_net_amount"], request["fiat_currency"]
-        says = f"service says sent: {words(net, fiat)}"
+        says = f"service reports it as sent: {words(net, fiat)}"
         yield event_hop("Payout", says, event, amount=net, currency=fiat)
 
 
 def bank_line(line: _Row) -> Hop:
-    """A line as the bank shows it; what it brings back, or came back as, without ids of ours."""
+    """Return the hop of a bank line, with what it returned or was returned by, without our ids."""
     amount, currency = line["amount"], line["currency"]
     way = "credit from" if line["direction"] == "CRDT" else "debit to"
     says = f"{words(amount, currency)}, {way} {line['counterparty_name'] or 'no name'}"
@@ -82,7 +82,7 @@ def bank_line(line: _Row) -> Hop:
 
 
 def reference(line: _Row) -> Hop:
-    """How a line was brought to what it is for."""
+    """Return how a line was assigned to its record."""
     if line["line_class"]:
         says = f"other business by the rule {line['rule_name']!r}"
         return Hop("Reference", "seen", says, is_for_provider=False)
@@ -96,18 +96,24 @@ def reference(line: _Row) -> Hop:
 
 _CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
     "proved": ("seen", "proved by the balance"),
-    "proved_as_group": ("seen", "proved as a group of {credits} credits, none of them by itself"),
-    "rate_outside_band": ("contradicted", "the rate that it implies is outside what was recorded"),
+    "proved_as_group": (
+        "seen",
+        "proved as a group of {credits} credits, but no single one of them",
+    ),
+    "rate_outside_band": ("contradicted", "the implied rate is outside the recorded rates"),
     "not_yet_credited": ("missing", "not in the balance yet"),
     "held_kyc": ("missing", "held until the holder is verified (inferred)"),
     "not_shown": ("contradicted", "{reason}"),
     "not_provable": ("not provable", "{reason}"),
 }
-_MAYBE: Final = "may be in a group of {credits} credits that is proved; by itself it is not"
+_MAYBE: Final = "may be in a proved group of {credits} credits; on its own it is not proved"
 
 
 def conversion(proof: Conversion, line: _Row, due: date | None, zone: ZoneInfo) -> Hop:
-    """What the balances say of a credit; in a group one without its reference stays unproved."""
+    """Return the hop of a credit's conversion as the balances show it.
+
+    A credit in a group stays unproved unless it was matched by its reference.
+    """
     state, saying = _CONVERSION_WORDS[proof.state]
     in_group = proof.state == "proved_as_group"
     if in_group and (line["entry_id"] in proof.edge_ids or line["outcome"] != "matched"):
@@ -134,32 +140,32 @@ def conversion(proof: Conversion, line: _Row, due: date | None, zone: ZoneInfo) 
 
 
 def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
-    """The last event of a kind."""
+    """Return the last event of a kind, or None."""
     of_kind = [event for event in events if event["event_type"] == kind]
     return of_kind[-1] if of_kind else None
 
 
 def who(event: _Row) -> str:
-    """Who did what an event tells, as the service names them."""
+    """Return the author of an event, by the name the service gives."""
     return event["email"] or event["username"] or "an unknown user"
 
 
 def event_hop(place: str, says: str, event: _Row, state: HopState = "seen", **more: Any) -> Hop:
-    """A hop whose evidence is an event of the service."""
+    """Return a hop with an event of the service as its evidence."""
     at = event["created_at"]
     return Hop(place, state, says, at=at, evidence=id_of(event), **more)
 
 
 def id_of(event: _Row | None) -> str:
-    """An event as evidence."""
+    """Return the words by which evidence names an event."""
     return f"event {event['id']}" if event is not None else ""
 
 
 def place_of(line: _Row) -> str:
-    """Where a line stands: its file, its place in it, its id."""
+    """Return where a line comes from: its file, its place in the file and its id."""
     return f"{line['file_name']}, {line['position']}, line {line['entry_id']}"
 
 
 def words(amount: Decimal | None, currency: str | None) -> str:
-    """An amount with its currency, or that none was recorded."""
+    """Return an amount with its currency, or words for an amount that was not recorded."""
     return "an amount not recorded" if amount is None else format_amount(amount, currency or "?")

@@ -1,6 +1,6 @@
-"""The way of a bank line: to its virtual account and wallet, or to what it may belong to.
+"""The trace of a bank line: to its virtual account and wallet, or to the records it may belong to.
 
-A line that a ramp request received is told as that request.
+A line matched to a ramp request is traced as that request.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from treasury.month.treasury_view import conversions_of
 
 
 class LineHops(Records):
-    """What the records tell of one bank line."""
+    """The hops of one bank line."""
 
     def read(self, entry_id: str) -> TraceParts:
-        """Title, hops, next step and names of a line."""
+        """Return title, hops, next step and names of a line."""
         line = self.row("SELECT * FROM every_line WHERE entry_id = ?", entry_id)
         if line is None:
             return self._unbooked(entry_id)
@@ -27,10 +27,10 @@ class LineHops(Records):
             of_request = RequestHops(self.connection, self.question, self.remarks)
             return of_request.read(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
-        # What to do about it; of money of ours that went wrong, what its difference says.
+        # The next step; for our money that went wrong, it is the step of its difference.
         wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", entry_id)
         step = LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
-        # The virtual account that the line is matched to, or else whose IBAN it reached.
+        # The virtual account that the line is matched to, or else the one with the IBAN it reached.
         matched = (line["expectation_id"] or "").partition("/")[0]
         account = self.row(sql_of("line_account"), matched, line["account"], matched)
         if account is not None:
@@ -57,9 +57,10 @@ class LineHops(Records):
         )
 
     def _unbooked(self, entry_id: str) -> TraceParts:
-        """A line that the bank has not booked, or has replaced."""
+        """Return the parts of a line that the bank has not booked, or has replaced."""
         line = self.row("SELECT * FROM bank_lines WHERE entry_id = ?", entry_id)
-        assert line is not None  # it was just found
+        # The caller has just found it.
+        assert line is not None
         amount = words(line["amount"], line["currency"])
         says = f"{amount}, {line['entry_status']}: pending at bank"
         on, evidence = line["booking_date"], place_of(line)
@@ -72,7 +73,7 @@ class LineHops(Records):
         )
 
     def _collection(self, line: Row, account: Row) -> Iterator[Hop]:
-        """From a virtual account to the wallet behind it."""
+        """Yield the hops from a virtual account to the wallet behind it."""
         says = (
             f"{account['name'] or account['id']}, {account['iban'] or 'no IBAN'},"
             f" code {account['reference_code']}, {account['status']}"
@@ -100,7 +101,7 @@ class LineHops(Records):
         total = self.row(sql_of("wallets_total"), held_by, asset, at)
         assert total is not None
         holder = account["account_name"] or held_by
-        says = f"{holder} held {words(total['total'], asset)} at the last look"
+        says = f"{holder} held {words(total['total'], asset)} when it was last observed"
         evidence = f"wallet {wallet['address']} on {wallet['chain']}"
         yield Hop("Wallet", "seen", says, at=at, evidence=evidence)
 

@@ -1,7 +1,7 @@
-"""What a person means who types a reference, an account, an amount, a hash or an id.
+"""Find the record that a reference, an account, an amount, a hash or an id refers to.
 
-A name is compared by its letters and digits. What stands for several things is never guessed at:
-all of them are given to choose from.
+Names are compared by their letters and digits. An ambiguous name is never guessed: all its records
+are returned to choose from.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ CHOICES: Final = grouped_schema(
 TRACE_PACKAGE: Final = "treasury.month.trace.steps"
 CHOSEN: Final = steps_of(TRACE_PACKAGE)["wanted_choices"]
 MOST: Final = 50
-"""So many choices are shown, the latest first."""
+"""The most choices that are shown; the latest come first."""
 _SHORTEST: Final = 6
-"""The beginning of an id stands for it from so many letters and digits on."""
+"""The fewest letters and digits by which an id can be given."""
 
 _AMOUNT: Final = re.compile(
     r"(?:(?P<before>[A-Za-z]{3,5})\s*)?(?P<digits>\d[\d.,' ]*)(?:\s*(?P<after>[A-Za-z]{3,5}))?",
@@ -39,20 +39,20 @@ _AMOUNT: Final = re.compile(
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """A thing that can be traced: a request, a line, a transfer or a virtual account."""
+    """A record that can be traced: a request, a line, a transfer or a virtual account."""
 
     kind: str
     id: str
 
 
 def as_typed(typed: object) -> str:
-    """What was asked for as text: an amount may be given as a number that is exact."""
+    """Return the input as text; an amount may be given as an exact number."""
     if isinstance(typed, str):
         return typed
     if isinstance(typed, Decimal | int) and not isinstance(typed, bool):
         return f"{Decimal(typed):f}"
     raise InputError(
-        f"{typed!r:.60} is not what a payment goes by",
+        f"{typed!r:.60} cannot name a payment",
         do="give a reference, an account, a hash or an id as text, an amount as text or Decimal",
     )
 
@@ -60,10 +60,10 @@ def as_typed(typed: object) -> str:
 def look_up(
     connection: duckdb.DuckDBPyConnection, typed: str
 ) -> tuple[Subject | None, pa.Table, int]:
-    """The one thing that `typed` stands for, else None, the latest to choose from, how many in all.
+    """Return the one record that `typed` refers to, or None, the latest choices and their number.
 
-    `connection` has the steps of the trace. Raises InputError where nothing was typed,
-    NothingStored where nothing goes by that name.
+    `connection` must have the steps of the trace. Raise InputError if `typed` is empty, and
+    NothingStored if no record has that name.
     """
     key = "".join(char for char in typed.upper() if char.isascii() and char.isalnum())
     if not key:
@@ -81,7 +81,7 @@ def look_up(
         subjects = _subjects(connection, sql_of("subjects_by_beginning"), [key])
     if not subjects:
         raise NothingStored(
-            f"nothing stored goes by {clean(typed)[:60]!r}",
+            f"no stored record has the name {clean(typed)[:60]!r}",
             do="check it, or run `treasury sync` and `treasury statements add FILE…`",
         )
     subject = _one_of(connection, subjects)
@@ -101,7 +101,7 @@ def look_up(
 
 
 def amounts_in(text: str) -> tuple[set[Decimal], str | None]:
-    """The amounts that a text may mean, with its currency: "25.000" is both 25 and 25,000."""
+    """Return the amounts and the currency that a text may mean: "25.000" is both 25 and 25,000."""
     parts = _AMOUNT.fullmatch(text.strip())
     if parts is None:
         return set(), None
@@ -125,7 +125,7 @@ def _subjects(
 
 
 def _one_of(connection: duckdb.DuckDBPyConnection, subjects: list[Subject]) -> Subject | None:
-    """The one thing behind several: a request with its own lines and its own transfer is one."""
+    """Return the single record behind several: a request with its own lines and transfer is one."""
     if len(subjects) == 1:
         return subjects[0]
     requests = [subject for subject in subjects if subject.kind == "request"]

@@ -1,7 +1,7 @@
 """One payment from end to end: each hop with its evidence, or with what is missing and since when.
 
-A trace begins with whatever a person has: a reference, an account, an amount, a hash, an id. It
-tells what is stored and nothing else; where no evidence is possible it says that too.
+A trace starts from a reference, an account, an amount, a hash or an id. It shows stored records
+only, and marks each hop for which no evidence is possible.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ HopState = Literal[
 
 
 class Hop(msgspec.Struct, frozen=True):
-    """A step of the way: `at` an instant or `on` a bank's date, or missing `since` a day.
+    """A hop of a payment: `at` a time, `on` a bank's date, or missing `since` a day.
 
-    `evidence` names files, positions and ids of ours; `is_for_provider` is whether the
-    provider may be told.
+    `evidence` names our own files, positions and ids. `is_for_provider` is true if the provider may
+    be informed of the hop.
     """
 
     place: str
@@ -58,10 +58,11 @@ HOPS: Final = grouped_schema(
 
 
 class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What became of one payment; where the name stands for several, `choices` to trace instead.
+    """The trace of one payment, or the `choices` if several payments have the given name.
 
-    `hops` are in the order of the way; `next_step` says what to do now. `provider_text()` is a
-    message to send: it holds references, amounts, dates and hashes, and none of our own files.
+    `hops` are in the order of the payment's way, and `next_step` is what to do now.
+    `provider_text()` is a message for the provider with references, amounts, dates and hashes, and
+    without our own files.
     """
 
     asked: str
@@ -70,27 +71,27 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     choices: Table
     next_step: str
     names: tuple[tuple[str, str], ...]
-    """What the provider knows it by: label and value."""
+    """The names by which the provider knows the payment: label and value."""
     company: str
     known_at: datetime
     zone: ZoneInfo
     sql: str = ""
-    """The query of all that can be traced, in which it was looked up."""
+    """The SQL that finds everything that can be traced."""
 
     @property
     def gaps(self) -> tuple[Hop, ...]:
-        """The hops of which something is missing, undecided or contradicted."""
+        """The hops with evidence that is missing, undecided or contradicted."""
         return tuple(hop for hop in self.hops if hop.state in GAPS)
 
     def sheets(self) -> Mapping[str, Table]:
-        """A row for each hop; the choices where there is no single payment."""
+        """Return the hops by sheet name, or the choices if there is no single payment."""
         if not self.hops:
             return {"Choices": self.choices}
         rows = [{name: getattr(hop, name) for name in HOPS.names} for hop in self.hops]
         return {"Hops": Table(pa.Table.from_pylist(rows, schema=HOPS))}
 
     def provider_text(self) -> str:
-        """A message to the provider: what it is about, what we see, what is missing."""
+        """Return a message to the provider: the payment, what we see, and what is missing."""
         if not self.hops:
             return ""
         known_at = clock_words(self.known_at, self.zone)
@@ -178,5 +179,5 @@ GAPS: Final = ("missing", "not provable", "needs decision", "contradicted")
 
 
 def clock_words(moment: datetime, zone: ZoneInfo) -> str:
-    """`29 Oct 2026 09:20 CET` by the clocks of `zone`."""
+    """Return a time such as `29 Oct 2026 09:20 CET`, in `zone`."""
     return instant_words(moment.astimezone(zone), "%-d %b %Y %H:%M")

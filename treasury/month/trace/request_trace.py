@@ -1,6 +1,6 @@
-"""The way of a ramp request: asked for, approved, paid, received, exchanged, delivered or paid out.
+"""The trace of a ramp request: created, approved, paid, received, exchanged, delivered or paid out.
 
-What was exchanged is the service's word; of a request that ended before, nothing was.
+The exchange is known from the service alone. A request that ended before it has none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DELIVERY: Final = (
     "company_wallet_address", "company_wallet_chain", "crypto_currency", "approved_at",
     "completed_at",
 )  # fmt: skip
-"""Where coins are delivered, what, and the time in which it happens."""
+"""The columns about where coins are delivered, which coins, and when."""
 _ENDED: Final = {
     "CANCELLED": "cancelled",
     "REJECTED": "rejected",
@@ -40,12 +40,13 @@ _ENDED: Final = {
 
 
 class RequestHops(Records):
-    """What the records tell of one ramp request."""
+    """The hops of one ramp request."""
 
     def read(self, request_id: str) -> TraceParts:
-        """Title, hops, next step and names of a request."""
+        """Return title, hops, next step and names of a request."""
         request = self.row("SELECT * FROM ramp_requests WHERE id = ?", request_id)
-        assert request is not None  # it was just found
+        # The caller has just found it.
+        assert request is not None
         on_ramp = request["ramp_type"] == "ON_RAMP"
         events = self.rows(
             "SELECT * FROM ramp_request_events WHERE ramp_request_id = ? ORDER BY created_at, id",
@@ -77,7 +78,7 @@ class RequestHops(Records):
 
     def _beginning(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
         created = last_event(events, "CREATED")
-        says = f"asked for by {request['created_by'] or 'an unknown user'}"
+        says = f"requested by {request['created_by'] or 'an unknown user'}"
         evidence = f"ramp request {request['id']}, version {request['version']}"
         yield Hop("Request", "seen", says, at=(created or request)["created_at"], evidence=evidence)
         changed = last_event(events, "AMOUNT_CHANGED")
@@ -91,11 +92,11 @@ class RequestHops(Records):
         if approved is not None:
             yield event_hop("Approval", f"approved by {who(approved)}", approved)
         elif request["status"] == "AWAITING_APPROVAL":
-            says = "nobody has approved it; nothing may be paid"
+            says = "not approved yet; nothing may be paid"
             yield Hop("Approval", "missing", says, since=self.day(request["created_at"]))
 
     def _done_by_us(self, request: Row) -> Iterator[Hop]:
-        """What people here did or said of a request; no evidence, and not the provider's matter."""
+        """Yield our own remarks and files; they are no evidence and not for the provider."""
         remark = self.remarks.get(request["id"])
         if remark is None:
             return
@@ -111,7 +112,7 @@ class RequestHops(Records):
             yield _own_hop("Remark", says, remark["marked_at"])
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
-        """What the bank shows of a request, or how far its statements reach without it."""
+        """Yield the bank's lines of a request, or how far the statements reach without one."""
         lines = self.rows(sql_of("lines_of_request"), request["id"], request["id"])
         for line in lines:
             yield bank_line(line)
@@ -149,7 +150,7 @@ class RequestHops(Records):
             sent = self.row("SELECT * FROM request_lines WHERE request_id = ?", request["id"])
             hash_event = last_event(events, "TX_HASH_ADDED")
             since = self.day((hash_event or {"created_at": request["approved_at"]})["created_at"])
-            says = f"the service does not say that it received it; it says {request['status']}"
+            says = f"the service reports {request['status']} and has not confirmed the receipt"
             yield Hop("Service", "missing", says, since=(sent and sent["received_on"]) or since)
 
     def _sent_crypto(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
@@ -174,7 +175,7 @@ class RequestHops(Records):
             yield Hop("Blockchain", "missing", says, since=self.day(request["approved_at"]))
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:
-        """What explorer exports of company wallets show, or should show, of a request's coins."""
+        """Yield what explorer exports of company wallets show, or lack, of a request's coins."""
         hash_, coin = request["blockchain_transaction_hash"], request["crypto_currency"]
         rows = self.rows(sql_of("hash_movements"), hash_)
         of_hash = self.row(sql_of("hash_due"), hash_, coin)
@@ -215,13 +216,13 @@ class RequestHops(Records):
         if event is None and request["status"] != "SUCCEEDED":
             received = last_event(events, "PAYMENT_RECEIVED")
             if received is not None and request["is_open"]:
-                says = f"{coins} not delivered; the service says {request['status']}"
+                says = f"{coins} not delivered; the service reports {request['status']}"
                 yield Hop("Wallet", "missing", says, since=self.day(received["created_at"]))
             return
         hash_ = request["blockchain_transaction_hash"]
         proof = f"hash {hash_}" if hash_ else "it gives no hash"
         state: HopState = "seen" if hash_ else "as recorded"
-        says, at = f"service says delivered ({proof})", (event or request)["created_at"]
+        says, at = f"service reports delivery ({proof})", (event or request)["created_at"]
         evidence = (
             f"{id_of(event) or 'status SUCCEEDED'}; to"
             f" {request['company_wallet_address'] or 'a wallet not stated'}; company wallets show"
@@ -232,7 +233,7 @@ class RequestHops(Records):
         yield from self._hash_problem(request["id"])
 
     def _step_of(self, request_id: str) -> str:
-        """The next step that the month's differences and the funding state have for a request."""
+        """Return the next step of a request, by the month's differences or the funding state."""
         question = self.question
         today = Today(question.today, question.month.last, question.zone, question.rules)
         steps = {
@@ -252,10 +253,10 @@ def _coins(request: Row) -> dict[str, Any]:
 
 
 def _state_and_step(state: str, step: str) -> str:
-    """A state and its next step, the state said once."""
+    """Return a state with its next step, without repeating the state."""
     return step if step.startswith(state) else f"{state}: {step}"
 
 
 def _own_hop(place: str, says: str, at: datetime) -> Hop:
-    """What the journal alone knows, and the provider is not told."""
+    """Return a hop known from the journal only, which is not shown to the provider."""
     return Hop(place, "as recorded", says, at=at, evidence="journal", is_for_provider=False)

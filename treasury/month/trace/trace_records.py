@@ -1,4 +1,4 @@
-"""What a way is told from: the records around one payment, and what is told of them."""
+"""The records around one payment, from which a trace is made, and the parts of a trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 class TraceParts(msgspec.Struct, frozen=True, kw_only=True):
-    """A way as it is told: `names` are what the provider knows the payment by."""
+    """The parts of a trace; `names` are the names by which the provider knows the payment."""
 
     title: str
     hops: tuple[Hop, ...] = ()
@@ -26,7 +26,7 @@ class TraceParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sql_of(name: str) -> str:
-    """A query that stands alone, by the name of its file."""
+    """Return the SQL of a query that needs no other step, by the name of its file."""
     return step_sql("treasury.month.trace.queries", name)
 
 
@@ -41,14 +41,14 @@ class Records:
         self.remarks = remarks
 
     def rows(self, query: str, *params: Any) -> list[dict[str, Any]]:
-        """The rows of a query with its values bound."""
+        """Return the rows of a query with its parameters bound."""
         return self.connection.sql(query, params=list(params)).to_arrow_table().to_pylist()
 
     def row(self, query: str, *params: Any) -> dict[str, Any] | None:
-        """The first of them."""
+        """Return the first row of a query, or None."""
         rows = self.rows(query, *params)
         return rows[0] if rows else None
 
     def day(self, moment: datetime) -> date:
-        """The day of an instant in the reporting time zone."""
+        """Return the day of a time in the reporting time zone."""
         return moment.astimezone(self.question.zone).date()

@@ -1,4 +1,4 @@
-"""Follows a payment through the records: from the bank's line to the wallet, or back."""
+"""Tracing of a payment through the records, from the bank's line to the wallet or back."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def trace(
     decisions: pa.Table | None = None,
     remarks: pa.Table | None = None,
 ) -> Trace:
-    """Trace whatever goes by `what`: a reference, account, amount, hash, or an id or its beginning.
+    """Trace the payment with a reference, account, amount, hash or id, or the start of an id.
 
-    Where several things go by it, the answer holds them as `choices`. Raises InputError where
-    nothing was typed, NothingStored where nothing goes by that name.
+    If several payments have that name, the answer contains them as `choices`. Raise InputError if
+    `what` is empty, and NothingStored if no payment has that name.
     """
     typed = as_typed(what)
     with run_on_question(snapshot, question, decisions) as steps_run:

@@ -1,4 +1,4 @@
-"""The way of a transfer: from its sender to its receiver, by the service's word and by balances."""
+"""The trace of a transfer from sender to receiver, by the service's records and by balances."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from treasury.month.trace.trace_records import Records, Row, TraceParts, sql_of
 
 
 class TransferHops(Records):
-    """What the records tell of one transfer."""
+    """The hops of one transfer."""
 
     def read(self, transfer_id: str) -> TraceParts:
-        """Title, hops, next step and names of a transfer."""
+        """Return title, hops, next step and names of a transfer."""
         row = self.row(sql_of("transfer_parties"), transfer_id)
-        assert row is not None  # it was just found
+        # The caller has just found it.
+        assert row is not None
         amount = words(row["amount"], row["asset"])
         if row["amount"] is None:
             amount = words(row["fiat_amount"], row["fiat_currency"])
@@ -60,7 +61,7 @@ class TransferHops(Records):
             state: HopState = "contradicted" if lacks else "seen"
             yield Hop("Receiver", state, f"{row['receiver']}: {says}")
         elif row["kind"] == "fiat":
-            says = "completed per service; no bank evidence possible for somebody else's account"
+            says = "completed per service; the account is not ours, so no bank evidence is possible"
             yield Hop("Bank", "as recorded", says)
         else:
             says = f"completed per service ({row['transaction_hash'] or 'no hash'})"

@@ -1,1 +1,1 @@
-"""The steps that say which request or transfer a payment of gas belongs to, an SQL file each."""
+"""The steps that assign payments of gas to requests and transfers, one SQL file each."""

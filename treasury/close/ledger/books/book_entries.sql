@@ -1,4 +1,4 @@
--- One row an entry, with its turn by date and name, and its words as they come from outside.
+-- One row per entry, with its turn by date and name, and its text as outside sources wrote it.
 SELECT
     entry_no, entry, booked_on, words,
     row_number() OVER (ORDER BY booked_on, entry, entry_no) AS turn

@@ -1,5 +1,4 @@
--- read through: every side of every entry that moves anything: those of lines, of requests, and of the few that are made
--- one by one.
+-- read through: one row per leg with an amount, of lines, of requests and of single entries.
 SELECT entry_no, part, place, role, account, currency, amount, subject_id FROM line_legs WHERE amount <> 0
 UNION ALL
 SELECT entry_no, part, place, role, account, currency, amount, subject_id FROM request_legs WHERE amount <> 0

@@ -1,5 +1,6 @@
--- One row a bank line: its amount signed as its account has it, how much of that is explained, and the role that the
--- explained part stands against. A line of several expectations has none of its own: its shares say it.
+-- One row per bank line: its signed amount, the explained part, and the role that the explained part posts against.
+--
+-- A line of several expectations has no such role, because its shares have one each.
 SELECT
     p.entry_no, p.entry_id, p.booking_date, p.role, p.account, p.currency, p.direction, p.amount, p.contra,
     CASE

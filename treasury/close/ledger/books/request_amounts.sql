@@ -1,6 +1,8 @@
--- One row a completed request whose amounts are recorded: what was sent or is received for it, its fee, and its coins.
--- Once an on-ramp completed nothing of it is in transit: a cent that was never paid is a difference. Where no line is
--- known to have paid it the whole is taken, against the line in suspense.
+-- One row per completed request with recorded amounts: the fiat sent or received, the fee and the coins.
+--
+-- A completed on-ramp has nothing in transit, so an unpaid cent is a difference. If no line is known to have paid it,
+-- the
+-- whole amount is used, against the line in suspense.
 SELECT
     r.entry_no, r.request_id, r.completed_on, r.reference, r.ramp_type = 'ON_RAMP' AS is_on_ramp,
     r.fiat_currency AS fiat,

@@ -1,5 +1,5 @@
--- read through: one row for each side of a completed request: fiat that becomes coins, or coins that become fiat that is
--- owed to us, both against the conversion.
+-- read through: one row per leg of a completed request.
+-- Fiat becomes coins, or coins become fiat that is owed to us, both against the conversion.
 SELECT
     entry_no, 1 AS part, 0 AS place, 'on-ramp in transit' AS role, '' AS account, fiat AS currency, -sent AS amount,
     request_id AS subject_id

@@ -1,4 +1,4 @@
--- read through: what each expectation has in a line that is for several, in the order of its shares.
+-- read through: one row per expectation and line of several expectations, in the order of the shares.
 SELECT
     l.entry_no, s.place, l.currency, s.expectation_id,
     CASE

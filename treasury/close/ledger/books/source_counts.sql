@@ -1,4 +1,4 @@
--- read through: how many records each entry is made from.
+-- read through: one row per entry, with the number of records behind it.
 SELECT e.turn, count(s.source_id) AS sources
 FROM book_entries AS e
 LEFT JOIN entry_sources AS s ON s.entry_no = e.entry_no

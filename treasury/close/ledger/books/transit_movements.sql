@@ -1,5 +1,6 @@
--- What each request, credit or transfer leaves in transit: its postings to a role of money on its way, netted. Both legs
--- of a transfer between own accounts are one transfer.
+-- One row per request, credit or transfer with money in transit: its net postings to a role of money in transit.
+--
+-- Both legs of a transfer between own accounts count as one transfer.
 SELECT
     l.role, l.currency,
     coalesce(o.out_id, l.subject_id) AS subject_id,

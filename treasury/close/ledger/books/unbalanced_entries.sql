@@ -1,4 +1,4 @@
--- The entries whose sides do not come to nothing in a currency.
+-- One row per entry and currency with legs that do not balance to zero.
 SELECT entry_no, currency
 FROM entry_legs
 GROUP BY entry_no, currency

@@ -1,2 +1,2 @@
--- The legs of lines by themselves, in the order of the lines, one row each. Not stored.
+-- One row per leg of separately booked lines, in the order of the lines.
 SELECT entry_no, role, currency, amount, account FROM line_legs ORDER BY entry_no, part, place

@@ -1,3 +1,3 @@
--- The accounts that the lines $ids were sent to, one row a line. Not stored.
+-- One row per line of $ids, with the account it was sent to.
 SELECT entry_id, counterparty_account AS account FROM statement_entries
 WHERE entry_id IN (SELECT unnest($ids))

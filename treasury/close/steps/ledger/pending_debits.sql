@@ -1,4 +1,4 @@
--- Debits that their bank still calls pending, one row each. Not stored.
+-- One row per debit that is still pending at its bank.
 SELECT account, currency, amount, coalesce(booking_date, value_date) AS on_day
 FROM statement_entries
 WHERE vanished_at IS NULL AND entry_status = 'PDNG' AND direction = 'DBIT'

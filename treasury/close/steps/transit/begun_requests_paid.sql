@@ -1,4 +1,4 @@
--- What each request had in transit when the month of $first began, one row each. Not stored.
+-- One row per request with money in transit at the beginning of the month of $first.
 WITH allocated AS (
     SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount,
         min(e.booking_date) AS since

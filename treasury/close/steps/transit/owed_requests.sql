@@ -1,4 +1,4 @@
--- The off-ramps of the requests $ids with their net, and whether it is owed by $end, one row each. Not stored.
+-- One row per off-ramp of $ids, with its net amount and whether it is owed by $end.
 SELECT id AS request_id, coalesce(nullif(payment_reference, ''), id) AS reference,
     company_bank_account_iban AS account, fiat_currency AS currency, fiat_net_amount AS amount,
     coalesce(completed_at < $end, FALSE) AS is_owed

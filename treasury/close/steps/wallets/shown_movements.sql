@@ -1,3 +1,3 @@
--- What explorer exports show to have moved, one row each. Not stored.
+-- One row per movement in explorer exports.
 SELECT * EXCLUDE (raw) FROM wallet_movements WHERE vanished_at IS NULL
 ORDER BY moved_at, movement_id

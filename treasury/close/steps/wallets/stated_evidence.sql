@@ -1,2 +1,2 @@
--- The evidence of wallets that stands, one row each. Not stored.
+-- One row per current piece of wallet evidence.
 SELECT * EXCLUDE (raw) FROM wallet_evidence WHERE vanished_at IS NULL ORDER BY evidence_id

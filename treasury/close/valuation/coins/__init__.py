@@ -1,1 +1,1 @@
-"""Coins at month end: what they are carried at, what was realised, and what they would be worth."""
+"""Coins at month end: carrying amounts, realised results, and values for disclosure."""

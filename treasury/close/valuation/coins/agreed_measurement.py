@@ -1,8 +1,8 @@
-"""How coins are measured: the terms that two people put in force, as tables.
+"""The measurement of coins: the terms that two people put in force, as tables.
 
-`policy.toml` proposes them below [coins]. They rest in the journal as the limits of materiality do:
-who sets what a balance sheet says sets it with a second person, and an answer of any earlier
-instant, or of a closed month, is given under the terms of then.
+`policy.toml` proposes them below [coins]. Like the limits of materiality they are journaled: two
+people decide about a balance sheet figure, and an answer for an earlier time or a closed month uses
+the terms of that time.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ MEASURED: Final = grouped_schema(
     (TEXT, "accepted_by"),
     (BOOL, "alone"),
 )
-"""A row for each coin that is measured; any other is disclosed alone."""
+"""One row per coin that is measured; other coins are only disclosed."""
 COIN_OPENINGS: Final = grouped_schema(
     (TEXT, "coin", "pool"), (DATE, "day"), (AMOUNT, "quantity", "carrying_amount")
 )
-"""What a pool held at the end of a day and what that was carried at, as the company states it."""
+"""A pool's quantity and carrying amount at the end of a day, as the company states it."""
 _COINS: Final = EXPONENTS.keys() - CURRENCIES
 """The coins that the services name; a workspace may know more."""
 
 
 @reads_entries
 def coin_openings(entries: Iterable[Entry]) -> pa.Table:
-    """The openings that are stated, by the terms in force; columns as in COIN_OPENINGS."""
+    """Return the stated openings by the terms in force; columns as in COIN_OPENINGS."""
     in_force, _ = agreed_terms(entries, Measurement.kind)
     return pa.Table.from_pylist(_opened(in_force), schema=COIN_OPENINGS)
 
@@ -89,7 +89,7 @@ def _plain(policy: Policy) -> dict[str, Any]:
 
 
 class Measurement(TermsVerbs):
-    """The verbs by which two people put how coins are measured in force."""
+    """The verbs by which two people put the measurement of coins in force."""
 
     kind = TermsKind(
         proposed="coins.measurement_proposed",
@@ -120,7 +120,7 @@ class Measurement(TermsVerbs):
 
     @staticmethod
     def rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
-        """A row for each coin that is measured, with its terms and who agreed to them."""
+        """Return a row per measured coin, with its terms and the people who agreed to them."""
         if terms is None or not terms.content:
             return []
         pool, measured = terms.content["pool"], terms.content["measured"]
@@ -130,10 +130,9 @@ class Measurement(TermsVerbs):
         ]
 
     def propose(self, reason: str, *, actor: Actor | None = None) -> Table:
-        """Propose what stands below [coins] in `policy.toml`; a second person accepts it.
+        """Propose the terms below [coins] in `policy.toml`; a second person accepts them.
 
-        Raises InputError for what is no coin that is known, and for an opening of a month that has
-        not ended.
+        Raise InputError for an unknown coin, and for an opening in a month that has not ended.
         """
         coins = self._policy().coins
         if coins and coins.measured:
@@ -156,7 +155,7 @@ class Measurement(TermsVerbs):
         return super().propose(reason, actor=actor)
 
     def openings(self) -> Table:
-        """The openings that are stated, and those that wait for a second person."""
+        """Return the stated openings, and those that wait for a second person."""
         terms = agreed_terms(self._decided().entries, Measurement.kind)
         columns = pa.schema([("standing", TEXT), *COIN_OPENINGS])
         return Table(standing_rows(terms, _opened, columns), zone=self._zone)

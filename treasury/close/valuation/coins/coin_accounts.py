@@ -1,8 +1,8 @@
-"""Coins at a month's end: what they are carried at and what was realised, or what they are worth.
+"""Coins at a month's end: carrying amounts and realised results, or values for disclosure.
 
-A coin that the company measures is walked through its months; the pool then has to hold what the
-proved balances hold. A coin that nobody measures is disclosed alone: its proved balances at the
-month's last reference rate, which is an assumption and not a fair value, and nothing is posted.
+A measured coin is followed through its months, and its pool must equal the proved balances. Other
+coins are only disclosed: their proved balances at the month's last reference rate, which is an
+assumption and not a fair value; they post no entries.
 """
 
 from __future__ import annotations
@@ -52,10 +52,12 @@ COINS: Final = grouped_schema(
     (DATE, "rate_day"),
     (TEXT, "valued_by", "problem", "next_step"),
 )
-"""A row a coin and pool; a coin that is not measured has one for each proved balance. Quantities in
-`coin`, amounts in `currency`: opening + reversed + acquired + transferred - disposed + remeasured =
-closing. `gain` is what disposals brought above what they were carried at. `value` is that of the
-closing quantity by the month's last reference rate."""
+"""One row per coin and pool; a coin that is not measured has one per proved balance.
+
+Quantities are in `coin`, amounts in `currency`: opening + reversed + acquired + transferred -
+disposed + remeasured = closing. `gain` is the proceeds of disposals above the carrying amount.
+`value` is the value of the closing quantity by the month's last reference rate.
+"""
 COIN_MOVEMENTS: Final = grouped_schema(
     (TEXT, "coin", "pool"),
     (DATE, "day"),
@@ -65,8 +67,10 @@ COIN_MOVEMENTS: Final = grouped_schema(
     (AMOUNT, "carrying_amount", "proceeds", "gain"),
     (TEXT, "contra", "reference", "valued_by", "event_id", "source_id"),
 )
-"""A row for each event that moved a pool of a measured coin, with its sign: `quantity` in `coin`,
-amounts in `currency`. `kind` is acquired, disposed, transferred, reversed or remeasured."""
+"""One row per event that moved a pool of a measured coin: signed `quantity` in `coin`.
+
+Amounts are in `currency`. `kind` is acquired, disposed, transferred, reversed or remeasured.
+"""
 COIN_LOTS: Final = grouped_schema(
     (TEXT, "coin", "pool"),
     (DATE, "month_end", "acquired_on"),
@@ -74,9 +78,11 @@ COIN_LOTS: Final = grouped_schema(
     (TEXT, "currency"),
     (AMOUNT, "carrying_amount"),
 )
-"""The pools of measured coins at a month's end, a row a lot: what the next month opens with. A row
-without `acquired_on` is what the pool is carried above its lots, to be taken back on the first; a
-pool without coins has one row of none."""
+"""The pools of measured coins at a month's end, one row per lot; the next month opens with them.
+
+A row without `acquired_on` is the carrying amount above the pool's lots, to be reversed on the
+first of the next month. A pool without coins has one row with zero amounts.
+"""
 DISCLOSED: Final = "not set: disclosure only"
 _ASSUMED: Final = "an assumption, not a fair value"
 _LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
@@ -95,11 +101,11 @@ _Row = Mapping[str, Any]
 
 
 class CoinHistory(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What a month's coins open with.
+    """The openings of a month's coins.
 
-    `measured` and `openings` are the terms that two people put in force. `lots` are those that the
-    last closed month ended with, `events` what it counted: what is new of that time counts in the
-    month after.
+    `measured` and `openings` are terms that two people put in force. `lots` are the closing lots of
+    the last closed month, and `events` the events it counted. New events from that time count in
+    the month after.
     """
 
     measured: pa.Table = msgspec.field(default_factory=MEASURED.empty_table)
@@ -111,9 +117,9 @@ class CoinHistory(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class CoinAccounts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The coins of a month: `coins` as in COINS, `movements` as in COIN_MOVEMENTS.
 
-    `unproved` are coins that stand in no pool, as in COIN_UNPROVED. `lots` are what the next month
-    opens with, as in COIN_LOTS, `events` what was counted to the month's end, as in COIN_EVENTS.
-    `notes` says what was not checked or not used, and why.
+    `unproved` are coins outside of all pools, as in COIN_UNPROVED. `lots` are the openings of the
+    next month, as in COIN_LOTS, and `events` those counted to the month's end, as in COIN_EVENTS.
+    `notes` lists what was not checked or not used, and why.
     """
 
     month: Month
@@ -132,7 +138,7 @@ class CoinAccounts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def disclosed(self) -> Table:
-        """The rows of coins that are disclosed alone."""
+        """The rows of coins that are only disclosed."""
         return self._of(pc.equal)
 
     def _of(self, compares: Callable[[pa.ChunkedArray, str], pa.ChunkedArray]) -> Table:
@@ -148,7 +154,7 @@ class CoinAccounts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return f"Coins at {at}: {measured} measured, {disclosed} disclosed"
 
     def sheets(self) -> Mapping[str, Table]:
-        """Each pool, each movement of it, and what stands in none."""
+        """Return pools, movements and coins outside of pools by sheet name."""
         return {"Coins": self.coins, "Movements": self.movements, "Unproved": self.unproved}
 
     def __repr__(self) -> str:
@@ -166,7 +172,7 @@ def coin_accounts(
     history: CoinHistory,
     rates: ReferenceRates | None = None,
 ) -> CoinAccounts:
-    """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
+    """Return the coins of a month; `balances` as in BALANCES, `rates` by default the answer's."""
     draft = _Draft(r, zone, balances, rates or rates_of(r))
     measured = {row["coin"]: row for row in history.measured.to_pylist()}
     events, crossings = (
@@ -196,10 +202,10 @@ def coin_accounts(
 
 
 class _Start(msgspec.Struct, frozen=True):
-    """What a coin's walk begins with: the month before, its lots, and the events after it.
+    """The start of a coin's calculation: the month before, its lots, and the events after it.
 
-    Its pools are held against the balances of `holders`, who had an event, with `crossings` as in
-    COIN_CROSSINGS.
+    Its pools are compared with the balances of `holders`, which are those with an event, and with
+    `crossings` as in COIN_CROSSINGS.
     """
 
     first: Month
@@ -213,7 +219,7 @@ class _Start(msgspec.Struct, frozen=True):
 
 
 class _Draft:
-    """The rows of a month's coins, one coin after another."""
+    """The rows of a month's coins, collected coin by coin."""
 
     def __init__(
         self, r: Reconciliation, zone: ZoneInfo, balances: pa.Table, rates: ReferenceRates
@@ -244,7 +250,7 @@ class _Draft:
         crossings: Sequence[_Row],
         history: CoinHistory,
     ) -> None:
-        """Walk a coin to the month's end, and hold its pools against the proved balances."""
+        """Follow a coin to the month's end, and compare its pools with the proved balances."""
         holders = {e[side] for e in events for side in ("from_holder", "to_holder") if e[side]}
         start = msgspec.structs.replace(
             self._start(terms, events, history), holders=holders, crossings=crossings
@@ -282,7 +288,7 @@ class _Draft:
         self._state_lots(terms, walk)
 
     def _pools(self, terms: CoinTerms) -> tuple[str, ...]:
-        """The pools that are there even where no event is: what is proved to be there is held."""
+        """Return the pools that must exist even without events, because proved balances exist."""
         if terms.pool == "entity":
             return (ENTITY,)
         return tuple(
@@ -292,7 +298,7 @@ class _Draft:
         )
 
     def _block(self, terms: CoinTerms, problem: str) -> None:
-        """Say of each pool of a coin that it is not whole; where none is there, of an empty one."""
+        """Mark every pool of a coin as incomplete, adding an empty pool if it has none."""
         rows = [row for row in self.coins if row["coin"] == terms.coin]
         if not rows:
             empty = msgspec.structs.asdict(terms) | {
@@ -309,7 +315,7 @@ class _Draft:
                 row["problem"], row["next_step"] = problem, _UNPLACED
 
     def _start(self, terms: CoinTerms, events: Sequence[_Row], history: CoinHistory) -> _Start:
-        """The former month's closing as it was closed; else as it is stated; else the records."""
+        """Return the last close's closing, else the stated opening, else the recorded events."""
         coin = terms.coin
         closed = _of_coin(history.lots, coin)
         stated = [row for row in _of_coin(history.openings, coin) if row["day"] < self._last]
@@ -330,7 +336,7 @@ class _Draft:
                         " closed with what it ended with"
                     )
             after = [event for event in events if event["happened_on"] > ended]
-            # Where the company is one pool now, all lots are its; a pool without coins has none.
+            # If the company is one pool now, it takes all lots; empty pools have none.
             lots = tuple(
                 StartingLot(
                     ENTITY if terms.pool == "entity" else row["pool"],
@@ -391,7 +397,7 @@ class _Draft:
     def _against_balances(
         self, terms: CoinTerms, pool: str, quantity: Decimal, start: _Start
     ) -> str:
-        """What of a pool is not as the proved balances say; nothing where they cannot say."""
+        """Return how a pool differs from the proved balances; empty if it cannot be compared."""
         coin = terms.coin
         proved: dict[str, list[Decimal]] = defaultdict(list)
         is_entity = terms.pool == "entity"
@@ -399,7 +405,7 @@ class _Draft:
         for row in self._balances:
             holder = row["of"].lower()
             if row["currency"] == coin and (is_entity or holder == pool.lower()):
-                # An address may hold a coin on several chains: each of its balances has to say.
+                # An address may hold a coin on several chains, and each balance must be proved.
                 if _is_proved(row):
                     proved[holder].append(row["closing"])
                 else:
@@ -459,7 +465,7 @@ class _Draft:
     # Coins that are disclosed
 
     def disclose(self, measured: set[str]) -> None:
-        """A row for each balance of a coin that nobody measures, at the last reference rate."""
+        """Add a row per balance of a coin that is not measured, at the last reference rate."""
         for row in self._balances:
             coin, quantity = row["currency"], row["closing"]
             if coin in measured:
@@ -492,14 +498,14 @@ class _Draft:
         )  # fmt: skip
 
     def _unproved(self, *, coin: str, quantity: Decimal | None, **columns: str) -> None:
-        """Note coins that stand in no pool, with what they are worth at the month's end."""
+        """Add coins outside of all pools, with their value at the month's end."""
         worth = quantity and value_of(self._rates, quantity, coin, self._last)
         own = {"coin": coin, "quantity": quantity, "currency": REPORTING}
         self.unproved.append(own | {"value": worth.amount if worth else None, **columns})
 
 
 def _value_columns(valued: Valued | None) -> _Row:
-    """What coins would be worth, and the rate that says so."""
+    """Return the columns of a value and its rate."""
     if valued is None:
         return {"valued_by": ""}
     return {
@@ -515,13 +521,13 @@ def _of_coin(table: pa.Table, coin: str) -> list[dict[str, Any]]:
 
 
 def _is_recorded(event: _Row) -> bool:
-    """Whether an event states its coins, and a conversion what was given for them."""
+    """Return whether an event states its coins, and a conversion its price."""
     has_price = event["contra"] != "conversion" or event["consideration"] is not None
     return has_price and event["quantity"] is not None and event["quantity"] > 0
 
 
 def _counted_as(event: _Row, terms: CoinTerms) -> tuple[Any, ...]:
-    """What a pool counts of an event: another wallet matters where each has its own."""
+    """Return the values by which a pool counts an event; per-wallet pools include the wallets."""
     told = tuple(event[name] for name in ("kind", "quantity", "consideration", "currency"))
     sides = {"acquired": ("to_holder",), "disposed": ("from_holder",)}
     holders = sides.get(event["kind"], ("from_holder", "to_holder"))

@@ -1,8 +1,8 @@
-"""What came to the company's coins and what left them, each event once, as far as it is proved.
+"""Events that brought coins to the company or took them away, each once, as far as it is proved.
 
-Requests, transfers and movements on the chain are read by named steps; the coins of a virtual
-account come from conversions that are proved. An interval between two balances counts in the month
-in which it closes, as in the journal, and its coins were there from its beginning in that month.
+SQL steps read requests, transfers and movements on the chain; the coins of a virtual account come
+from proved conversions. As in the journal, an interval between two balances counts in the month in
+which it closes, and its coins count from its beginning in that month.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from treasury.month.reconciliation import MONTH_PACKAGE, Reconciliation
 PACKAGE: Final = "treasury.close.valuation.coins.steps"
 _TARGETS: Final = ("coin_events", "coin_crossings")
 STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, _TARGETS)
-"""The steps that give the events of the records, over those of the month that they read."""
+"""The steps that give the events of the records, and the steps of the month they read."""
 _PROVED: Final = ("proved", "proved_as_group")
 COIN_EVENTS: Final = grouped_schema(
     (TEXT, "event_id", "contra", "coin"),
@@ -38,14 +38,19 @@ COIN_EVENTS: Final = grouped_schema(
     (AMOUNT, "consideration"),
     (TEXT, "currency", "from_holder", "to_holder", "reference", "source_id"),
 )
-"""A row an event: `quantity` in `coin`; `consideration` in `currency` is what was given for coins
-or received for them, null where no service says it. `contra` is the role that it is posted
-against, a holder the id of a custodial account or the address of a company wallet."""
+"""One row per event: `quantity` in `coin`; `consideration` in `currency` is the other side.
+
+`consideration` is null if no service states it. `contra` is the role it is posted against. A holder
+is the id of a custodial account or the address of a company wallet.
+"""
 COIN_CROSSINGS: Final = grouped_schema(
     (TEXT, "coin", "holder", "hash", "reference"), (AMOUNT, "quantity")
 )
-"""What a holder has more by the month's end than the events that count by then, or less: coins that
-moved on one side of it, while the request or transfer `reference` completes on the other."""
+"""The difference between a holder's coins at the month's end and the events counted by then.
+
+These coins moved on one side of the month's end, while the request or transfer `reference`
+completes on the other.
+"""
 COIN_UNPROVED: Final = grouped_schema(
     (TEXT, "coin", "holder", "subject"),
     (AMOUNT, "quantity"),
@@ -53,17 +58,19 @@ COIN_UNPROVED: Final = grouped_schema(
     (AMOUNT, "value"),
     (TEXT, "problem", "next_step"),
 )
-"""Coins that stand in no pool: `quantity` in `coin`, `value` of it in `currency` by the month's
-last reference rate, null where it is not known."""
+"""Coins outside of all pools: `quantity` in `coin`.
+
+`value` is in `currency` by the month's last reference rate, null without one.
+"""
 UNTOLD: Final = "untold"
-"""The kind of a transfer of which nothing tells whether its other side is a wallet of ours."""
+"""The kind of a transfer with an unknown other side, which may be a wallet of ours."""
 _TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2, UNTOLD: 2}
-"""Of events of one instant, what comes is before what leaves."""
+"""For events at the same time, arrivals come before departures."""
 _ASK: Final = "ask the provider; next month sync shortly before and after its end"
 
 
 def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[pa.Table, pa.Table]:
-    """Every event up to the month's end in the order in which it counts, and what crosses the end.
+    """Return every event up to the month's end in counting order, and those that cross the end.
 
     Columns as in COIN_EVENTS and COIN_CROSSINGS.
     """
@@ -83,7 +90,7 @@ def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[
 
 
 def placed_transfers(month: Month, zone: ZoneInfo, snapshot: Snapshot) -> list[dict[str, Any]]:
-    """The month's completed transfers as `placed_transfers` has them, by their time."""
+    """Return the month's completed transfers from the step `placed_transfers`, by time."""
     with snapshot.connection() as connection:
         load(connection, {"asked": month_days(month, zone)})
         run(connection, needed(STEPS, "placed_transfers"))
@@ -94,9 +101,9 @@ def placed_transfers(month: Month, zone: ZoneInfo, snapshot: Snapshot) -> list[d
 
 
 def passed_on(events: pa.Table) -> pa.Table:
-    """The events, of transfers at one instant those first that brought what others pass on.
+    """Order simultaneous transfers so that coins arrive before they are passed on.
 
-    A block of a chain has one instant for all that is in it. A circle begins with its first event.
+    All transactions in a block of a chain have the same time. A circle starts with its first event.
     """
     places = pc.indices_nonzero(pc.equal(events["kind"], "transferred"))
     groups: dict[tuple[str, datetime], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
@@ -114,7 +121,7 @@ def passed_on(events: pa.Table) -> pa.Table:
 
 
 def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
-    """The coins of conversions whose quantity and cost are both proved by the month's end."""
+    """Yield the coins of conversions with quantity and cost proved by the month's end."""
     end = r.month.end(zone)
     for row in r.conversions.arrow.to_pylist():
         if conversion_problem(row, end) or not row["converted"]:
@@ -140,7 +147,7 @@ def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
 
 
 def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
-    """Coins of conversions that count in no pool by the month's end, and why; as COIN_UNPROVED."""
+    """Yield the coins of conversions that count in no pool by the month's end; as COIN_UNPROVED."""
     end = r.month.end(zone)
     for row in r.conversions.arrow.to_pylist():
         problem = conversion_problem(row, end)
@@ -157,9 +164,9 @@ def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str
 
 
 def conversion_problem(row: Mapping[str, Any], end: datetime) -> str:
-    """Why the coins of an interval are not acquired at a known cost by then; empty where they are.
+    """Return why an interval's coins have no known cost by `end`; empty if they have one.
 
-    Of an interval that closes later nothing says how much of it was there at the end.
+    If the interval closes later, its coins at the end are unknown.
     """
     if row["closed_at"] is None or row["closed_at"] >= end:
         return "converted between two balances around the month's end: on either side of it"

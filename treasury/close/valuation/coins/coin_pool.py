@@ -1,9 +1,9 @@
 """A pool of one coin: its quantity and carrying amount, by weighted average or first in, first out.
 
-Quantities and amounts are whole numbers of the smallest unit, so that nothing is lost: between two
-roundings the carrying amount is a fraction. It is rounded once after each event, half up, and what
-an event takes is the difference of two rounded amounts. So the roundings of all disposals add up to
-what the pool lost, and opening + acquired - disposed is the closing amount to the cent.
+Quantities and amounts are integers of the smallest unit, so that none is lost. Between two
+roundings the carrying amount is a fraction. It is rounded half up once after each event, and an
+event takes the difference of two rounded amounts. The roundings of all disposals therefore add up,
+and opening + acquired - disposed is the closing amount to the cent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treasury.core.money import half_up
 
 
 class Lot(msgspec.Struct, frozen=True):
-    """Coins that came together: how many, what they are carried at, and since when."""
+    """Coins acquired together: their quantity, carrying amount and day."""
 
     acquired_on: date
     quantity: int
@@ -27,11 +27,11 @@ class Lot(msgspec.Struct, frozen=True):
 
 
 class AveragePool:
-    """Moving weighted average: each coin is carried at the same, and an acquisition moves it.
+    """Moving weighted average: all coins have the same carrying amount, which acquisitions change.
 
     The carrying amount is `_amount * quantity / (_divisor * _base)`, where `_base` is the quantity
-    after the last acquisition: a disposal changes the quantity alone, so that the numbers grow
-    only where an acquisition follows a disposal.
+    after the last acquisition. A disposal changes only the quantity, so the integers grow only if
+    an acquisition follows a disposal.
     """
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class AveragePool:
 
     @property
     def carrying(self) -> int:
-        """What the coins are carried at, rounded once."""
+        """The carrying amount of the coins, rounded once."""
         return half_up(self._amount * self.quantity, self._divisor * self._base)
 
     def acquire(self, lot: Lot) -> None:
-        """Add coins; the average moves."""
+        """Add coins; the average changes."""
         if not self.quantity:
             self._amount, self._divisor, self._base = 0, 1, 1
         elif self.quantity != self._base:
@@ -56,22 +56,22 @@ class AveragePool:
         self._base = self.quantity
 
     def release(self, quantity: int, day: date) -> tuple[Lot, ...]:
-        """Take coins out at the average."""
+        """Remove coins at the average."""
         before = self.carrying
         self.quantity -= quantity
         return (Lot(day, quantity, before - self.carrying),)
 
     def restate(self, carrying: int, day: date) -> None:  # noqa: ARG002 - an average has no days
-        """Carry all coins at another amount."""
+        """Set another carrying amount for all coins."""
         self._amount, self._divisor, self._base = carrying, 1, self.quantity
 
     def lots(self, day: date) -> tuple[Lot, ...]:
-        """The coins as one lot of that day."""
+        """Return the coins as one lot of that day."""
         return (Lot(day, self.quantity, self.carrying),) if self.quantity else ()
 
 
 class _Layer(msgspec.Struct):
-    """A lot and what is left of it; ordered by its day, then by when it came to the pool."""
+    """A lot and its remaining quantity; sorted by day, then by arrival in the pool."""
 
     lot: Lot
     place: int
@@ -83,7 +83,7 @@ class _Layer(msgspec.Struct):
 
     @property
     def share(self) -> Fraction:
-        """What the coins that are left are carried at."""
+        """The carrying amount of the remaining coins."""
         return Fraction(self.lot.carrying * self.remaining, self.lot.quantity)
 
     @property
@@ -92,10 +92,10 @@ class _Layer(msgspec.Struct):
 
 
 class FifoPool:
-    """First in, first out: what was acquired first leaves first, at what it was acquired for.
+    """First in, first out: coins acquired first leave first, at their acquisition cost.
 
-    A lot that comes from another pool keeps its day. `_whole` is the sum of the lots that nothing
-    was taken of, `_parts` that of the others, which are few.
+    A lot from another pool keeps its day. `_whole` is the sum of untouched lots, `_parts` that of
+    the others, which are few.
     """
 
     def __init__(self) -> None:
@@ -110,18 +110,18 @@ class FifoPool:
 
     @property
     def carrying(self) -> int:
-        """What the coins are carried at, rounded once."""
+        """The carrying amount of the coins, rounded once."""
         return _rounded(self._whole + self._parts)
 
     def acquire(self, lot: Lot) -> None:
-        """Add a lot behind those of its day and before."""
+        """Add a lot behind those of its day and earlier."""
         layer = _Layer(lot, len(self._layers), lot.quantity)
         insort(self._layers, layer, lo=self._spent, key=lambda each: each.turn)
         self.quantity += lot.quantity
         self._whole += lot.carrying
 
     def release(self, quantity: int, day: date) -> tuple[Lot, ...]:  # noqa: ARG002 - lots have days
-        """Take coins out of the oldest lots, each with its day and what leaves with it."""
+        """Remove coins from the oldest lots, each with its day and carrying amount."""
         released = []
         before = self.carrying
         while quantity:
@@ -144,13 +144,13 @@ class FifoPool:
         return tuple(released)
 
     def restate(self, carrying: int, day: date) -> None:
-        """Carry all coins at another amount, as one lot of that day."""
+        """Set another carrying amount for all coins, as one lot of that day."""
         lot = Lot(day, self.quantity, carrying)
         self._clear()
         self.acquire(lot)
 
     def lots(self, day: date) -> tuple[Lot, ...]:  # noqa: ARG002 - lots have days
-        """What is left of each lot, the roundings of all of them adding up to the whole."""
+        """Return the rest of each lot, with roundings that add up to the whole."""
         stated, exact, before = [], Fraction(), 0
         for layer in self._layers[self._spent :]:
             exact += layer.lot.carrying if layer.is_whole else layer.share

@@ -1,8 +1,8 @@
-"""One coin from its opening through the months: pools, what each event moved, and month ends.
+"""One coin from its opening through the months: pools, movements per event, and month ends.
 
-A month opens with what the month before closed at. The difference to the value that a month's end
-recognises is the new basis, or is taken back on the first of the next month; never both, so that it
-is counted once. All amounts are whole cents and all quantities whole units; see `coin_pool`.
+A month opens with the closing of the month before. The difference to the value recognised at a
+month's end is either the new basis, or reversed on the first of the next month; never both, so that
+it counts once. All amounts are whole cents and all quantities whole units; see `coin_pool`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from treasury.core.money import SCALE, exponent, format_amount
 from treasury.rates import ReferenceRates
 
 ENTITY: Final = ""
-"""The pool of a coin where all coins of the company are one."""
+"""The name of the pool if all coins of the company are one pool."""
 _WIDE: Final = Context(prec=80)
 _CENTS: Final = exponent(REPORTING)
 _RATES: Final = "add a file of rates: `treasury rates add FILE`"
@@ -31,7 +31,7 @@ _OPENING: Final = (
     "state what was there in [[coins.openings]] of policy.toml, or add what shows it coming"
 )
 _OF_EVENT: Final = ("kind", "event_id", "contra", "reference", "source_id")
-"""What a movement has of its event."""
+"""The fields that a movement takes from its event."""
 _CONTRA: Final = {
     "cost": "coin impairment",
     "reserves": "coin reserve",
@@ -42,7 +42,7 @@ _Row = Mapping[str, Any]
 
 
 class CoinTerms(msgspec.Struct, frozen=True):
-    """How a coin is measured, by the terms that two people put in force."""
+    """The measurement of a coin, by the terms that two people put in force."""
 
     coin: str
     measurement: str
@@ -54,8 +54,8 @@ class CoinTerms(msgspec.Struct, frozen=True):
 class StartingLot(msgspec.Struct, frozen=True):
     """Coins of a pool at the end of the month before the first.
 
-    `acquired_on` is None for what the pool was carried above its lots, to be taken back on the
-    first; it has no quantity.
+    A lot with `acquired_on` None is the carrying amount above the pool's lots, to be reversed on
+    the first; it has no quantity.
     """
 
     pool: str
@@ -65,7 +65,7 @@ class StartingLot(msgspec.Struct, frozen=True):
 
 
 class Movement(msgspec.Struct, frozen=True, kw_only=True):
-    """What an event moved in a pool; amounts in the reporting currency, signed by direction.
+    """The movement of a pool by an event; amounts in the reporting currency, signed by direction.
 
     `proceeds` and `gain` are those of a disposal. `contra` is the role it is posted against.
     """
@@ -87,7 +87,7 @@ class Movement(msgspec.Struct, frozen=True, kw_only=True):
 class PoolMonth(msgspec.Struct, kw_only=True):
     """A pool over a month: opening + reversed + acquired + transferred - disposed + remeasured.
 
-    Quantities in units of the walk, amounts in cents; `lacking` is what left and never came.
+    Quantities are in units of the calculation, amounts in cents.
     """
 
     pool: str
@@ -121,7 +121,7 @@ class PoolMonth(msgspec.Struct, kw_only=True):
 
 
 class _Problem(msgspec.Struct, frozen=True):
-    """What is wrong with a pool, the next step, and up to which month; None for ever."""
+    """A pool's problem, the next step, and its last month; None if it never ends."""
 
     words: str
     next_step: str
@@ -129,7 +129,7 @@ class _Problem(msgspec.Struct, frozen=True):
 
 
 class _Holding(msgspec.Struct):
-    """A pool, what it is carried above its lots until the first, and what is wrong with it."""
+    """A pool, its carrying amount above its lots until the first, and its problems."""
 
     pool: CoinPool
     difference: int = 0
@@ -138,10 +138,10 @@ class _Holding(msgspec.Struct):
 
 
 class CoinPostings:
-    """The months of one coin, one after another; `months` and `movements` are of the last one.
+    """The months of one coin, in order; `months` and `movements` are those of the last one.
 
-    `unplaced` are the events of all of them that stand in no pool. `pools` names those that are
-    there even where nothing moved.
+    `unplaced` are the events of all months that belong to no pool. `pools` names pools that exist
+    even without movements.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class CoinPostings:
                 holding.pool.acquire(Lot(lot.acquired_on, units, _cents(lot.carrying_amount)))
 
     def through(self, first: Month, last: Month) -> CoinPostings:
-        """Walk the months from the first to the last."""
+        """Process the months from the first to the last."""
         place, month = 0, first
         while month <= last:
             after = place
@@ -184,7 +184,7 @@ class CoinPostings:
         return self
 
     def closing_lots(self, day: date) -> tuple[StartingLot, ...]:
-        """The pools as lots, for the month that begins after the day; none of an empty pool."""
+        """Return the pools as lots for the month after the day; empty pools have none."""
         rows: list[StartingLot] = []
         for name, holding in self._holdings.items():
             for lot in holding.pool.lots(day):
@@ -199,7 +199,7 @@ class CoinPostings:
     def _walk(self, month: Month, events: Iterable[_Row]) -> None:
         self.months, self.movements = {}, []
         for name, holding in self._holdings.items():
-            # A pool opens with its lots as they were stated, in cents each.
+            # A pool opens with its lots as stated, in cents each.
             row = self._month(name)
             row.opening_quantity = holding.pool.quantity - holding.lacking
             row.opening = holding.pool.carrying + holding.difference
@@ -222,9 +222,9 @@ class CoinPostings:
             self._end(name, holding, month)
 
     def _placed(self, event: _Row, side: str) -> str | None:
-        """The pool of one side of an event; None where it is not known.
+        """Return the pool of one side of an event; None if it is not known.
 
-        The company itself is the pool of what it exchanged, whatever wallet that was of.
+        With one pool for the company, every exchange belongs to it, from any wallet.
         """
         is_ours = event["from_holder"] or event["to_holder"] or event["contra"] == "conversion"
         if self._terms.pool == "entity":
@@ -271,14 +271,14 @@ class CoinPostings:
             self._note(name, event, sign * gone, sign * cents)
 
     def _released(self, name: str, units: int, day: date) -> tuple[Lot, ...]:
-        """What leaves a pool; one that has not so much gives all, and lacks the rest."""
+        """Release coins from a pool, as many as it has, and record the missing ones."""
         holding = self._holding(name)
         available = min(units, holding.pool.quantity)
         holding.lacking += units - available
         return holding.pool.release(available, day) if available else ()
 
     def _end(self, name: str, holding: _Holding, month: Month) -> None:
-        """Hold a pool against its value, and state it as it goes on."""
+        """Compare a pool with its value, and set its state for the next month."""
         pool, row, coin = holding.pool, self._month(name), self._terms.coin
         if pool.quantity:
             row.valued = value_of(self._rates, self.coins(pool.quantity), coin, month.last)
@@ -298,7 +298,7 @@ class CoinPostings:
             row.problem, row.next_step = f"{lacking} left that no record shows coming", _OPENING
         elif holding.problems:
             row.problem, row.next_step = holding.problems[0].words, holding.problems[0].next_step
-        # The next month opens with what this one closed at: lots in cents, whose sum that is.
+        # The next month opens with this closing: lots in cents that add up to it.
         lots = pool.lots(month.last)
         holding.pool = _empty_pool(self._terms.cost_formula)
         for lot in lots:
@@ -333,10 +333,10 @@ class CoinPostings:
         }
         self._note(name, event, 0, difference)
 
-    # What is shared
+    # Shared parts
 
     def _consideration(self, name: str, event: _Row) -> Valued | None:
-        """What was given or received, in the reporting currency; else what the coins were worth."""
+        """Return the price in the reporting currency, or else the value of the coins."""
         amount, unit = event["consideration"], event["currency"]
         if amount is None:
             amount, unit = event["quantity"], self._terms.coin
@@ -385,7 +385,7 @@ class CoinPostings:
         return int(quantity.scaleb(SCALE, _WIDE)) // self._unit
 
     def coins(self, units: int) -> Decimal:
-        """A quantity of units as coins."""
+        """Return a quantity of units as coins."""
         return Decimal(units * self._unit).scaleb(-SCALE, _WIDE)
 
 
@@ -394,7 +394,7 @@ def _empty_pool(formula: str) -> CoinPool:
 
 
 def _unit(quantities: Iterable[Decimal]) -> int:
-    """The largest unit that every quantity is a whole number of: the numbers stay small."""
+    """Return the largest unit that divides every quantity, so that the integers stay small."""
     whole = (int(quantity.scaleb(SCALE, _WIDE)) for quantity in quantities)
     return reduce(gcd, whole, 0) or 1
 
@@ -404,5 +404,5 @@ def _cents(amount: Decimal) -> int:
 
 
 def cents_amount(cents: int) -> Decimal:
-    """Cents as an amount in the reporting currency."""
+    """Return cents as an amount in the reporting currency."""
     return Decimal(cents).scaleb(-_CENTS, _WIDE)

@@ -1,4 +1,4 @@
-"""What coins and currencies are worth in the reporting currency, by the reference rates."""
+"""The value of coins and currencies in the reporting currency, by the reference rates."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRates
 
 REPORTING: Final = "EUR"
-"""The currency that coins are carried in."""
+"""The currency in which coins are carried."""
 _SHOWN: Final = 10
-"""Decimals of a rate where it is shown; a value is worked out with all of it."""
+"""The decimals of a displayed rate; values use the exact rate."""
 
 
 class Valued(msgspec.Struct, frozen=True):
-    """An amount in the reporting currency, rounded once, and the rate that gave it, if one did."""
+    """An amount in the reporting currency, rounded once, and the rate behind it, if any."""
 
     amount: Decimal
     basis: str = ""
@@ -28,7 +28,7 @@ class Valued(msgspec.Struct, frozen=True):
 
 
 def value_of(rates: ReferenceRates, amount: Decimal, unit: str, day: date) -> Valued | None:
-    """What an amount of a coin or currency is worth on a day; None without a rate."""
+    """Return the value of an amount of a coin or currency on a day; None without a rate."""
     if unit == REPORTING:
         return Valued(quantize(amount, REPORTING))
     worth = rates.value(amount, unit, day)
@@ -41,7 +41,7 @@ def value_of(rates: ReferenceRates, amount: Decimal, unit: str, day: date) -> Va
 
 
 def rates_of(r: Reconciliation) -> ReferenceRates:
-    """The reference rates of the records that the answer was made from."""
+    """Return the reference rates of the records behind the answer."""
     if r.basis is None:
         return ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
     return ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)

@@ -1,1 +1,1 @@
-"""What stands with the provider: at an instant, by day, at its most, and against its limits."""
+"""Money with the provider: at a given time, by day, at its peak, and compared with its limits."""

@@ -1,9 +1,9 @@
-"""What stands with the provider on accounts: coins in custody, and credits that are no coins yet.
+"""Money in accounts at the provider: coins in custody, and credits that are not coins yet.
 
-A balance is what was observed, with what is known to have moved since. Where two observations show
-that something was converted between them, the lower of both levels is sure and the rest is in
-doubt; a credit counts as fiat until an observation holds its coins, so that no money counts twice.
-Where more left than was sure to be there, coins of those credits left unseen: then neither counts.
+A balance is the observed one, changed by known movements since. If two observations show a
+conversion between them, the lower of both levels is certain and the rest is in doubt. A credit
+counts as fiat until an observation contains its coins, so that no money counts twice. If more left
+than was certain, coins of those credits left unseen, and neither counts.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _WAITING: Final = {state: CONVERSION_STATES[state] for state in ("not_yet_credit
 _ASK: Final = "ask the provider; next time sync shortly before and after"
 _FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
-"""Of shares of one line that may be the same money, the one that counts."""
+"""The rank by which one of several shares of a line with the same money is counted."""
 _MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
-"""Credits that may never become coins of the account that they reached."""
+"""Credits that may never become coins of the account they reached."""
 
 
 class Unclear(msgspec.Struct, frozen=True):
-    """A time in which nothing tells how much of an account's credits was coins, or had left."""
+    """A time in which it is unknown how many of an account's credits were coins, or had left."""
 
     since: datetime
     until: datetime
@@ -55,9 +55,9 @@ class Unclear(msgspec.Struct, frozen=True):
 def custody_spans(
     balance_levels: Iterable[_Row], names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[list[HeldAmount], dict[_Balance, list[Unclear]]]:
-    """Every custodial balance over time, and when it tells nothing of its account's credits.
+    """Return every custodial balance over time, and times with unknown credits of its account.
 
-    `names` are those of accounts by their ids.
+    `names` are the accounts' names by id.
     """
     spans: list[HeldAmount] = []
     unclear: dict[_Balance, list[Unclear]] = {}
@@ -72,7 +72,7 @@ def custody_spans(
 
 
 class _Teller:
-    """One balance from its first observation on."""
+    """Spans of one balance, from its first observation on."""
 
     def __init__(self, balance: _Balance, name: str, rows: Sequence[_Row], zone: ZoneInfo) -> None:
         self.unclear: list[Unclear] = []
@@ -87,7 +87,7 @@ class _Teller:
             yield from self._between(first, last)
 
     def _between(self, first: int, last: int | None) -> Iterator[HeldAmount]:
-        """From an observation to the next one, or to whatever is known to have moved last."""
+        """Yield the spans from one observation to the next, or to the last known movement."""
         opening = self._rows[first]
         closing = None if last is None else self._rows[last]
         begin, end = opening["moment"], None if closing is None else closing["moment"]
@@ -127,7 +127,7 @@ class _Teller:
     def _converted(
         self, opening: _Row, closing: _Row | None, until: datetime | None, converted: Decimal
     ) -> Iterator[HeldAmount]:
-        """What two observations differ by beyond the known moves: in doubt from the first on."""
+        """Yield the unexplained difference of two observations, in doubt from the first on."""
         begin = opening["moment"]
         if not converted or closing is None or until == begin:
             return
@@ -165,7 +165,7 @@ def credit_spans(
     rules: Rules,
     zone: ZoneInfo,
 ) -> Iterator[HeldAmount]:
-    """Every credit of a virtual account from its booking to the balance that holds its coins.
+    """Yield every credit of a virtual account, from its booking to the balance with its coins.
 
     `steps` has the rows of `balance_levels`, `conversion_credits` and `credits_back`.
     """
@@ -188,10 +188,10 @@ def credit_spans(
         if own.converted is None and own.perhaps is None and own.waits is None:
             looks = shown if row["outcome"] in _MAY_BE_ELSEWHERE else unnamed.get(balance, ())
             own.perhaps = next((at for at in looks if at > since), None)
-        # What contradicts itself has no time in which it should be converted: it stays open.
+        # A contradicted credit has no time by which it should be converted, so it stays open.
         resolved = None
         if row["outcome"] != "conflict":
-            # The first balance after the credit's time was out shows what became of it.
+            # The first balance after the credit's due time shows its result.
             day = reacts_by(row["booking_date"], rules, rail=rail_of(row["currency"]))
             place = bisect_left(shown, end_of(day, zone))
             resolved = shown[place] if place < len(shown) else None
@@ -201,9 +201,9 @@ def credit_spans(
 
 
 class _Named(msgspec.Struct):
-    """What the conversions say of a credit.
+    """The information that conversions give about a credit.
 
-    The balance that surely holds its coins, the first that may, the state in which it waits.
+    It has the balance that certainly contains its coins, the first that may, and its waiting state.
     """
 
     converted: datetime | None = None
@@ -231,7 +231,7 @@ def _named(conversions: Iterable[Conversion]) -> dict[tuple[str, str, str], _Nam
 
 
 def _unnamed(conversions: Iterable[Conversion]) -> dict[_Balance, list[datetime]]:
-    """When balances were seen that may hold credits which nobody could name."""
+    """Return the times of balances that may contain credits which could not be identified."""
     moments: dict[_Balance, list[datetime]] = defaultdict(list)
     for row in conversions:
         if row.state == "not_provable" and row.closed_at is not None:
@@ -240,7 +240,7 @@ def _unnamed(conversions: Iterable[Conversion]) -> dict[_Balance, list[datetime]
 
 
 def _once(credits_: Iterable[_Row]) -> list[_Row]:
-    """Each share of a line once: one that a person gave elsewhere counts where it was given."""
+    """Return each share of a line once; one assigned to another account counts there."""
     ordered = sorted(
         credits_,
         key=lambda row: (row["entry_id"], _RANK.get(row["outcome"], len(_RANK)), row["account_id"]),
@@ -255,7 +255,7 @@ def _once(credits_: Iterable[_Row]) -> list[_Row]:
 
 
 def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iterator[HeldAmount]:
-    """A credit as what the balances tell of it."""
+    """Yield the spans of a credit by its balances."""
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:
@@ -275,7 +275,7 @@ def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iter
 
 
 def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldAmount]:
-    """The span, in doubt while the balance of its account tells nothing."""
+    """Yield the span, in doubt while the balance of its account is unclear."""
     if not span.is_proved:
         yield span
         return

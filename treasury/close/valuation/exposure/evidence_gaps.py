@@ -1,8 +1,8 @@
-"""What no evidence reaches: money may stand there, and nothing tells how much.
+"""Gaps in the evidence: times in which money may be with the provider in an unknown amount.
 
-A sum is proved only where every own account's statements, the provider's reports and the services
-were read up to the instant. Where they were not, a span without an amount says so; one whose
-currency is not known speaks against the limit of every currency.
+A sum is proved only if every own account's statements, the provider's reports and the services were
+read up to the given time. Otherwise a span without an amount marks the gap. A gap of unknown
+currency counts against the limit of every currency.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ ACCOUNT: Final = "virtual_account"
 def gap_spans(
     r: Reconciliation, at: datetime, zone: ZoneInfo, read_at: datetime | None
 ) -> Iterator[HeldAmount]:
-    """A span for each source that does not reach the instant; `read_at` is the last sync's."""
+    """Yield a span per source that ends before `at`; `read_at` is the time of the last sync."""
     is_past = at == r.month.end(zone)
     last = (at - timedelta(microseconds=1)).astimezone(zone).date()
-    if not is_past:  # no bank has booked a day before it is over
+    # No bank has booked a whole day before it is over.
+    if not is_past:
         last -= timedelta(days=1)
     yield from _services(at, zone, read_at, is_past=is_past)
     rows = r.statements.arrow.to_pylist()
@@ -73,7 +74,7 @@ def gap_spans(
 def _services(
     at: datetime, zone: ZoneInfo, read_at: datetime | None, *, is_past: bool
 ) -> Iterator[HeldAmount]:
-    """The services, where they were not read since the month's end, or for days in an open one."""
+    """Yield a gap if the services were not read since the month's end, or not recently."""
     if read_at is None:
         problem = "the services have never been read"
     elif read_at < at and (is_past or at - read_at > STALE_AFTER):
@@ -87,7 +88,7 @@ def _services(
 
 
 def _missing_from(row: _Row, first: date, last: date, *, is_past: bool) -> date | None:
-    """The first day up to the last that no proved statement of the account shows."""
+    """Return the first day up to `last` without a proved statement of the account."""
     if row["complete"]:
         return None
     missing: date = row["missing_from"] or first

@@ -1,7 +1,7 @@
-"""How much may stand with the provider: the limits that two people put in force, as a table.
+"""The limits on money with the provider that two people put in force, as a table.
 
-`policy.toml` proposes them below [exposure]. They rest in the journal as the limits of materiality
-do, so that an answer of any earlier instant, or of a closed month, is given under those of then.
+`policy.toml` proposes them below [exposure]. Like the limits of materiality they are journaled, so
+that an answer for an earlier time or a closed month uses the limits of that time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from treasury.core.tables.schemas import grouped_schema
 from treasury.month.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 
 WHOLE: Final = "all"
-"""The scope of all that stands there, in the reporting currency."""
+"""The scope of all money with the provider, in the reporting currency."""
 EXPOSURE_LIMITS: Final = grouped_schema(
     (TEXT, "scope"), (AMOUNT, "limit"), (TEXT, "proposed_by", "accepted_by"), (BOOL, "alone")
 )
-"""A row for each limit: `scope` is a currency, in which its `limit` is, or `all`, in euros."""
+"""One row per limit: `scope` is the currency of its `limit`, or `all`, in euros."""
 REPORTING: Final = "EUR"
 """The currency of every reference value."""
 
@@ -36,7 +36,7 @@ def _plain(policy: Policy) -> dict[str, Any]:
 
 
 class ExposureLimits(TermsVerbs):
-    """The verbs by which two people put limits of what stands with the provider in force."""
+    """The verbs by which two people put limits on money with the provider in force."""
 
     kind = TermsKind(
         proposed="exposure.limits_proposed",
@@ -52,7 +52,7 @@ class ExposureLimits(TermsVerbs):
 
     @staticmethod
     def rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
-        """A row for each limit, that of all first, with the currency in which it is."""
+        """Return a row per limit, that of `all` first, with its currency."""
         if terms is None:
             return []
         limits = sorted(terms.content.items(), key=lambda each: (each[0] != WHOLE, each[0]))

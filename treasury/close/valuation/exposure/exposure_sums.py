@@ -1,9 +1,9 @@
-"""What stood at an instant, at the end of each day, and at its most: sums over spans of time.
+"""Amounts held at a given time, at the end of each day, and at their peak: sums over spans of time.
 
-An amount stands at an instant when it came before it and had not left by it; where it only goes on
-in another way, it stands there at once, so that no instant loses it. Between the instants
-at which something comes or leaves nothing moves, so that the most is found by looking right after
-each of them; where a day begins too, because its reference rate may be another.
+An amount counts at a time if it came before it and had not left by it. If it only continues in
+another form, it counts at once, so that no moment misses it. Amounts change only when something
+comes or leaves, so the peak is found by checking right after each change, and at the start of each
+day, because the reference rate may differ.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from treasury.close.result_words import moment as moment_words
 from treasury.core.money import added, difference
 
 _RateOf = Callable[[str, date], Fraction | None]
-"""What one unit of a currency is worth on a day, in the reporting currency; None without a rate."""
+"""The value of one unit of a currency on a day, in the reporting currency; None without a rate."""
 _ZERO: Final = Decimal(0)
 AT: Final = "{at}"
 EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""When something began whose beginning nobody knows."""
+"""The start of a span with an unknown beginning."""
 
 
 class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
-    """An amount that stands with the provider from one instant until another.
+    """An amount with the provider from one time until another.
 
-    `since` and `until` bound the time in which it stands in this way, `began` is when the money
-    came and `left_at` when it left the provider for good; None: not yet, as far as is known. A span
-    that is not `is_proved` is in no sum: its `amount` is what is in doubt, where that is known.
+    `since` and `until` bound the time in this form; `began` is when the money came, and `left_at`
+    when it left the provider for good, None if that is not known. A span that is not `is_proved` is
+    in no sum: its `amount` is what is in doubt, if that is known.
     """
 
     kind: str
@@ -55,52 +55,52 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
     left_by: str = ""
     evidence: str = ""
     seen_at: datetime | None = None
-    """The instant that `AT` stands for in the evidence, which is told of what is shown alone."""
+    """The time for `AT` in the evidence; it is formatted only for spans that are shown."""
     is_proved: bool = True
     problem: str = ""
     next_step: str = ""
     is_level: bool = False
-    """Whether it is a balance: what it was before goes on in it."""
+    """Whether it is a balance, which continues an earlier balance."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether its money stood there before it began, and so stands at its first instant."""
+        """Whether its money was there before it began, so that it counts at its first moment."""
         return self.is_level or self.began < self.since
 
     def evidence_in(self, zone: ZoneInfo) -> str:
-        """What it rests on, its instant in the words of a time zone."""
+        """Return the evidence, with its time in the given time zone."""
         if self.seen_at is None:
             return self.evidence
         return self.evidence.replace(AT, moment_words(self.seen_at, zone))
 
     def stands_at(self, at: datetime) -> bool:
-        """Whether it stands at an instant."""
+        """Return whether it counts at a time."""
         has_come = self.since <= at if self.goes_on else self.since < at
         return has_come and (self.until is None or self.until > at)
 
 
 def lasting(span: HeldAmount) -> Iterator[HeldAmount]:
-    """The span, if it stands for any time."""
+    """Yield the span, unless it is empty."""
     if span.until is None or span.until > span.since:
         yield span
 
 
 def doubted(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
-    """The span as one that is not provable."""
+    """Return the span as one that cannot be proved."""
     return replace(
         span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
     )
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """The most that stood, and the first instant right after which it did; or the end, at which."""
+    """The largest amount, and the first time right after which it was held, or the end itself."""
 
     amount: Decimal | Fraction
     at: datetime
 
 
 class DayEnd(msgspec.Struct, frozen=True):
-    """What stood at the end of a day: amounts by kind and currency, those that are not zero."""
+    """The amounts at the end of a day by kind and currency, without zeros."""
 
     day: date
     at: datetime
@@ -108,15 +108,15 @@ class DayEnd(msgspec.Struct, frozen=True):
 
 
 def standing(spans: Iterable[HeldAmount], at: datetime) -> list[HeldAmount]:
-    """The spans that stand at an instant."""
+    """Return the spans that count at a time."""
     return [span for span in spans if span.stands_at(at)]
 
 
 class Move(NamedTuple):
-    """An amount that comes, or leaves, with its sign; `rank` is its place at one instant.
+    """A signed amount that comes or leaves; `rank` orders moves at the same time.
 
-    What leaves at an instant has left, and what went on from before stands: ranks 0 and 1. What
-    comes at it, rank 2, stands right after it.
+    At one time, departures have rank 0, and money that continues has rank 1; both count at that
+    time. Arrivals have rank 2 and count right after it.
     """
 
     moment: datetime
@@ -127,7 +127,7 @@ class Move(NamedTuple):
 
 
 def moves_of(spans: Iterable[HeldAmount], further: Iterable[Move] = ()) -> list[Move]:
-    """What comes and leaves, in the order of time; at one instant what leaves is first."""
+    """Return arrivals and departures in order of time; departures come first."""
     moves = list(further)
     for span in spans:
         if span.amount is None:
@@ -144,7 +144,7 @@ _PLACE: Final = itemgetter(0, 1)
 
 
 def amounts_by_day(moves: Sequence[Move], ends: Iterable[tuple[date, datetime]]) -> list[DayEnd]:
-    """What stood at the end of each day, given with its instant, in their order."""
+    """Return the amounts at the end of each day, which is given with its time."""
     sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
     days: list[DayEnd] = []
     at = 0
@@ -159,7 +159,7 @@ def amounts_by_day(moves: Sequence[Move], ends: Iterable[tuple[date, datetime]])
 
 
 def currency_peaks(moves: Sequence[Move], begin: datetime, end: datetime) -> dict[str, Peak]:
-    """The most that stood of each currency between two instants."""
+    """Return the peak amount of each currency between two times."""
     peaks: dict[str, Peak] = {}
     for moment, sums in _levels(moves, begin, end, ()):
         for currency, amount in sums.items():
@@ -177,9 +177,9 @@ def value_peak(
     rate_of: _RateOf,
     zone: ZoneInfo,
 ) -> Peak | None:
-    """The most that all of it was worth between two instants, by the rate of each day.
+    """Return the peak value of all amounts between two times, by the rates of each day.
 
-    What has no rate on a day is in no sum of that day. None where nothing ever had a value.
+    Amounts without a rate on a day are left out of that day. Return None if no amount had a value.
     """
     best: Peak | None = None
     for moment, sums in _levels(moves, begin, end, day_starts):
@@ -200,9 +200,9 @@ _LEAST: Final = timedelta(microseconds=1)
 def _levels(
     moves: Sequence[Move], begin: datetime, end: datetime, also: Sequence[datetime]
 ) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
-    """Sums by currency right after each instant from `begin` on that matters, and those at `end`.
+    """Yield sums by currency right after each relevant time from `begin` on, and the sums at `end`.
 
-    What comes at `end` comes after it; what goes on from before stands there.
+    Arrivals at `end` count after it; money that continues counts at it.
     """
     sums: dict[str, Decimal] = defaultdict(Decimal)
     at = 0
@@ -217,5 +217,5 @@ def _levels(
 
 
 def without(amount: Decimal, parts: Iterable[Decimal]) -> Decimal:
-    """What is left of an amount after its parts; never below zero."""
+    """Return the rest of an amount after its parts; never below zero."""
     return max(reduce(difference, parts, amount), _ZERO)

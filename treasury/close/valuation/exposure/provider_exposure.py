@@ -1,7 +1,7 @@
-"""Provider exposure: all our money that stands with the provider, at an instant and over a month.
+"""Provider exposure: all our money with the provider, at a given time and over a month.
 
-Each amount is a span of time with its evidence; sums, days, ages, the peak and what is held against
-a limit are read from the same spans. What is not proved is in rows of its own and in no sum.
+Each amount is a span of time with its evidence. Sums, days, ages, the peak and the comparison with
+limits use the same spans. Unproved amounts are in separate rows and in no sum.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ READ: Final = (
 STEPS: Final = stored(
     in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
 )
-"""The steps that give what moved, over those of matching and of the month that they read."""
+"""The steps that give the movements, and the steps of matching and the month they read."""
 EXPOSURE: Final = grouped_schema(
     (TEXT, "kind", "reference", "state"),
     (amount_in("currency"), "amount", "in_doubt"),
@@ -64,10 +64,13 @@ EXPOSURE: Final = grouped_schema(
     (INSTANT, "cleared_at"),
     (TEXT, "cleared_by", "evidence", "problem", "next_step", "subject", "subject_id"),
 )
-"""A row for each amount that stood with the provider at the instant, in `currency`; `value` of it
-in `value_currency`. What is not provable has no `amount` and says in `problem` why; `in_doubt` is
-what may stand there, where that is known. `age` counts days of `clock` since the money came. What
-left between the instant and the question says when and how in `cleared_at` and `cleared_by`."""
+"""One row per amount with the provider at the given time, in `currency`.
+
+`value` is in `value_currency`. A row that cannot be proved has no `amount`, and `problem` is the
+reason; `in_doubt` is what may be there, if that is known. `age` counts days of `clock` since the
+money came. For money that left before the time of the question, `cleared_at` and `cleared_by` are
+when and how.
+"""
 EXPOSURE_TOTALS: Final = grouped_schema(
     (TEXT, "scope", "currency"),
     (AMOUNT, "amount"),
@@ -83,12 +86,14 @@ EXPOSURE_TOTALS: Final = grouped_schema(
     (INTEGER, "days_above"),
     (TEXT, "standing"),
 )
-"""A row for each currency, and one of scope `all` in the reporting currency, amounts in `currency`:
-what stood at the instant, what of it cleared since, the most in the month, and the limit.
-`days_above` counts the days that ended above it. `not_provable` counts the rows that are in no sum
-and may be of the currency, and under `all` those without a reference rate as well; `in_doubt` is
-the most that these are together, empty where that is not known. `standing` is `no limit`, `above`,
-`within` where the amount with all that is in doubt is not above, else `not provable`."""
+"""One row per currency, and one of scope `all` in the reporting currency.
+
+It has the amount at the given time, the part cleared since, the month's peak, and the limit.
+`days_above` counts the days that ended above the limit. `not_provable` counts the rows in no sum
+that may be in the currency, for `all` also rows without a reference rate; `in_doubt` is their
+largest total, empty if unknown. `standing` is `no limit`, `above`, `within` if the amount plus all
+doubt is not above the limit, or else `not provable`.
+"""
 EXPOSURE_DAYS: Final = grouped_schema(
     (DATE, "day"),
     (INSTANT, "at"),
@@ -99,8 +104,10 @@ EXPOSURE_DAYS: Final = grouped_schema(
     (DATE, "rate_day"),
     (TEXT, "valued_by"),
 )
-"""A row for each day, kind and currency at the end of the day, and one of kind `all` in the
-reporting currency, whose `valued_by` names the currencies that had no rate that day."""
+"""One row per day, kind and currency at the end of the day, and one of kind `all` per day.
+
+The row `all` is in the reporting currency; its `valued_by` lists currencies without a rate.
+"""
 EXPOSURE_AGES: Final = grouped_schema(
     (TEXT, "age", "currency"),
     (INTEGER, "positions"),
@@ -108,7 +115,7 @@ EXPOSURE_AGES: Final = grouped_schema(
     (amount_in("value_currency"), "value"),
     (TEXT, "value_currency"),
 )
-"""A row for each age and currency of what stood at the instant; custodial balances have none."""
+"""One row per age and currency of the amounts at the given time; custodial balances have none."""
 _AGES: Final = (
     (1, "0 to 1 day"), (5, "2 to 5 days"), (10, "6 to 10 days"), (30, "11 to 30 days"),
 )  # fmt: skip
@@ -120,12 +127,10 @@ _Row = Mapping[str, Any]
 
 
 class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What stood with the provider at `at`, and over the month up to it.
+    """The money with the provider at `at`, and over the month up to it.
 
     `positions` as in EXPOSURE, `totals` as in EXPOSURE_TOTALS, `days` as in EXPOSURE_DAYS, `ages`
-    as in EXPOSURE_AGES. `peak` is the most that all of it was worth in the month, in the reporting
-    currency, right after `peak_at`; None where nothing had a value. `cleared_to` is the instant up
-    to which what cleared is known.
+    as in EXPOSURE_AGES. `cleared_to` is the time up to which cleared amounts are known.
     """
 
     month: Month
@@ -153,17 +158,17 @@ class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def whole(self) -> _Row:
-        """The row of all that stood there, in the reporting currency."""
+        """The row of all money with the provider, in the reporting currency."""
         (row,) = self._where(self.totals, "scope", WHOLE, pc.equal).arrow.to_pylist()
         return row
 
     @property
     def currencies(self) -> Table:
-        """The totals without the row of all."""
+        """The totals without the row of scope `all`."""
         return self._where(self.totals, "scope", WHOLE, pc.not_equal)
 
     def time_zone(self) -> ZoneInfo:
-        """The reporting time zone."""
+        """Return the reporting time zone."""
         return self.zone
 
     def _where(self, table: Table, name: str, value: str, compares: Any) -> Table:
@@ -185,14 +190,14 @@ class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def instant(self) -> str:
-        """The instant of the question in words: the end of the month as the end of its last day."""
+        """The time of the answer in words; a month's end is written as the end of its last day."""
         if self.at == self.month.end(self.zone):
             last = moment(self.at - timedelta(seconds=1), self.zone)
             return f"the end of {last.rpartition(' ')[0].rpartition(' ')[0]}"
         return moment(self.at, self.zone)
 
     def sheets(self) -> Mapping[str, Table]:
-        """Each position, the sums, the days, the ages."""
+        """Return positions, totals, days and ages by sheet name."""
         return {
             "Provider exposure": self.positions,
             "Exposure totals": self.totals,
@@ -210,9 +215,9 @@ class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 def provider_exposure(
     r: Reconciliation, zone: ZoneInfo, limits: pa.Table | None = None
 ) -> ProviderExposure:
-    """What stood with the provider at the month's end, or at the question where that is earlier.
+    """Return the money with the provider at the month's end, or at the question if that is earlier.
 
-    `limits` as in EXPOSURE_LIMITS. The rates are those of the records that the answer rests on.
+    `limits` is as in EXPOSURE_LIMITS. The rates are those of the answer's records.
     """
     spans, plain = ([], []) if r.basis is None else _told(r, zone)
     return exposure_of(spans, r, zone, rates_of(r), limits, plain=plain)
@@ -227,9 +232,9 @@ def exposure_of(
     *,
     plain: Sequence[exposure_sums.Move] = (),
 ) -> ProviderExposure:
-    """The exposure that spans make up, by the month and the instant of an answer.
+    """Return the exposure from spans, for the month and time of an answer.
 
-    `plain` are moves of what came and left again before that instant, told without spans.
+    `plain` are moves of money that came and left before that time, without spans.
     """
     at = min(r.month.end(zone), r.as_of)
     begin = min(r.month.start(zone), at)
@@ -254,20 +259,20 @@ def exposure_of(
 
 
 _NOTES: Final = (
-    "A bank date has no hour: money left us with the beginning of its day, and came with its end.",
-    "A credit counts as fiat until a balance that was seen holds its coins.",
+    "Bank dates have no hour: money leaves us at the start of its day and arrives at the end.",
+    "A credit counts as fiat until an observed balance contains its coins.",
     "A payout counts at its net amount from the completion until the bank shows it.",
-    "What is not provable, or has no reference rate, is in rows of its own and in no sum.",
+    "Amounts without proof or reference rate are in separate rows and in no sum.",
 )
 
 
 def _told(
     r: Reconciliation, zone: ZoneInfo
 ) -> tuple[list[exposure_sums.HeldAmount], list[exposure_sums.Move]]:
-    """What stood with the provider, from the records of an answer: spans, and moves of plain ones.
+    """Read the money with the provider from an answer's records: spans and plain moves.
 
-    A request whose story is plain is not told one by one: a month has many, and nothing of them
-    stands at its end.
+    A request with a plain course has no spans: a month has many of them, and none of their money is
+    left at its end.
     """
     assert r.basis is not None
     question = r.basis.question
@@ -296,7 +301,7 @@ def _told(
 
 
 class _Draft:
-    """The tables of an exposure while they are made."""
+    """Collects the tables of an exposure."""
 
     def __init__(
         self,
@@ -315,12 +320,12 @@ class _Draft:
         self._zone = zone
         self._rates = rates
         self._day = (at - timedelta(microseconds=1)).astimezone(zone).date()
-        """The day that the instant ends or lies in."""
+        """The day that the time ends or belongs to."""
 
     # Positions
 
     def positions(self, known_to: datetime) -> list[dict[str, Any]]:
-        """A row for each amount; those in doubt alike are one row."""
+        """Return a row per amount; equal doubts share a row."""
         spans = exposure_sums.standing(self._spans, self._at)
         rows = []
         doubts: dict[tuple[str, ...], list[exposure_sums.HeldAmount]] = defaultdict(list)
@@ -367,7 +372,7 @@ class _Draft:
         }
 
     def _stated(self, first: exposure_sums.HeldAmount) -> dict[str, Any]:
-        """What is said of a row but for its amounts."""
+        """Return the columns of a row other than its amounts."""
         rail = rail_of(first.currency)
         has_age = first.kind != CUSTODY and first.subject in ("line", "request")
         began = first.began.astimezone(self._zone).date()
@@ -404,7 +409,7 @@ class _Draft:
         return None if rate is None else rate.rate
 
     def _exact(self, amounts: Iterable[tuple[Decimal, str]], day: date) -> Fraction:
-        """What amounts are worth together, not rounded; what has no rate is left out."""
+        """Return the total value of amounts, not rounded; amounts without a rate are left out."""
         rated = ((amount, self._rate(currency, day)) for amount, currency in amounts)
         worth = (Fraction(amount) * rate for amount, rate in rated if rate is not None)
         return sum(worth, Fraction(0))
@@ -412,7 +417,7 @@ class _Draft:
     # Days
 
     def days(self) -> list[dict[str, Any]]:
-        """What stood at the end of each day of the month up to the instant."""
+        """Return the amounts at the end of each day of the month up to the given time."""
         ends = [
             (day, min(end_of(day, self._zone), self._at))
             for day in self._month.days()
@@ -444,7 +449,7 @@ class _Draft:
     def totals(
         self, positions: Sequence[_Row], days: Sequence[_Row], limits: pa.Table | None
     ) -> list[dict[str, Any]]:
-        """A row a currency, and one of all."""
+        """Return a row per currency, and one for all."""
         start = self._month.start(self._zone)
         peaks = exposure_sums.currency_peaks(self._moves, start, self._at)
         rows_of_limits = [] if limits is None else limits.to_pylist()
@@ -515,7 +520,7 @@ class _Draft:
         }
 
     def _in_doubt(self, lacking: Iterable[_Row]) -> Decimal | None:
-        """The most that rows without a value are worth; None where it is not known of one."""
+        """Return the largest value of rows without a value; None if one of them is unknown."""
         amounts: list[tuple[Decimal, str]] = []
         for row in lacking:
             amount, currency = row["in_doubt"], row["currency"]
@@ -527,7 +532,7 @@ class _Draft:
     # Ages
 
     def ages(self, positions: Sequence[_Row]) -> list[dict[str, Any]]:
-        """What is proved by how long it has stood, oldest last."""
+        """Return the proved amounts by age, the oldest last."""
         order = [words for _, words in _AGES] + [_OLDER, _AT_CALL]
         groups: dict[tuple[int, str], list[Decimal]] = defaultdict(list)
         for row in positions:
@@ -544,7 +549,7 @@ class _Draft:
 
 
 def _without(currencies: Iterable[str], whose: str) -> str:
-    """`without ETH, POL: no reference rate`; empty where each has one."""
+    """Return `without ETH, POL: no reference rate`; empty if each has one."""
     codes = ", ".join(sorted(currencies))
     return f"{whose}without {codes}: no reference rate" if codes else ""
 
@@ -554,7 +559,7 @@ def _rounded(worth: Fraction) -> Decimal:
 
 
 def _day_ends(days: Iterable[_Row], scope: str) -> list[Decimal]:
-    """What stood of a scope at the end of each day that has any of it."""
+    """Return the amount of a scope at the end of each day that has any."""
     of_scope = (
         (row["day"], row["amount"])
         for row in days
@@ -566,7 +571,7 @@ def _day_ends(days: Iterable[_Row], scope: str) -> list[Decimal]:
 def _held(
     amount: Decimal, limit: Decimal | None, day_ends: Iterable[Decimal], in_doubt: Decimal | None
 ) -> dict[str, Any]:
-    """An amount against its limit; `in_doubt` is the most that may stand there besides."""
+    """Compare an amount with its limit; `in_doubt` is the most that may be there in addition."""
     if limit is None:
         return {"limit": None, "above_limit": None, "days_above": None, "standing": _NO_LIMIT}
     above = difference(amount, limit)

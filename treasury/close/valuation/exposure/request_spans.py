@@ -1,8 +1,8 @@
-"""What stands with the provider for ramp requests: fiat that was debited, coins that were sent.
+"""Money with the provider for ramp requests: fiat that was debited, coins that were sent.
 
-A debit stands until the service delivered its coins or the bank shows the money back; coins that
-were sent stand until the service completed the request, and then its payout until the bank shows
-it. A bank date has no hour: money left with the beginning of its day and came with its end.
+A debit counts until the service delivered its coins or the bank shows the money back. Sent coins
+count until the service completed the request; then its payout counts until the bank shows it. A
+bank date has no hour: money leaves at the start of its day and arrives at the end.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _WORDS: Final = {
     "contradicted": "CONTRADICTED",
 }
 _FOR_IT: Final = ("sent", "closed", "contradicted")
-"""How a line stands that was meant for the request."""
+"""The states of a line that was meant for the request."""
 
 
 def request_spans(
     steps: Mapping[str, Sequence[_Row]], rules: Rules, zone: ZoneInfo
 ) -> Iterator[HeldAmount]:
-    """Every amount that ever stood with the provider for a request, by the rows of named steps."""
+    """Yield every amount ever held by the provider for a request, from the rows of the steps."""
     names = ("provider_status_changes", "provider_debits", "told_payouts")
     turns, debits, payouts = groups = [defaultdict[str, list[_Row]](list) for _ in names]
     for name, by_request in zip(names, groups, strict=True):
@@ -80,7 +80,7 @@ _BY_TIME: Final = itemgetter("moment", "is_record", "seen_at", "status")
 
 
 class _Teller:
-    """One request, told as spans."""
+    """Spans of one request."""
 
     def __init__(self, request: _Row, turns: Sequence[_Row], rules: Rules, zone: ZoneInfo) -> None:
         self._request = request
@@ -93,17 +93,17 @@ class _Teller:
 
     @cached_property
     def _turns(self) -> Sequence[_Row]:
-        """Its turns by time: of one instant the one that counts is last."""
+        """The status changes by time; at one time, the one that counts is last."""
         return sorted(self._stated_turns, key=_BY_TIME)
 
     def _first(self, status: str) -> datetime | None:
-        """When the request first had a status."""
+        """Return when the request first had a status."""
         return next((turn["moment"] for turn in self._turns if turn["status"] == status), None)
 
     # On-ramp: fiat that was debited
 
     def debited(self, lines: Sequence[_Row]) -> Iterator[HeldAmount]:
-        """Fiat sent for it, line by line."""
+        """Yield the fiat sent for it, line by line."""
         completed = self._completed
         received: datetime | None = self._request["received_at"] or self._first("PROCESSING")
         has_proved = any(line["standing"] == "sent" and not line["back_on"] for line in lines)
@@ -139,14 +139,14 @@ class _Teller:
                 yield from self._stranded(whole, line, has_proved=has_proved)
 
     def _perhaps_back(self, whole: HeldAmount, perhaps: date) -> Iterator[HeldAmount]:
-        """Money until a day on which it may have come back, and in doubt from its end on."""
+        """Yield money until a day on which it may have come back, and in doubt from its end on."""
         told = f"a credit of {perhaps} may have brought it back"
         for span in _doubted_from(whole, end_of(perhaps, self._zone), told, _DECIDE):
             kind = whole.kind if span.is_proved else self._standing(span.since, whole)[0]
             yield replace(span, kind=kind)
 
     def _stated(self, since: datetime) -> Iterator[HeldAmount]:
-        """Fiat that the service says it received and no line is known to have brought."""
+        """Yield fiat that the service received by its own record, without a known line."""
         completed = self._completed
         whole = self._span(
             kind=IN_TRANSIT, state="", amount=self._request["fiat_amount"],
@@ -156,9 +156,9 @@ class _Teller:
         yield from self._by_status(_left(whole, completed, _DELIVERED))
 
     def _stranded(self, whole: HeldAmount, line: _Row, *, has_proved: bool) -> Iterator[HeldAmount]:
-        """Money that nothing was asked for: it stands until a line may have brought it back.
+        """Yield money without a request, until a line may have brought it back.
 
-        What was paid for a request that the service then blocked or denied stands as that says.
+        Money paid for a request that the service then blocked or denied is shown with that status.
         """
         perhaps, completed = line["perhaps_back_on"], self._completed
         if line["standing"] != "closed":
@@ -180,13 +180,14 @@ class _Teller:
     # Off-ramp: coins that were sent, then a payout
 
     def sent(self, lines: Sequence[_Row]) -> Iterator[HeldAmount]:
-        """Coins sent for it until it completed, then what is not paid out of its net."""
+        """Yield coins sent until the request completed, then the unpaid part of its net amount."""
         request = self._request
         received = [line for line in lines if line["standing"] == "received"]
         ends = [end_of(line["booking_date"], self._zone) for line in received]
         completed = min(filter(None, (self._completed, *ends)), default=None)
         since: datetime | None = request["sent_at"] or self._first("PROCESSING") or completed
-        if request["is_from_custody"]:  # until the transfer settles they are in that balance
+        # Until the transfer settles, the coins are in that balance.
+        if request["is_from_custody"]:
             since = request["settled_at"] if request["is_settled"] else None
         if since is None:
             return
@@ -201,7 +202,7 @@ class _Teller:
     def _coins(
         self, since: datetime, completed: datetime | None, settled: datetime | None
     ) -> Iterator[HeldAmount]:
-        """The coins from when they were sent until the request completed."""
+        """Yield the coins from sending until the request completed."""
         request = self._request
         coins = self._span(
             kind=SENT, state="", amount=request["crypto_amount"],
@@ -221,7 +222,7 @@ class _Teller:
             yield from self._by_status(coins)
 
     def _settled(self, received: Sequence[_Row]) -> datetime | None:
-        """When the bank had shown all of the net; None while something is outstanding."""
+        """Return when the bank had shown the whole net amount; None while a part is missing."""
         net, so_far = self._request["fiat_net_amount"], Decimal(0)
         for line in received:
             so_far = added(so_far, line["amount"])
@@ -269,10 +270,10 @@ class _Teller:
                 problem = f"a credit of {maybe_on} may be its payout"
                 yield from _doubted_from(span, end_of(maybe_on, self._zone), problem, _DECIDE)
 
-    # How it stands: by the status that the service gave it then
+    # The state of an amount, by the service's status at the time
 
     def _by_status(self, whole: HeldAmount) -> Iterator[HeldAmount]:
-        """The span in parts, as it was in transit, in process, stuck, blocked."""
+        """Yield the span in parts: in transit, in process, stuck, blocked."""
         if whole.until is not None and whole.until <= whole.since:
             return
         bounds = [whole.since]
@@ -295,7 +296,7 @@ class _Teller:
             yield replace(whole, kind=kind, state=whole.state or state, since=since, until=ends)
 
     def _standing(self, at: datetime, whole: HeldAmount) -> tuple[str, str]:
-        """The kind and the state right after an instant."""
+        """Return the kind and the state right after a time."""
         turn = next((turn for turn in reversed(self._turns) if turn["moment"] <= at), None)
         if turn is None:
             return whole.kind, ""
@@ -307,7 +308,7 @@ class _Teller:
         return whole.kind, turn["status"]
 
     def _overdue(self, turn: _Row) -> datetime | None:
-        """When a request at work is past its time."""
+        """Return when a request in processing becomes overdue."""
         if turn["status"] != "PROCESSING":
             return None
         day = turn["moment"].astimezone(self._zone).date()
@@ -331,7 +332,7 @@ def _left(span: HeldAmount, at: datetime | None, left_by: str) -> HeldAmount:
 def _doubted_from(
     span: HeldAmount, at: datetime, problem: str, next_step: str
 ) -> Iterator[HeldAmount]:
-    """The span until an instant, and from then on as one in doubt."""
+    """Yield the span until a time, and from then on in doubt."""
     if at > span.since:
         until = at if span.until is None else min(at, span.until)
         yield replace(span, until=until)

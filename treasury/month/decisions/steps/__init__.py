@@ -1,1 +1,1 @@
-"""The SQL selections that decisions are held against."""
+"""The SQL queries with which decisions are checked."""

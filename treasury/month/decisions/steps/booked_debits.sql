@@ -1,4 +1,4 @@
--- Booked debits since $since with all that may name a payment file, one row each. Not stored.
+-- One row per booked debit since $since, with every field that may name a payment file.
 SELECT e.entry_id, e.booking_date, e.amount, coalesce(e.currency, s.currency) AS currency,
     upper(replace(e.account, ' ', '')) AS account, e.message_id, e.payment_information_id,
     e.end_to_end_id, array_to_string(e.structured_references, chr(10)) AS creditor_reference,

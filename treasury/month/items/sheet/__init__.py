@@ -1,1 +1,1 @@
-"""Deciding in a spreadsheet: open items as a workbook, and the decisions read back from it."""
+"""Deciding in a spreadsheet: open items as a workbook, and the decisions read from it."""

@@ -1,8 +1,8 @@
-"""The decision sheet as a workbook that explains itself.
+"""The decision sheet as a workbook with its own instructions.
 
-Three sheets: how it works, a row for each open item, and (aside) what may be chosen for each. Facts
-are locked, without a password; five columns are to be filled in. The list of a row's choices is
-looked up by the item's id, so it is the right one wherever the row is moved to.
+It has three sheets: the instructions, a row per open item, and the choices for each item. Facts are
+locked, without a password; five columns are for input. A row's choices are looked up by the item's
+id, so they are right even after the row has moved.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _COLUMNS: Final = (
     SheetColumn("In or out", "direction", width=9),
     SheetColumn("Since", "since", "date", 11),
     SheetColumn("Age", "age", width=15),
-    SheetColumn("The bank says", "bank_says", width=48),
+    SheetColumn("At the bank", "bank_says", width=48),
     SheetColumn("May belong to", "candidates", width=60),
     SheetColumn("Next step", "next_step", width=40),
-    SheetColumn("Said of it", "remark", width=30),
+    SheetColumn("Remarks", "remark", width=30),
     SheetColumn(DECISION, "decision", "entry", 40),
     SheetColumn("Reason", "reason", "entry", 36),
     SheetColumn("Owner", "owner", "entry", 16),
@@ -58,7 +58,7 @@ TITLES: Final[Mapping[str, str]] = {
     for column in _COLUMNS
     if column.kind == "entry" or column.field in {"name", "amount", "item_id", "seen"}
 }
-"""The columns that are read back, by their field: what is filled in, and what tells the item."""
+"""The columns that are read back, by field: the inputs and the item's identification."""
 _ITEM_COLUMN: Final = "$" + chr(ord("A") + [column.field for column in _COLUMNS].index("item_id"))
 _ROW: Final = pa.schema(
     [
@@ -74,7 +74,7 @@ _STEPS: Final = package_text("treasury.month.items.sheet", "sheet_guide.txt").sp
 def decision_book(
     rows: Sequence[DecisionRow], month: Month, about: str, as_of: datetime, zone: str
 ) -> tuple[Workbook, dict[str, pa.Table]]:
-    """The workbook of these rows of a month's open items, and the tables of its sheets."""
+    """Return the workbook of these rows of a month's open items, and the tables of its sheets."""
     columns = tuple(
         msgspec.structs.replace(column, choices=_LIST_FORMULA.format(item=_ITEM_COLUMN))
         if column.title == DECISION
@@ -131,5 +131,6 @@ def _row(row: DecisionRow, month: Month) -> dict[str, Any]:
         "candidates": row.candidates,
         "remark": "; ".join(filter(None, (item.remark, carry))),
         "seen": f"{month} {row.seen}",
-        **dict.fromkeys(("owner", "expected_by", "proposed_by")),  # to be filled in
+        # These columns are for input.
+        **dict.fromkeys(("owner", "expected_by", "proposed_by")),
     }

@@ -1,8 +1,8 @@
-"""Decisions taken in a sheet: what each row would do, then all of that or nothing.
+"""Decisions from a sheet: first the effect of each row, then every row or none.
 
-Every choice goes the way that the same choice goes elsewhere: verdicts on lines, remarks on
-requests and carrying are planned by their own verbs, on the decisions that stand, and written in
-one step. Rows are taken in the order of the list of open items, whatever their order in the sheet.
+Each choice takes the same path as elsewhere: verdicts on lines, remarks on requests and carrying
+are planned by their own verbs, on the decisions in force, and written in one step. Rows are handled
+in the order of the list of open items, not in the order of the sheet.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from treasury.month.standing_knowledge import Knowledge
 
 _Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
 _ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]
-"""What drafts would change beside their subjects, in the open items of a month."""
+"""Returns the effects of drafts on other items, among the open items of a month."""
 _WRITE_AGAIN: Final = "write the sheet again: treasury exceptions --sheet FILE"
 _VERDICTS: Final = ("accept", "accept_group", "reject", "ignore", "assign")
 """The choices on a bank line; the others are remarks, or about carrying."""
@@ -58,11 +58,11 @@ _TOTALS: Final = pa.schema(
 
 
 class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the sheet and what comes of it.
+    """A row of the sheet and its result.
 
-    `why` says why it is refused, or since when it stands; for one that would be journaled, what
-    speaks against it and is outweighed by its reason. `act` is a key of ACTS, where one was chosen.
-    `owner` and `expected_by` are those that it gives the item, empty where it gives none.
+    `why` is why it is refused, or since when its decision exists; for a row to be journaled, it is
+    the contradictions that its reason outweighs. `act` is a key of ACTS, if a choice was made.
+    `owner` and `expected_by` are given by the row, and empty otherwise.
     """
 
     row: int
@@ -82,7 +82,7 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """What it decides about what, why, and who proposed it."""
+        """The decision, its item, its reason and the person who proposed it."""
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
         owner = f". Owner: {self.owner}" if self.owner else ""
         by = f", clear by {self.expected_by}" if self.expected_by else ""
@@ -98,10 +98,10 @@ _ROWS: Final = pa.schema(
 
 
 class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What a sheet does, row by row; amounts in their currency.
+    """The results of a sheet, row by row; amounts in their currency.
 
-    `effects` are the open items that change beside those of the sheet; None where nobody asked.
-    `sql` is the query of the outcomes that the items of bank lines rest on.
+    `effects` are the open items that change outside the sheet; None if they were not requested.
+    `sql` is the SQL of the outcomes behind the items of bank lines.
     """
 
     file: str
@@ -123,18 +123,18 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def standing(self) -> tuple[SheetVerdict, ...]:
-        """The rows that stand already."""
+        """The rows with a decision that already exists."""
         return tuple(row for row in self.verdicts if row.outcome == "stands already")
 
     @property
     def table(self) -> Table:
-        """A row for each row of the sheet in which something was chosen."""
+        """One row per row of the sheet with a choice."""
         rows = [msgspec.structs.asdict(verdict) for verdict in self.verdicts]
         return Table(pa.Table.from_pylist(rows, schema=_ROWS))
 
     @property
     def totals(self) -> Table:
-        """How many items and how much money each decision is about, by outcome and currency."""
+        """The number of items and the money per decision, by outcome and currency."""
         groups: dict[tuple[str, str, str], list[Decimal | None]] = {}
         for verdict in self.verdicts:
             key = (verdict.outcome, ACTS.get(verdict.act, "not known"), verdict.currency)
@@ -147,12 +147,12 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(pa.Table.from_pylist(rows, schema=_TOTALS))
 
     def sheets(self) -> Mapping[str, Table]:
-        """The rows and the sums."""
+        """Return the rows and the sums by sheet name."""
         return {"Rows": self.table, "Sums": self.totals}
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What comes of a row: why, and what it journals, if anything."""
+    """The result of a row: the reason, and the entry to journal, if any."""
 
     outcome: _Outcome
     why: str
@@ -160,9 +160,9 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class _Chosen(msgspec.Struct, frozen=True):
-    """A row with the item that it is about, as it is now, and the choice that was made.
+    """A row with its item as it is now, and the choice in it.
 
-    `group` are the items of the group of equal payments that was chosen, empty for other choices.
+    `group` are the items of the chosen group of equal payments, empty for other choices.
     """
 
     row: FilledRow
@@ -172,7 +172,7 @@ class _Chosen(msgspec.Struct, frozen=True):
 
     @property
     def wish(self) -> Wish:
-        """What is asked for, of a choice on a bank line."""
+        """The wish that a choice on a bank line expresses."""
         act = self.choice.act
         return Wish(
             verb="accept" if act == "accept_group" else act,
@@ -184,7 +184,7 @@ class _Chosen(msgspec.Struct, frozen=True):
 
 
 class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Writes sheets of open items, and takes the decisions that come back in them."""
+    """Writes sheets of open items, and applies the decisions that come back in them."""
 
     journal: Journal
     matches: Deciding
@@ -199,15 +199,15 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     zone: ZoneInfo
 
     def write(self, path: Path, items: OpenItems) -> int:
-        """Write the sheet of some of a month's open items to `path`; how many they are.
+        """Write the sheet of some of a month's open items to `path`; return their number.
 
-        Raises ActionRefused for a closed month, InputError where the file is there already,
-        StorageError where it cannot be written.
+        Raise ActionRefused for a closed month, InputError if the file exists, and StorageError if
+        it cannot be written.
         """
         require_present(self.until)
         if path.exists():
             raise InputError(
-                f"{path} is there already, perhaps with decisions in it",
+                f"{path} exists already, perhaps with decisions in it",
                 do="name another file, or remove it",
             )
         decided = read_decided(self.journal)
@@ -228,12 +228,12 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Take the decisions of a sheet: every row that is not refused, all of them or none.
+        """Apply every row of a sheet that is not refused, or none of the rows.
 
-        With `dry_run` nothing is written, and what it returns can be given as `agreed`: then
-        exactly what stood there is journaled, and ActionRefused where any of it has moved since.
-        The author of each decision is whoever applies the sheet. InputError for a file that is no
-        decision sheet.
+        With `dry_run` nothing is written. Its result can be given as `agreed`: then exactly those
+        decisions are journaled, and ActionRefused is raised if one of them has changed since. The
+        author of each decision is the person who applies the sheet. Raise InputError if the file is
+        not a decision sheet.
         """
         file, filled = read_sheet(source, name)
         who = actor or self.journal.who()
@@ -248,8 +248,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             plan, drafts = self._plan(file, filled, decided, who)
             if agreed is not None and plan.planned != agreed.planned:
                 raise ActionRefused(
-                    f"what {file} would do is no longer what stood in the preview;"
-                    " nothing was journaled",
+                    f"the effect of {file} has changed since the preview; nothing was journaled",
                     do="look at the preview as it is now, then apply it",
                 )
             return drafts, plan
@@ -260,14 +259,16 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _plan(
         self, file: str, filled: Sequence[FilledRow], decided: Decided, who: Actor
     ) -> tuple[SheetPlan, Sequence[Draft]]:
-        """What the sheet does, and what it journals."""
+        """Return the results of the sheet, and the entries to journal."""
         if not filled:
             raise InputError(
-                f"nothing is chosen in {file}", do="choose in the column Decision, and save it"
+                f"{file} contains no choice", do="choose in the column Decision, and save it"
             )
         months = Counter(row.month for row in filled if row.month)
         if not months:
-            raise InputError(f"no row of {file} says what was shown", do=_WRITE_AGAIN)
+            raise InputError(
+                f"no row of {file} has the month and hash of its item", do=_WRITE_AGAIN
+            )
         month = Month.parse(months.most_common(1)[0][0])
         self._require_open(month, decided)
         items = self.list_items(month, decided, None)
@@ -286,9 +287,10 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         verdicts = []
         for row in filled:
             answered = planned.get(row.item_id) or answers[row.number]
-            assert isinstance(answered, _Answer)  # each choice was planned
+            # Each choice was planned.
+            assert isinstance(answered, _Answer)
             verdicts.append(_verdict(row, rows.get(row.item_id), answered))
-            # The other lines of a group, under the row in which it was chosen.
+            # The other lines of a group follow the row in which it was chosen.
             verdicts += [
                 _verdict(one.row, one.shown, planned[one.row.item_id])
                 for one in chosen
@@ -333,7 +335,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return answers
 
     def _draft(self, one: _Chosen, decided: Decided, who: Actor) -> Draft | None:
-        """What a remark, or a word about carrying, would journal; None where it stands."""
+        """Return the entry of a remark or a choice about carrying, or None if it already exists."""
         item, row = one.shown.item, one.row
         if one.choice.act == "accept_carry":
             return self.carrying.plan_acceptance(decided, item, who)
@@ -349,7 +351,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _require_open(self, month: Month, decided: Decided) -> None:
         if str(month) in closed_periods(decided.entries):
             raise ActionRefused(
-                f"{month.title} is closed: what it left open is in the list of the next month",
+                f"{month.title} is closed: its open items are in the list of the next month",
                 do=f"write a sheet of that: treasury exceptions {month.next} --sheet FILE",
             )
 
@@ -380,7 +382,7 @@ def _with_groups(
 def _whole_groups(
     chosen: Sequence[_Chosen], answers: Mapping[str, _Answer], filled: Sequence[FilledRow]
 ) -> dict[str, _Answer]:
-    """Refuse every line of a group of which one is refused, or decided otherwise in its own row."""
+    """Refuse a group as a whole if one line is refused, or decided otherwise in its own row."""
     whole = dict(answers)
     in_group = {one.row.item_id for one in chosen if one.group}
     otherwise = {row.item_id: row.number for row in filled if row.item_id not in in_group}
@@ -404,7 +406,7 @@ def _whole_groups(
 def _answering(
     filled: Sequence[FilledRow], rows: Mapping[str, DecisionRow], month: Month, decided: Decided
 ) -> Callable[[FilledRow], SheetChoice | _Answer]:
-    """What answers a row: the choice that was made in it, or why there is nothing to plan."""
+    """Return the function that gives the choice in a row, or why there is no choice to plan."""
     named = Counter(row.item_id for row in filled)
     journaled: dict[tuple[str, str], Entry] = {}
     last: dict[str, int] = {}
@@ -421,17 +423,19 @@ def _answering(
             return _Answer("stands already", f"entry {entry.seq}, by {entry.actor.name}")
         if entry is not None:
             return _Answer(
-                "refused", f"entry {entry.seq} said it, and more was decided since; {_WRITE_AGAIN}"
+                "refused",
+                f"entry {entry.seq} contains it, and newer decisions exist; {_WRITE_AGAIN}",
             )
         shown = rows.get(row.item_id)
         if problem := _moved(row, month, shown):
             return _Answer("refused", problem)
-        assert shown is not None  # else it has moved
+        # Otherwise `_moved` has refused it.
+        assert shown is not None
         for choice in reversed(shown.choices):
             if choice.label == row.decision:
                 return choice
         labels = ", ".join(repr(choice.label) for choice in shown.choices)
-        nothing = f": nothing is decided here; {shown.item.next_step}"
+        nothing = f": it is not decided here; {shown.item.next_step}"
         advice = f"; choose from {labels}" if labels else nothing
         return _Answer("refused", f"there is no choice {row.decision[:80]!r}{advice}")
 
@@ -439,25 +443,25 @@ def _answering(
 
 
 def _misplaced(row: FilledRow, month: Month, named: Mapping[str, int]) -> str:
-    """Why a row cannot be told from others; empty where it can."""
+    """Return why a row cannot be assigned to an item; empty if it can."""
     if not row.item_id or not row.seen:
         return f"its {TITLES['item_id']} or {TITLES['seen']} is empty or was changed"
     if row.month != str(month):
-        return f"it is of {row.month}, and most rows are of {month}: one sheet for each"
+        return f"it belongs to {row.month}, but most rows belong to {month}: use one sheet for each"
     if named[row.item_id] > 1:
         return f"its item is decided in {named[row.item_id]} rows: leave one"
     return ""
 
 
 def _moved(row: FilledRow, month: Month, shown: DecisionRow | None) -> str:
-    """Why what a row shows is not what is so; empty where it is."""
+    """Return why a row no longer shows the present facts; empty if it does."""
     if shown is None:
-        return f"nothing open in {month.title} is this item any more"
+        return f"this item is no longer open in {month.title}"
     item = shown.item
     if row.seen != shown.seen:
-        return f"what it showed has moved; now it is {item}; {_WRITE_AGAIN}"
+        return f"its facts have changed; now it is {item}; {_WRITE_AGAIN}"
     if not row.shows(item):
-        return f"the name and amount beside it are not those of its item, {item}; {_WRITE_AGAIN}"
+        return f"the name and amount in the row are not those of its item, {item}; {_WRITE_AGAIN}"
     return ""
 
 

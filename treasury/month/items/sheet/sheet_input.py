@@ -1,8 +1,8 @@
-"""A decision sheet read back: what a person filled in beside which item, whatever else was moved.
+"""Reading a decision sheet: the inputs of each item, even after rows and columns have moved.
 
-Columns are found by their titles and rows by the item's id, so order, filters, hidden rows, formats
-and columns of one's own change nothing. Facts are not taken from the sheet; two of them are held
-against the item, so that a sheet of which only some columns were sorted is noticed.
+Columns are found by their titles and rows by the item's id. Order, filters, hidden rows, formats
+and added columns make no difference. Facts are not read from the sheet, but two of them are
+compared with the item, to detect a sheet in which only some columns were sorted.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _RANGE: Final = re.compile(r"([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)")
 _MONTH_AND_HASH: Final = re.compile(r"(\d{4}-\d{2}) ([0-9a-f]{64})")
 _EARLIEST: Final = date(2000, 1, 1)
 _LONGEST: Final = 1_000
-"""Characters of a name that are compared, and of what a person typed that are taken."""
+"""The number of characters of a name that are compared, and of an input that are read."""
 
 
 class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row in which something was chosen, in the words of the sheet.
+    """A row with a choice, in the words of the sheet.
 
-    `month` and `seen` are the month and the hash of what was shown, empty where they do not read.
-    `problem` says what cannot be read in it, and is empty where everything can.
+    `month` and `seen` are the month and hash of what was shown, empty if they cannot be read.
+    `problem` is what cannot be read, and empty if everything can.
     """
 
     number: int
@@ -59,11 +59,11 @@ class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def journaled(self) -> dict[str, str]:
-        """What the journal keeps of the row beside what was decided."""
+        """The parts of the row that the journal keeps with the decision."""
         return {"row": self.seen, "decision": self.decision, "proposed_by": self.proposed_by}
 
     def shows(self, item: OpenItem) -> bool:
-        """Whether the name and the amount beside the choice are those of the item."""
+        """Return whether the name and the amount in the row are those of the item."""
         if clean(item.name)[:_LONGEST].strip() != self.name:
             return False
         if item.amount is None or not self.amount:
@@ -72,9 +72,9 @@ class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledRow, ...]]:
-    """The file's name and its rows in which something was chosen.
+    """Return the file's name and its rows with a choice.
 
-    InputError, naming the file, for one that is no decision sheet.
+    Raise InputError, naming the file, if it is not a decision sheet.
     """
     name = clean(name) or (clean(source.name) if isinstance(source, Path) else "the sheet")
     book = read_workbook(source, name)
@@ -84,7 +84,7 @@ def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledR
         problem = "has several sheets" if sheets else "has no sheet"
         raise InputError(f"{name} {problem} with the columns {titles}", do=_WRITE_AGAIN)
     sheet, (first, places) = sheets[0]
-    # Cells merged at or below the titles hide what the others hold.
+    # Cells merged at or below the titles hide the values of the others.
     for merged in sheet.merged:
         corners = _RANGE.fullmatch(merged)
         if corners is None or int(corners[4]) >= first:
@@ -100,7 +100,7 @@ def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledR
 
 
 def _head(sheet: WorkbookSheet) -> tuple[int, Mapping[str, int]] | None:
-    """The row of titles and where each column is; None for a sheet that is about something else."""
+    """Return the row of titles and the place of each column; None for any other sheet."""
     for number, cells in sorted(sheet.rows.items()):
         titles = [(clean(cell.text).casefold(), at) for at, cell in sorted(cells.items())]
         named = [title for title, _ in titles]
@@ -109,8 +109,8 @@ def _head(sheet: WorkbookSheet) -> tuple[int, Mapping[str, int]] | None:
         twice = [title for title in TITLES.values() if named.count(title.casefold()) > 1]
         if twice:
             raise InputError(
-                f"the column {twice[0]!r} is there twice in {sheet.name!r}",
-                do="name a column of your own otherwise",
+                f"the column {twice[0]!r} occurs twice in {sheet.name!r}",
+                do="give your own column another name",
             )
         by_title = dict(titles)
         return number, {field: by_title[title.casefold()] for field, title in TITLES.items()}
@@ -133,7 +133,9 @@ def _filled_row(
         expected_by = _day(texts["expected_by"], book.day_zero)
     except (ValueError, OverflowError):
         expected_by = None
-        problem = problem or f"Clear by: {texts['expected_by'][:40]!r} is no day: type 2026-11-30"
+        problem = problem or (
+            f"Clear by: {texts['expected_by'][:40]!r} is not a day: type 2026-11-30"
+        )
     seen = _MONTH_AND_HASH.fullmatch(texts["seen"])
     month, shown = ("", "") if seen is None else seen.groups()
     typed: dict[str, Any] = {**texts, "expected_by": expected_by, "seen": shown}
@@ -141,9 +143,9 @@ def _filled_row(
 
 
 def _day(text: str, day_zero: date) -> date | None:
-    """A day as a spreadsheet stores it, the number of days, or as it is written.
+    """Return a day from a spreadsheet's day number or from text.
 
-    ValueError for what is none, and for a number that was meant otherwise: `30.11` is no day.
+    Raise ValueError for other text, and for a number with another meaning: `30.11` is not a day.
     """
     if not text:
         return None
@@ -157,9 +159,9 @@ def _day(text: str, day_zero: date) -> date | None:
 
 
 def _readings(text: str) -> set[Decimal]:
-    """What an amount may be as it is written, as far as a sheet keeps digits; none for no amount.
+    """Return the amounts that a text may mean, to the precision of a sheet.
 
-    A number is itself. In a text, a point or a comma may begin the cents.
+    A number has one reading. In a text, either a point or a comma may begin the cents.
     """
     try:
         numbers = {Decimal(text)}
@@ -176,10 +178,10 @@ def _readings(text: str) -> set[Decimal]:
 
 
 _MARK: Final = re.compile(r"[^0-9.,()\-\u2212]")
-"""What stands beside an amount: its currency, and blanks or apostrophes between its digits."""
+"""Characters around an amount: its currency, and blanks or apostrophes between its digits."""
 _MINUS: Final = ("-", "(", ")", "\u2212")
 _GROUPED: Final = {
     point: re.compile(rf"(\d+|\d{{1,3}}({re.escape(group)}\d{{3}})+)({re.escape(point)}\d*)?")
     for point, group in (".,", ",.")
 }
-"""An amount whose cents begin at a point or a comma, the other one between thousands."""
+"""An amount in which a point or a comma begins the cents, and the other separates thousands."""

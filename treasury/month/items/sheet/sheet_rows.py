@@ -1,7 +1,7 @@
-"""What a row of the decision sheet shows of an open item, what may be chosen for it, and its hash.
+"""The rows of the decision sheet: an open item's facts, its choices, and its hash.
 
-The hash covers everything that a person sees there to decide by, and what the journal last said
-about the item. Where any of it moves, a choice that was made on the row is no longer taken.
+The hash covers everything that a person sees in the row, and the last journal entry about the item.
+If one of them changes, a choice made in the row is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from treasury.month.standing_knowledge import Knowledge
 from treasury.statements.pain.file_ids import FileIds
 
 _MOST_CANDIDATES: Final = 10
-"""Candidates of a line that a row lists, the best of them first."""
+"""The most candidates of a line that a row lists, the best first."""
 ACTS: Final = {
     "accept": "Accept",
     "accept_group": "Accept the group of equal payments",
@@ -45,7 +45,7 @@ ACTS: Final = {
     "carry": "Carry past the close",
     "accept_carry": "Accept that it is carried",
 }
-"""What can be chosen, with its word in the sheet."""
+"""The possible choices, with their words in the sheet."""
 _REMARKS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         ("overdue", "to_pay", "check_bank", "coins_overdue", "coins_to_send", "returned",
@@ -55,7 +55,7 @@ _REMARKS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("deposit_inactive", "awaiting_approval"), ("will_not_fund",)),
     **dict.fromkeys(("in_file", "file_not_debited"), (NOT_UPLOADED,)),
 }  # fmt: skip
-"""The remarks that say something about a request, by the kind of its item."""
+"""The remarks that make sense for a request, by the kind of its item."""
 _OF_ITEM: Final = (
     "item_id", "kind", "state", "name", "amount", "currency", "direction", "since", "due", "blocks",
     "request_id", "entry_id", "transfer_id", "remark", "proposed_by", "accepted_by", "owner",
@@ -64,7 +64,7 @@ _OF_ITEM: Final = (
 
 
 class SheetChoice(msgspec.Struct, frozen=True):
-    """A choice of a row: its label, what it does (a key of ACTS), and for which expectations."""
+    """A choice of a row: its label, its effect (a key of ACTS), and its expectations."""
 
     label: str
     act: str
@@ -72,7 +72,7 @@ class SheetChoice(msgspec.Struct, frozen=True):
 
 
 class DecisionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row: an open item with its facts in words, its choices, and the hash of what is shown."""
+    """A row: an open item with its facts as text, its choices, and the hash of the row."""
 
     item: OpenItem
     bank_says: str
@@ -82,7 +82,7 @@ class DecisionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Matching(msgspec.Struct, frozen=True):
-    """What matching says of one line: its facts, its outcome, and its candidates, best first."""
+    """The matching of one line: its facts, its outcome, and its candidates, best first."""
 
     line: Mapping[str, Any]
     outcome: Mapping[str, Any]
@@ -92,7 +92,7 @@ class _Matching(msgspec.Struct, frozen=True):
 def decision_rows(
     items: OpenItems, knowledge: Knowledge, decided: Decided
 ) -> Mapping[str, DecisionRow]:
-    """A row for each item by its id, in the order of the list."""
+    """Return a row for each item by its id, in the order of the list."""
     lines = _lines(items, knowledge)
     groups = groups_until(items.month, knowledge)
     files = {
@@ -114,7 +114,8 @@ def decision_rows(
         if group is not None:
             label = f"{ACTS['accept_group']}: {group_words(len(group))}"
             choices = (SheetChoice(label, "accept_group", (group[item.entry_id or ""],)), *choices)
-        subjects = (item.item_id, item.entry_id, item.request_id)  # as the journal names it
+        # The subjects by which journal entries refer to the item.
+        subjects = (item.item_id, item.entry_id, item.request_id)
         shown = {
             "desk": [knowledge.question.company, knowledge.question.environment],
             "month": str(items.month),
@@ -156,7 +157,7 @@ def groups_until(month: Month, knowledge: Knowledge) -> Mapping[str, Mapping[str
 
 
 def _lines(items: OpenItems, knowledge: Knowledge) -> Mapping[str, _Matching]:
-    """What matching says of the items' lines that need a person."""
+    """Return the matching of the items' lines that need a person."""
     ids = [item.entry_id for item in items if item.entry_id and item.subject == "line"]
     candidates = knowledge.matches.candidates.arrow
     chosen = candidates.filter(pc.is_in(candidates["entry_id"], pa.array(ids, pa.string())))
@@ -171,7 +172,7 @@ def _lines(items: OpenItems, knowledge: Knowledge) -> Mapping[str, _Matching]:
         found = by_line.get(name, [])
         best = outcome["expectation_id"]
         if best is not None and all(row["expectation_id"] != best for row in found):
-            # What a reference names is no candidate where something contradicts it.
+            # A referenced expectation is not a candidate if a fact contradicts it.
             found.insert(0, {"expectation_id": best, "reason": outcome["reason"]})
         lines[name] = _Matching(
             line,
@@ -185,7 +186,7 @@ def _lines(items: OpenItems, knowledge: Knowledge) -> Mapping[str, _Matching]:
 
 
 def _choices(item: OpenItem, seen: _Matching | None) -> Iterator[SheetChoice]:
-    """What may be chosen for an item; nothing where it is not decided here."""
+    """Yield the choices for an item; none if it is not decided here."""
     if seen is not None:
         names = _names([candidate["record"] for candidate in seen.candidates])
         for act in ("accept", "reject"):
@@ -205,18 +206,19 @@ def _choices(item: OpenItem, seen: _Matching | None) -> Iterator[SheetChoice]:
 def _of_file(
     knowledge: Knowledge, decided: Decided, line: Mapping[str, Any], name: str
 ) -> Iterator[SheetChoice]:
-    """The choice that a debit is the one of a payment file; none where it cannot be."""
+    """Yield the choice that a debit belongs to a payment file, if that is possible."""
     try:
         paid = orders_paid(
             knowledge, decided.entries, line["entry_id"], name, reason="", accepted=()
         )
     except (ActionRefused, InputError):
-        return  # it is no debit of what the file ordered: decided as any other line
+        # The debit does not fit the file, so it is decided like any other line.
+        return
     yield SheetChoice(f"{ACTS['accept']}: payment file {clean(name)}", "accept", paid)
 
 
 def _names(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a person calls each: its code, with the beginning of its id where codes are alike."""
+    """Return a name for each record: its code, with the id if codes are equal."""
     codes = [clean(record["code"]) for record in records]
     return [
         code if code and codes.count(code) == 1 else f"{code} {record['expectation_id']}".strip()
@@ -225,7 +227,7 @@ def _names(records: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _candidate_words(candidate: Mapping[str, Any]) -> str:
-    """A candidate with what is expected of it and why it may be meant."""
+    """Return a candidate with its expected amount and the reason for it."""
     record = candidate["record"]
     parts = [
         f"{_worth(record, 'amount')} expected",
@@ -242,7 +244,7 @@ def _worth(record: Mapping[str, Any], name: str) -> str:
 
 
 def _bank_words(line: Mapping[str, Any]) -> str:
-    """What the bank says of a line, beside its amount and the other side's name."""
+    """Return the bank's details of a line, other than its amount and counterparty name."""
     texts = (
         f"booked {line['booking_date']} on {clean(line['account'])}",
         clean(line["counterparty_account"]),

@@ -1,1 +1,1 @@
-"""The SQL selections of records that open items are made of."""
+"""The SQL queries for the records behind open items."""

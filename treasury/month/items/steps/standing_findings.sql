@@ -1,3 +1,3 @@
--- What syncs could not see or do not know, one row for each finding that stands. Not stored.
+-- One row per current finding of the syncs: records they could not see, fields that are unknown.
 SELECT finding_id, kind, table_name, subject, listed, held, why, valid_from AS since
 FROM sync_findings WHERE vanished_at IS NULL ORDER BY finding_id

@@ -1,4 +1,4 @@
--- Requests and transfers begun before $end that their service no longer lists, one row each. Not stored.
+-- One row per request or transfer that began before $end and that its service no longer lists.
 SELECT 'request' AS subject, id, coalesce(payment_reference, id) AS name, status, vanished_at,
     CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_amount ELSE crypto_amount END AS amount,
     CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_currency ELSE crypto_currency END AS currency,

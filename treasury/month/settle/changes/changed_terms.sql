@@ -1,5 +1,8 @@
--- What settled lines rest on and is not as it was: a statement's proof, what a virtual account expects, a decision about
--- such a line; none where all that is settled stands. Whether the records themselves changed is told by their number.
+-- One row per term of settled lines that has changed since they were settled.
+--
+-- The terms are the proof of a statement, the details of a virtual account, and decisions about settled lines. There
+-- are
+-- no rows if nothing changed. Changes of the records themselves are detected by their number.
 SELECT 'statement' AS what, s.statement_id AS id
 FROM settled_statements AS s
 LEFT JOIN counted_statements AS t ON t.statement_id = s.statement_id AND t.proof_state = s.proof_state

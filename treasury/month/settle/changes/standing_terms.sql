@@ -1,4 +1,4 @@
--- What each virtual account expects, in one text to be compared.
+-- One row per virtual account, with its details as one text for comparison.
 SELECT
     id,
     concat_ws(

@@ -1,3 +1,3 @@
--- What people decided about each line, each verdict in one text to be compared.
+-- One row per decision on a line, as one text for comparison.
 SELECT entry_id, concat_ws('|', verdict, expectation_id, CAST(share AS VARCHAR), reason) AS terms
 FROM decisions

@@ -1,5 +1,7 @@
--- Settled lines that an unsettled one may bring back: by the reference that it states, or as much the other way with
--- the same counterparty within the days allowed.
+-- One row per settled line that an unsettled line may return.
+--
+-- The unsettled line states its reference, or has the same amount and counterparty in the other direction, within the
+-- allowed days.
 SELECT s.entry_id, s.expectation_id
 FROM settled_lines AS s
 JOIN (

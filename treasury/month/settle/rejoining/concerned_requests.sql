@@ -1,4 +1,5 @@
--- Settled requests that take part again: those that something may concern, and those of the lines that may come back.
+-- One row per settled request that takes part again: named by an unsettled record, or paid by a line that may be
+-- returned.
 SELECT expectation_id FROM read_requests
 UNION
 SELECT expectation_id FROM concerned_lines WHERE expectation_id IS NOT NULL

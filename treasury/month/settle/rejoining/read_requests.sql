@@ -1,5 +1,7 @@
--- Settled requests that something unsettled may concern: a text that may name them, in any reading; a decision; a
--- transaction hash that is given again; an event that the service noted since.
+-- One row per settled request that an unsettled record may refer to.
+--
+-- The record is a text that may name the request in any reading, a decision, a transaction hash used again, or a newer
+-- event of the service.
 SELECT s.expectation_id
 FROM settled_requests AS s
 JOIN (

@@ -1,4 +1,5 @@
--- Settled lines that take part again by what was decided: those that may come back, and those of such requests.
+-- One row per settled line that takes part again as it was decided: it may be returned, or its request takes part
+-- again.
 SELECT entry_id, expectation_id FROM concerned_lines
 UNION
 SELECT l.entry_id, l.expectation_id

@@ -1,5 +1,8 @@
--- Settled lines that do not come out as they were decided beside what is known now, as where their money came back: what
--- they taught may not hold either, and nothing is left out.
+-- One row per settled line that no longer has its decided result next to the present records.
+--
+-- An example is a line with money that was returned. Other lines may have been matched by its example, so in this case
+-- no
+-- records are left out.
 SELECT l.entry_id
 FROM rejoining_lines AS l
 JOIN settled_lines AS s ON s.entry_id = l.entry_id

@@ -1,5 +1,6 @@
--- Lines that more than one expectation, a return, a transfer of our own or a place in the list of accounts ties to others:
--- they are matched with every question.
+-- One row per line that is tied to other lines, so that every question must match it.
+--
+-- The tie is a second expectation, a return, an own transfer, or its role as the first line of an account.
 SELECT entry_id FROM marked_returns
 UNION
 SELECT return_id AS entry_id FROM linked_returns

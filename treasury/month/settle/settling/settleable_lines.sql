@@ -1,5 +1,7 @@
--- The lines booked by the end of the closed months on our own banks' accounts that need nobody any more: matched in full
--- to the one request that they are about, or other business and lines that a person closed, where they name none.
+-- One row per line that needs no further action, booked by the end of the closed months on our own bank accounts.
+--
+-- It is matched in full to the only request that it names; or it is other business or closed by a person, and names no
+-- request.
 SELECT
     l.entry_id, b.statement_id, l.account, l.currency, l.direction, l.amount, l.booking_date, p.party,
     nullif(upper(trim(l.end_to_end_id)), '') AS reference,

@@ -1,4 +1,4 @@
--- Since when each counterparty is known, of what settled lines tell.
+-- One row per kind, account and counterparty, with the day since which settled lines know the counterparty.
 SELECT e.kind, coalesce(e.account, '') AS tie, l.party, min(l.booking_date) AS since
 FROM settling_lines AS l
 JOIN expectations AS e ON e.expectation_id = l.expectation_id

@@ -1,4 +1,4 @@
--- What settled lines teach about who pays what: those of requests whose counterparty is given.
+-- One row per settled line of a request with a known counterparty; matching learns payers from these.
 SELECT
     l.entry_id, l.expectation_id, l.booking_date, l.amount, l.account, l.currency, l.direction, b.counterparty_account,
     b.counterparty_name, b.remittance, e.counterparty_account AS owner_account, e.counterparty_name AS owner_name

@@ -1,4 +1,4 @@
--- The lines that are settled: those that may be, with their request where they are matched to one.
+-- One row per settled line: a settleable line that has no request, or a request that is settled too.
 SELECT l.*
 FROM settleable_lines AS l
 LEFT JOIN settling_requests AS r ON r.expectation_id = l.expectation_id

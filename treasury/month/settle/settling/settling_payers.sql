@@ -1,4 +1,6 @@
--- The two requests for which each payer's account was first known, of those that are settled: more tell no more.
+-- One row per payer's account and settled request, for the first two requests of each account.
+--
+-- Two are enough to show that the account pays for several.
 SELECT k.party, k.expectation_id AS owner, k.since
 FROM (
     SELECT expectation_id, party, min(since) AS since

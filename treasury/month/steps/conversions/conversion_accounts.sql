@@ -1,5 +1,6 @@
--- The accounts whose euros become coins: one row for each asset that a virtual account of theirs asks for,
--- with how far its holder is verified and when its balance was last seen.
+-- One row per account, asset and currency of its virtual accounts, for accounts that convert euros to coins.
+--
+-- It has the state of the holder's verification and the time of the last observed balance.
 SELECT
     v.account_id,
     v.target_cryptocurrency AS asset,

@@ -1,6 +1,8 @@
--- The credits that become coins: those matched to a virtual account, and those that only reached its IBAN and
--- wait for a person on either side. One that a person gave to another account, or closed, may have become coins
--- where it arrived all the same. Money that went back is none of them.
+-- One row per credit that may become coins, and virtual account.
+--
+-- The credit is matched to the virtual account, or it only reached the account's IBAN and waits for a person. A credit
+-- that a person assigned to another account, or closed, may still have become coins where it arrived. Returned money is
+-- left out.
 SELECT
     v.account_id, v.target_cryptocurrency AS asset, v.currency, min(v.reference_code) AS reference,
     l.entry_id, l.booking_date, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount, l.outcome, l.is_instant,

@@ -1,5 +1,6 @@
--- Each interval between two balance observations in which something moved that nothing explains:
--- closing - opening - known in + known out = converted. The last interval of each balance is kept as well.
+-- One row per interval between two balance observations with a movement that no transfer explains.
+--
+-- closing - opening - known in + known out = converted. The last interval of each balance is always included.
 SELECT
     account_id, asset, opened_at, closed_at, opening, closing, known_in, known_out,
     CAST(closing - opening - known_in + known_out AS DECIMAL(38, 18)) AS converted,

@@ -1,6 +1,7 @@
--- What the bank shows for each virtual account in the month; a line that a person divided counts for each with its
--- share. Without a report of the provider's account
--- there is nothing to prove the credits with, and they read NOT PROVABLE.
+-- One row per virtual account, with its credits in the month.
+--
+-- A line that a person divided counts with its shares. Without a report of the provider's account the credits are NOT
+-- PROVABLE.
 SELECT
     v.id AS virtual_bank_account_id,
     v.name,

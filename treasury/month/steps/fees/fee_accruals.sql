@@ -1,4 +1,4 @@
--- Fees of requests that were funded in or before the month and had not completed when it ended.
+-- One row per request that was funded by the end of the month and not completed by then, with its fee.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

@@ -1,5 +1,8 @@
--- The fee of each request completed in the month (SUCCEEDED, by its COMPLETED event in the reporting time
--- zone), with the one tier of today's fee table that has its direction and percentage, where one has.
+-- One row per request completed in the month, with its fee.
+--
+-- The month is that of its COMPLETED event in the reporting time zone. The tier is the only one of today's fee table
+-- with
+-- its direction and percentage, if there is one.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

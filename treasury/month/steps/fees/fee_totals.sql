@@ -1,4 +1,4 @@
--- Fees by direction, pair and tier; amounts are in the fiat currency of the row.
+-- One row per direction, pair and tier, with the fees in the row's fiat currency.
 SELECT
     ramp_type, fiat_currency, crypto_currency, tier, fee_percentage,
     count(*) AS requests,

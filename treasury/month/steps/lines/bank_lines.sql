@@ -1,6 +1,9 @@
--- Every entry of a declared account, as matching reads it. A credit on the provider's account belongs to
--- the virtual IBAN that it reached; a debit there, to the one it left. Not a line: an entry that a later
--- statement or its own details superseded, an entry of a withdrawn statement, and a detail with the amount 0. Where the bank states no currency it is the account's declared one.
+-- One row per entry of a declared account, as matching reads it.
+--
+-- A credit on the provider's account belongs to the virtual IBAN it reached, a debit to the IBAN it left. Left out are
+-- superseded entries, entries of withdrawn statements, and details with the amount 0. If the bank states no currency,
+-- it
+-- is the account's declared one.
 SELECT
     e.entry_id,
     e.statement_id,

@@ -1,4 +1,4 @@
--- What the bank booked on declared accounts since the month's statements begin, as balances are moved by it.
+-- One row per booked entry of a declared account since the month's statements begin, for calculating balances.
 SELECT
     e.account AS statement_account, e.statement_id, coalesce(e.currency, s.currency, d.only_currency) AS currency,
     e.booking_date, e.direction, e.amount

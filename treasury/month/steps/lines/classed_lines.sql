@@ -1,6 +1,8 @@
--- The first class rule that each line meets. A line that carries a whole reference is never classed: a rule must not
--- hide a payment. Nor is a return, whatever it says; and a credit, whose text its payer wrote, only by the bank's
--- transaction code or the account that it came from.
+-- One row per line that a class rule matches, with the first such rule.
+--
+-- A line with a whole reference is never classed, because a rule must not hide a payment. A return is never classed
+-- either. A credit, with text written by its payer, is classed only by the bank's transaction code or the payer's
+-- account.
 SELECT l.entry_id, r.name AS rule_name, r.line_class
 FROM (
     SELECT b.*

@@ -1,4 +1,4 @@
--- Lines of earlier months that still need a person.
+-- One row per line of an earlier month that still needs a person.
 SELECT l.*
 FROM every_line AS l
 CROSS JOIN asked AS a

@@ -1,4 +1,4 @@
--- Every booked bank line with its one outcome, and who decided about it where somebody did.
+-- One row per booked bank line, with its outcome and the person who decided it, if any.
 SELECT
     l.entry_id,
     l.booking_date,

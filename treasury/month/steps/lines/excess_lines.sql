@@ -1,5 +1,4 @@
--- Matched lines of more than their expectations still expected: what is above it counts for none of them and has
--- not come back.
+-- One row per matched line above its expected amount; the excess counts for no expectation and has not been returned.
 SELECT
     l.entry_id, l.booking_date, l.direction,
     CAST(l.amount - coalesce(b.amount, 0) - l.matched_amount AS DECIMAL(38, 18)) AS amount,

@@ -1,4 +1,4 @@
--- Who last decided about each line, and when.
+-- One row per decided line, with the last person who decided it and the time.
 SELECT entry_id, decided_by, decided_at
 FROM decided
 WHERE verdict IN ('accept', 'ignore') AND decided_by IS NOT NULL

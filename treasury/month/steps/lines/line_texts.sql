@@ -1,3 +1,3 @@
--- The reference fields of every bank line; classes are given only to lines that name no expectation.
+-- One row per bank line, with its reference fields; only lines that name no expectation get a class.
 SELECT entry_id, amount, end_to_end_id, creditor_reference, remittance
 FROM bank_lines

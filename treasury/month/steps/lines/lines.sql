@@ -1,4 +1,4 @@
--- Bank lines as matching reads them, with the class of those that are other business.
+-- One row per bank line as matching reads it, with its class if it is other business.
 SELECT
     l.entry_id, l.account, l.amount, l.currency, l.direction, l.booking_date,
     l.end_to_end_id, l.creditor_reference, l.remittance,

@@ -1,5 +1,4 @@
--- Our payments that should not have been as they are: to a request that is closed, to another account, in
--- another currency, or twice.
+-- One row per payment of ours that went wrong: to a closed request, another account, in another currency, or twice.
 SELECT
     CASE
         WHEN l.outcome = 'duplicate' THEN 'PAID TWICE'

@@ -1,7 +1,7 @@
--- Requests that the service calls SUCCEEDED and of which the bank shows no line: a wire that we must have
--- sent, a payout that we must have received; and those of which less was sent or arrived, with what is missing.
--- Those completed before the statements begin have no evidence and are left out, unless they are of the month
--- itself.
+-- One row per SUCCEEDED request for which the bank shows no line, or less than the whole amount.
+--
+-- It is a wire that we must have sent, or a payout that we must have received. Requests completed before the statements
+-- begin have no evidence and are left out, except those of the month itself.
 SELECT
     r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
     CAST(r.expected - coalesce(s.received, 0) AS DECIMAL(38, 18)) AS amount,

@@ -1,5 +1,7 @@
--- For each of our debits that a request took, or that should not have been, the first later credit on its account that
--- has its amount and its counterparty and that nothing has claimed: perhaps the money that came back.
+-- One row per debit of ours that may have been returned, with the day of the return.
+--
+-- The debit is matched to a request or misdirected. The return is the first later credit on its account with its amount
+-- and counterparty that no request has claimed.
 SELECT d.entry_id, min(c.booking_date) AS refunded_on
 FROM every_line AS d
 JOIN every_line AS c

@@ -1,4 +1,4 @@
--- The month's lines.
+-- One row per line of the month.
 SELECT l.*
 FROM every_line AS l
 CROSS JOIN asked AS a

@@ -1,5 +1,6 @@
--- On-ramp requests whose amount was changed on or after the day our wire was booked, while what was received
--- is not the amount that is asked for now; `changed_as` is the service's own note of the change.
+-- One row per on-ramp request with an amount changed on or after the day of our wire, which now differs from the wire.
+--
+-- `changed_as` is the service's own note of the change.
 SELECT
     r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
     l.received AS amount, r.fiat_currency AS currency, l.received_on AS since,

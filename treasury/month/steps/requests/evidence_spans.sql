@@ -1,5 +1,6 @@
--- Up to when the statements of every own account in a currency reach without a gap, and from when.
--- No date where one of the accounts has no proved statement at all; `account` is the one that reaches least.
+-- One row per currency, with the days that the statements of all own accounts cover without a gap.
+--
+-- The days are null if an account has no proved statement. `account` is the one with the shortest coverage.
 SELECT
     d.currency,
     CASE WHEN count(*) = count(c.covered_to) THEN max(c.covered_from) END AS covered_from,

@@ -1,6 +1,9 @@
--- What a bank line may belong to: each virtual account's code, each further code of its deposit rails (its id, a
--- slash and the code), and each ramp request whose amounts are known. An on-ramp expects the debit of its gross
--- amount, an off-ramp the credit of its net amount. The codes of one virtual account belong to its holder's account.
+-- One row per expectation of matching.
+--
+-- It is a virtual account's code, a further code of its deposit rails (with the id, a slash and the code as its id), or
+-- a
+-- ramp request with known amounts. An on-ramp expects the debit of its gross amount, an off-ramp the credit of its net
+-- amount. The codes of a virtual account belong to its holder's account.
 SELECT
     id AS expectation_id, 'virtual_bank_account' AS kind, reference_code AS code,
     upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,

@@ -1,7 +1,9 @@
--- Each request that waits for its funds, and each one paid before it was approved: what to do next.
--- PAY is said only where the statements of every own account in the currency reach, without a gap, from
--- the approval to the last finished TARGET day; otherwise the bank has to be looked at first. Nothing is
--- said to be paid where the service calls the deposit details inactive.
+-- One row per request that waits for its funds or was paid before approval, with its state.
+--
+-- The state is PAY only if the statements of every own account in the currency cover the time from the approval to the
+-- last finished TARGET day without a gap. Otherwise the bank must be checked first. It is never PAY if the service
+-- calls
+-- the deposit details inactive.
 SELECT
     CASE
         WHEN r.vanished_at IS NOT NULL THEN 'NOT LISTED'

@@ -1,6 +1,8 @@
--- What the bank shows for each on-ramp request: a debit that contradicts it, one that is still pending, one
--- that may be its own but needs a decision, one that reached the provider without its reference, and why
--- money came back, and of which day's debit.
+-- One row per on-ramp request with bank lines that are not matched to it.
+--
+-- They are contradicting debits, pending ones, possible ones that need a decision, one that reached the provider
+-- without
+-- its reference, and returns with their reason and the day of the returned debit.
 SELECT
     o.expectation_id AS request_id,
     min(o.reason) FILTER (WHERE o.outcome = 'conflict' AND l.direction = 'DBIT') AS contradiction,

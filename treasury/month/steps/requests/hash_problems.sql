@@ -1,5 +1,7 @@
--- Hashes that cannot stand for what they are given for: one hash for two requests, one whose transfer is on
--- another chain, of another asset or amount, and one that has not the form of its chain.
+-- One row per problem of a transaction hash given for a request.
+--
+-- The problems are a second request with the same hash, a transfer on another chain, of another asset or amount, and a
+-- form that does not fit the chain.
 SELECT DISTINCT
     CASE
         WHEN o.request_id IS NOT NULL THEN 'HASH USED TWICE'

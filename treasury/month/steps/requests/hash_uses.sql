@@ -1,5 +1,6 @@
--- Every transaction hash and what it stands for: our payment for an off-ramp request, a delivery of an
--- on-ramp request, a transfer. On chains that write 0x, letters of either case are the same hash.
+-- One row per use of a transaction hash: our off-ramp payment, an on-ramp delivery, or a transfer.
+--
+-- On chains with 0x hashes, upper and lower case are the same.
 SELECT
     CASE WHEN lower(substr(h.hash, 1, 2)) = '0x' THEN lower(h.hash) ELSE h.hash END AS hash_key,
     h.hash, h.what, h.request_id, h.transfer_id, h.reference, upper(h.chain) AS chain, h.asset, h.amount, h.used_at

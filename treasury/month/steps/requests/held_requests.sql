@@ -1,5 +1,5 @@
--- Requests that the service has in hand: at work since it saw the funds, or blocked; and those whose money
--- the bank shows although the service still waits for it.
+-- One row per request that the service is processing or has blocked, or for which the bank shows money that it still
+-- expects.
 SELECT
     CASE
         WHEN r.status = 'BLOCKED' THEN 'BLOCKED'

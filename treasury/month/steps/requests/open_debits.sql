@@ -1,5 +1,6 @@
--- Each debit that is not known to be of something else, with what in it may name a payment file: what a person
--- has still to decide, what a rule of classes left out, and what more than its requests expected of it.
+-- One row per debit without a known purpose, with every field that may name a payment file.
+--
+-- It waits for a decision, a class rule left it out, or it is above the expected amount of its requests.
 SELECT
     l.entry_id,
     l.booking_date,

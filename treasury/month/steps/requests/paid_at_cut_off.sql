@@ -1,5 +1,7 @@
--- What had left for each on-ramp request by the month's end, up to its amount: its lines until then, those of which the
--- money came back only later, and of a request that ended later the lines that nothing but its status contradicts.
+-- One row per on-ramp request, with the money that had left for it by the month's end, up to its amount.
+--
+-- It counts the request's lines until then, including those returned only later. For a request that ended later it also
+-- counts lines that only its status contradicts.
 SELECT
     p.request_id,
     min(p.booking_date) AS left_on,

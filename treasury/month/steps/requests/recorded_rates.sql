@@ -1,5 +1,8 @@
--- What the services recorded as fiat per coin, by day, for the pairs that virtual accounts convert: the rates of ramp
--- requests, and those of transfers asked for in fiat where rate times coins is the fiat amount to the cent.
+-- One row per asset, currency and day, with the lowest and highest fiat per coin that the services recorded.
+--
+-- Only pairs that virtual accounts convert are included. The rates are those of ramp requests, and of transfers
+-- requested
+-- in fiat if rate times coins equals the fiat amount to the cent.
 SELECT asset, currency, quoted_on, min(rate) AS lowest, max(rate) AS highest
 FROM (
     SELECT r.crypto_currency AS asset, r.fiat_currency AS currency,

@@ -1,5 +1,6 @@
--- What the bank shows of each ramp request: the first line that was received for it and how much, and the
--- lines that came back, contradict it, repeat it or may be its own but need a decision, best first.
+-- One row per ramp request with bank lines: the first received line and the received amount.
+--
+-- It also has the last days of lines that came back, contradict or repeat it, or may belong to it and need a decision.
 SELECT
     f.expectation_id AS request_id,
     min(f.received_on) AS received_on,

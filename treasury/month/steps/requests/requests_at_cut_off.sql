@@ -1,5 +1,8 @@
--- Each ramp request that was made by the month's end, in the status that it had then by what is known now, and
--- the day on which it changed last after it. `has_ended`: it is open no more today, since then where `is_open`.
+-- One row per ramp request made by the month's end, with its status at that time as it is known now.
+--
+-- `changed_on` is the day of its last change after the month. `has_ended` means that it is not open today; together
+-- with
+-- `is_open` it has ended since the cut-off.
 SELECT
     r.id AS request_id,
     coalesce(t.status, r.status) AS status,

@@ -1,5 +1,7 @@
--- Every observation of an account's balance in an asset with all that was known to have moved before it, so
--- that total - in + out is what nothing explains yet. A wallet is empty when its account is opened.
+-- One row per observation of an account's balance in an asset, and per known movement.
+--
+-- With the sums of known movements, total - in + out is the part that no movement explains. A new account's wallet is
+-- empty.
 SELECT
     account_id, asset, is_observed, moment, total, wallets, unread,
     CAST(sum(amount_in) OVER earlier AS DECIMAL(38, 18)) AS known_in,

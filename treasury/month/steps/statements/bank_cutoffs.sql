@@ -1,5 +1,7 @@
--- Instant payments of the month that the bank booked on its first business day after it: they were there by the
--- month's end and are in no balance of it. A cut-off difference of the bank, settled by its own booking.
+-- One row per instant payment of the month that the bank booked on its first business day after the month.
+--
+-- The money was there at the month's end, but no balance of the month contains it. It is a cut-off difference of the
+-- bank.
 SELECT
     l.entry_id, l.statement_account, l.direction, l.amount, l.currency, b.value_date, l.booking_date,
     l.expectation_id, l.reference, l.counterparty_name

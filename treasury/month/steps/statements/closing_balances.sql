@@ -1,6 +1,8 @@
--- Each declared account's balance when the month ended: that of the statement which closed first after, moved
--- back by the account's lines until then, whichever statement has them. Those of a statement that opened with
--- this closing balance on the day it closed came after it.
+-- One row per declared account, with its balance at the end of the month.
+--
+-- It is the balance of the first statement that closed after the month, less the account's later lines in any
+-- statement.
+-- Lines of a statement that opened with this closing balance on the day it closed came after it.
 WITH nearest AS (
     SELECT m.account, m.currency, m.statement_id, m.closing_balance, m.last_day, a.month_last
     FROM month_statements AS m CROSS JOIN asked AS a

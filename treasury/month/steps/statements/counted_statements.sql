@@ -1,5 +1,6 @@
--- The statements that count, withdrawn ones left out. `proof_state`: the proof holds or fails, or there is none
--- because the balances that it takes are not stated.
+-- One row per statement that is not withdrawn.
+--
+-- `proof_state` is holds or fails, or none if the bank does not state the balances that a proof needs.
 SELECT
     s.*,
     CASE

@@ -1,4 +1,4 @@
--- From when and up to when the provider's reports show every credit in a currency, without a gap.
+-- One row per currency, with the days for which the provider's reports show every credit without a gap.
 SELECT
     d.currency,
     CASE WHEN count(*) = count(c.covered_to) THEN max(c.covered_from) END AS covered_from,

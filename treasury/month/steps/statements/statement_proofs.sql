@@ -1,6 +1,7 @@
--- Each declared account's month: its statements and how many are proved, its balances, and how far an
--- unbroken run of proved statements reaches. `complete`: all of them proved, and the month covered by business;
--- `missing_from` is the first day that is not.
+-- One row per declared account, with its statements and balances of the month.
+--
+-- `covered_to` is the end of the unbroken run of proved statements. `complete` means that every statement is proved and
+-- the month is covered; `missing_from` is the first day that is not covered.
 SELECT
     d.account,
     d.name,

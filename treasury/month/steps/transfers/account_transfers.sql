@@ -1,5 +1,4 @@
--- Each transfer between two accounts of the service that is of the month or still under way, and what the
--- balances say of its legs.
+-- One row per transfer between two accounts of the service, of the month or still open, with what the balances show.
 SELECT
     t.id AS transfer_id, t.status, t.asset, t.amount,
     t.sender_account_id, t.receiver_account_id,

@@ -1,5 +1,7 @@
--- Money that had left one side and not reached the other when the month ended. `may_have_arrived_on` is the
--- date of a line that may be its arrival and needs a decision; such money is not counted as in transit.
+-- One row per amount that had left one side and not reached the other at the month's end.
+--
+-- `may_have_arrived_on` is the date of a line that may be its arrival and needs a decision. Then the amount does not count
+-- as in transit.
 SELECT
     'on-ramp, debited and not delivered' AS what,
     r.payment_reference AS reference,

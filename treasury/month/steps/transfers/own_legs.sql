@@ -1,4 +1,4 @@
--- Both kinds of leg of a transfer between two own bank accounts: out of one, into the other.
+-- One row per leg of a transfer between two own bank accounts.
 SELECT
     l.entry_id, l.direction, l.currency, l.amount, l.booking_date, l.is_instant,
     CASE l.direction WHEN 'DBIT' THEN l.account ELSE l.counterparty_account END AS from_account,

@@ -1,4 +1,4 @@
--- Every pair of legs: those of the same day, then what is left in the order it was booked, within a week.
+-- One row per pair of legs: pairs of the same day, then the rest in order of booking, within a week.
 SELECT out_id, in_id
 FROM own_same_day
 UNION ALL

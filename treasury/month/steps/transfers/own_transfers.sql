@@ -1,5 +1,4 @@
--- Each transfer between two own bank accounts with the legs that the statements show, and how far the
--- statements of the other account reach where one is not there.
+-- One row per transfer between two own bank accounts, with its legs and the coverage of the account that lacks one.
 SELECT
     o.entry_id AS out_id, i.entry_id AS in_id,
     coalesce(o.from_account, i.from_account) AS from_account,

@@ -1,5 +1,6 @@
--- Each completed transfer and when it was: the service's time in the first version that says COMPLETED, or
--- our first sight of it where the service gives no time.
+-- One row per completed transfer, with its time.
+--
+-- It is the service's time in the first version with COMPLETED, or the time at which we first saw the transfer.
 SELECT
     t.id AS transfer_id, t.kind, t.sender_account_id, t.receiver_account_id, t.chain, t.asset, t.amount,
     min(v.moment) AS settled_at

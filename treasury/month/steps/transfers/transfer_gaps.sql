@@ -1,5 +1,6 @@
--- Completed transfers between accounts whose amount a balance contradicts: what nothing explains in the interval
--- is the amount itself, left with the sender or lacking at the receiver.
+-- One row per completed transfer between accounts that a balance contradicts.
+--
+-- The unexplained change in the interval is exactly the amount: the sender still has it, or the receiver lacks it.
 SELECT transfer_id, max(sender_kept_it) AS sender_kept_it, max(receiver_lacks_it) AS receiver_lacks_it
 FROM (
     SELECT m.transfer_id, 1 AS sender_kept_it, 0 AS receiver_lacks_it

@@ -1,5 +1,7 @@
--- What is known to have moved in each account's wallets: completed transfers out and in, and the coins of
--- on-ramp requests that were delivered to one of them. An amount that no record states is null.
+-- One row per known movement of an account's wallets.
+--
+-- They are completed transfers, and coins of on-ramp requests delivered to one of the wallets. An amount that no record
+-- states is null.
 SELECT sender_account_id AS account_id, asset, settled_at AS moment, CAST(0 AS DECIMAL(38, 18)) AS amount_in, amount AS amount_out
 FROM settled_transfers
 WHERE sender_account_id IS NOT NULL

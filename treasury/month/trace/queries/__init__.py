@@ -1,1 +1,1 @@
-"""Queries that stand alone: what a way is told from, besides the steps."""
+"""Queries about the records of one trace, which need no other query."""

@@ -1,4 +1,4 @@
--- An export that would show a delivery if it was made, at most one row. Not stored.
+-- At most one row: an export that would show a delivery if it was made.
 SELECT file_name FROM wallet_evidence WHERE kind = 'export' AND vanished_at IS NULL
     AND lower(address) = lower(?) AND chain = ? AND asset = ? AND covers_from <= ?
     AND covers_to >= ? ORDER BY valid_from DESC, evidence_id LIMIT 1

@@ -1,3 +1,3 @@
--- What all requests that name a hash state of a coin, one row. Not stored.
+-- One row: the amount of a coin in all requests with a hash.
 SELECT CAST(sum(crypto_amount) AS DECIMAL(38, 18)) AS due FROM ramp_requests
 WHERE lower(blockchain_transaction_hash) = lower(?) AND crypto_currency = ?

@@ -1,3 +1,3 @@
--- What explorer exports show of a hash, one row each. Not stored.
+-- One row per movement with a hash in explorer exports.
 SELECT * FROM wallet_movements WHERE vanished_at IS NULL
     AND lower(transaction_hash) = lower(?) ORDER BY moved_at, movement_id

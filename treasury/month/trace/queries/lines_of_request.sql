@@ -1,4 +1,4 @@
--- The lines that are matched to a request or have a share in it, one row each. Not stored.
+-- One row per line that is matched to a request or has a share in it.
 SELECT l.* FROM every_line AS l WHERE l.expectation_id = ? OR EXISTS (SELECT 1
     FROM allocations AS a WHERE a.entry_id = l.entry_id AND a.expectation_id = ?)
 ORDER BY l.booking_date, l.entry_id

@@ -1,2 +1,2 @@
--- What contradicts the hash of a request, one row each. Not stored.
+-- One row per problem of the hash of a request.
 SELECT DISTINCT state, other FROM hash_problems WHERE request_id = ? ORDER BY state, other

@@ -1,3 +1,3 @@
--- What an amount may be of, in the currency if one is given, one row each. Not stored.
+-- One row per record with an amount, in the currency if one is given.
 SELECT DISTINCT kind, id FROM traced_amounts
 WHERE amount = CAST(? AS DECIMAL(38, 18)) AND coalesce(currency = ?, TRUE)

@@ -1,3 +1,3 @@
--- What has an id or a hash that begins so, one row each. Not stored.
+-- One row per record with an id or a hash that begins with this text.
 SELECT DISTINCT kind, id FROM traceable_names
 WHERE found_by IN ('id', 'hash') AND starts_with(name, ?)

@@ -1,1 +1,1 @@
-"""The steps by which a payment is looked up, over those of a month."""
+"""The steps that find a payment, on top of the steps of a month."""

@@ -1,6 +1,5 @@
 -- read through
--- Everything that a trace can begin with, under each name that a person may have for it: letters and digits of
--- a reference, an id, an account or a transaction hash.
+-- One row per name of a record that can be traced: the letters and digits of a reference, id, account or hash.
 SELECT 'request' AS kind, id, 'reference' AS found_by, regexp_replace(upper(payment_reference), '[^0-9A-Z]', '', 'g') AS name
 FROM ramp_requests WHERE payment_reference IS NOT NULL
 UNION ALL

@@ -1,4 +1,6 @@
--- What to choose from of the things `wanted`: of a virtual account its lines, of a request not its lines as well.
+-- One row per choice for the records in `wanted`.
+--
+-- A virtual account is replaced by its lines; the lines of a wanted request are left out.
 SELECT c.kind, c.id, c.happened_on, c.amount, c.currency, c.says
 FROM trace_choices AS c
 LEFT JOIN every_line AS l ON l.entry_id = CASE WHEN c.kind = 'line' THEN c.id END

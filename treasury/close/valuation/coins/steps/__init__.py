@@ -1,1 +1,1 @@
-"""The steps that tell what came to the company's coins and what left them."""
+"""The steps that find what came to the company's coins and what left them."""

@@ -1,6 +1,7 @@
--- One row a holder, coin and hash whose coins the chain or the account shows on one side of the month's end, while the
--- request or transfer that they belong to completes on the other: what the holder has more by the month's end than
--- the events that count, or less.
+-- One row per holder, coin and hash with coins that moved on one side of the month's end and count on the other.
+--
+-- The request or transfer of the coins completes on the other side. The quantity is the difference between the holder's
+-- coins at the month's end and the counted events.
 SELECT
     m.coin, m.holder, m.hash, c.reference,
     CAST(sum(CASE WHEN m.moment < a.month_end THEN m.quantity ELSE -m.quantity END) AS DECIMAL(38, 18)) AS quantity

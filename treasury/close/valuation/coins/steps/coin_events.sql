@@ -1,7 +1,9 @@
--- One row an acquisition, a disposal or a transfer of coins that is proved and completed by the month's end, each once: a
--- request; a transfer that is not a request's; a movement on the chain that is neither's, nor will be; gas. What no
--- service priced has no consideration. A pool on neither side is not ours, or not known; `untold` is a transfer of which
--- nothing tells whether the other side is ours.
+-- One row per acquisition, disposal or transfer of coins that is proved and completed by the month's end.
+--
+-- Each event occurs once: a request, a transfer without a request, a movement on the chain without either, or gas. An
+-- event that no service priced has no consideration. A null holder is not ours, or not known. `untold` is a transfer
+-- with
+-- an unknown other side, which may be ours.
 SELECT
     'request:' || q.request_id AS event_id, 'conversion' AS contra, q.coin, q.quantity, q.moment, q.happened_on,
     CASE WHEN q.is_on_ramp THEN 'acquired' ELSE 'disposed' END AS kind,

@@ -1,4 +1,4 @@
--- One row a payment of gas by the end of the month, and who of ours paid it: coins that are gone for nothing but that.
+-- One row per gas payment by the end of the month, with the holder that paid it.
 SELECT
     g.coin, g.amount AS quantity, g.paid_at AS moment, CAST(g.paid_at AT TIME ZONE a.zone AS DATE) AS happened_on,
     p.holder AS from_holder, lower(g.transaction_hash) AS hash, g.payment_id

@@ -1,4 +1,4 @@
--- One row an address of ours, and who holds coins there: a custodial account by its id, a company wallet by itself.
+-- One row per address of ours, with its holder: the id of a custodial account, or the company wallet's own address.
 SELECT address, min(holder) AS holder
 FROM (
     SELECT lower(address) AS address, account_id AS holder FROM wallets WHERE address IS NOT NULL

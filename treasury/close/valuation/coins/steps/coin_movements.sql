@@ -1,4 +1,4 @@
--- One row a movement on the chain that an explorer's export of a company wallet shows, and who of ours it was between.
+-- One row per movement on the chain in an export of a company wallet, with our holders on both sides.
 SELECT
     m.movement_id, m.asset AS coin, m.amount AS quantity, m.moved_at AS moment,
     CAST(m.moved_at AT TIME ZONE a.zone AS DATE) AS happened_on,

@@ -1,5 +1,6 @@
--- One row a request that has completed, with the hash that its coins moved by. What coins cost is not known where the fee
--- of their request is not recorded.
+-- One row per completed request, with the hash of its coins.
+--
+-- The cost of coins is unknown if the fee of their request is not recorded.
 SELECT
     r.id AS request_id, r.ramp_type = 'ON_RAMP' AS is_on_ramp,
     coalesce(nullif(r.payment_reference, ''), r.id) AS reference,

@@ -1,5 +1,6 @@
--- One row a transfer that has completed, between accounts by their ids or to an address of ours; who is not ours is null.
--- Whether both sides are told: without an account or an address nobody knows whose wallet it was.
+-- One row per completed transfer, between accounts by id or to an address; a holder that is not ours is null.
+--
+-- `is_told` is true if both sides are stated. Without an account or an address, the owner of the wallet is unknown.
 SELECT
     s.transfer_id, s.asset AS coin, s.amount AS quantity, s.settled_at AS moment,
     CAST(s.settled_at AT TIME ZONE a.zone AS DATE) AS happened_on,

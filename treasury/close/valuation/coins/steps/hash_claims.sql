@@ -1,5 +1,8 @@
--- One row a hash and coin that a request of ours moves by, or else a transfer, and when that completed: null while it is
--- open. What moves by the hash counts then, not when the chain or the account shows it. What failed claims nothing.
+-- One row per hash and coin of a request, or else of a transfer, with the time of its completion, null while it is
+-- open.
+--
+-- Coins moved by the hash count at that time, not when the chain or the account shows them. Failed records are left
+-- out.
 SELECT
     c.hash, c.coin, c.is_request, min(c.reference) AS reference,
     CASE WHEN count(*) = count(c.moment) THEN max(c.moment) ELSE NULL END AS moment

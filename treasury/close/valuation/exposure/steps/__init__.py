@@ -1,1 +1,1 @@
-"""What moved between the company and the provider, as named SQL steps."""
+"""The SQL steps for the movements between the company and the provider."""

@@ -1,5 +1,7 @@
--- The requests of which nothing stood with the provider any more when the month began: completed before, every debit of
--- an on-ramp sent before, the whole net of an off-ramp shown by the bank before, and nothing in doubt.
+-- One row per request without money at the provider when the month began.
+--
+-- It completed before; every on-ramp debit was sent before, or the bank had shown an off-ramp's whole net amount; and
+-- nothing is in doubt.
 SELECT r.id AS request_id
 FROM ramp_requests AS r
 CROSS JOIN asked AS a

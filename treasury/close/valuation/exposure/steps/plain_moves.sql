@@ -1,5 +1,7 @@
--- What plain requests brought and took, summed by instant: `rank` is the place at one instant, 0 for what leaves, 1 for
--- what goes on in another way, 2 for what comes. Coins stand from when they were sent, then the net until it was paid out.
+-- One row per time, rank, kind and currency, with the sum of what plain requests moved.
+--
+-- `rank` orders moves at the same time: 0 for departures, 1 for money that continues in another form, 2 for arrivals.
+-- Coins count from their sending, and then the net amount until it was paid out.
 SELECT moment, rank, kind, currency, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
 FROM (
     SELECT sent_at AS moment, 2 AS rank, 'crypto sent' AS kind, crypto_currency AS currency, crypto_amount AS amount

@@ -1,6 +1,8 @@
--- Off-ramps whose story is plain, and over by the end of the month and before today: completed in time, at no time blocked
--- or ended, in no doubt, and paid out whole by one line, `paid_at` the end of its day. A day whose end the clocks show
--- twice is not plain.
+-- One row per off-ramp with a plain course that ended by the end of the month and before today.
+--
+-- It completed in time, was never blocked or ended, is not in doubt, and was paid out by one line; `paid_at` is the end
+-- of
+-- that line's day. A day on which the clocks show the end twice is not plain.
 SELECT
     q.request_id, q.crypto_amount, q.crypto_currency, q.fiat_net_amount, q.fiat_currency,
     coalesce(q.sent_at, t.processing_at) AS sent_at, q.completed_at,

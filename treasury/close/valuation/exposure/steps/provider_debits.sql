@@ -1,5 +1,7 @@
--- One row a share of a booked debit that paid, or was to pay, for an on-ramp request: `standing` says how far that
--- is proved, `back_on` is the day on which the money came back, `perhaps_back_on` one on which it may have.
+-- One row per share of a booked debit that paid, or should have paid, for an on-ramp request.
+--
+-- It shows how far that is proved. `back_on` is the day on which the money came back, `perhaps_back_on` a day on which it
+-- may have come back.
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency,
     CASE

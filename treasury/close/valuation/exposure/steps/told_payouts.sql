@@ -1,4 +1,4 @@
--- The payouts of the requests that are told one by one.
+-- One row per payout of the requests with separate spans.
 SELECT p.*
 FROM provider_payouts AS p
 JOIN provider_requests AS r ON r.request_id = p.request_id
