@@ -56,7 +56,7 @@ def test_a_transfer_from_the_proposal_to_the_answer(run: Run) -> None:
     again = run("ines", "actions", "execute", "A-1", "--yes")
     assert again.exit_code == ActionRefused.exit_code
     assert "was already carried out by ines" in again.output
-    assert "nothing is open" in run("ines", "actions", "recover").output
+    assert "no action is open" in run("ines", "actions", "recover").output
 
 
 @pytest.mark.acceptance
@@ -102,7 +102,7 @@ def test_several_are_listed_shown_rejected_and_withdrawn(run: Run) -> None:
 
 
 def test_a_list_of_what_there_is_not_is_refused_with_what_there_is(run: Run) -> None:
-    with pytest.raises(InputError, match="there is no action 'nosuch'") as refused:
+    with pytest.raises(InputError, match="'nosuch' is not a kind of action") as refused:
         run("ines", "actions", "list", "--kind", "nosuch")
     assert "wallet.create" in str(refused.value.do)
     known = ("actions", "list", "--kind", "wallet.create", "--format", "json")

@@ -112,7 +112,7 @@ def test_what_an_adopted_copy_holds_as_unknown_is_looked_up_and_not_sent_again(
     practice.wait()
     [left] = other.recover(action.id)
     assert left.state == "unknown"
-    assert "this journal is of an older copy, which was adopted since" in left.why
+    assert "this journal is an older copy that was adopted since" in left.why
     assert len(practice.posts()) == writes
     assert practice.ines.recover(action.id)[0].state == "done"
 

@@ -165,7 +165,7 @@ def test_an_older_version_proves_nothing(
         patch.setattr(type(requests), "get", lambda *_: old)  # a list or a copy that lags behind
         [left] = practice.jonas.recover()
     assert (left.state, left.why) == (
-        "unknown", f"it was sent on version 1, and the record is shown at {version}"
+        "unknown", f"it was sent on version 1, but the record is shown at {version}"
     )  # fmt: skip
     assert practice.posts() == []
     assert practice.jonas.recover()[0].state == "done"

@@ -113,8 +113,8 @@ def test_nothing_leaves_once_the_term_has_passed_by_the_wall_clock(
     action = practice.transfer()
     once_journaled(practice, monkeypatch, lambda: practice.wall.pass_(seconds=121))
     assert refused(lambda: practice.ines.execute(action.id)) == (
-        f"{action.id}: its term of 120 s to be sent has passed by the wall clock; nothing was sent"
-        " - look at it as it is now, then decide again"
+        f"{action.id}: its sending term of 120 s has passed by the wall clock; nothing was sent"
+        " - look at its current state, then decide again"
     )
     assert practice.posts() == []
     assert practice.ines.get(action.id).state == "ready"

@@ -278,7 +278,7 @@ def test_a_key_is_enrolled_beside_what_the_policy_says(tmp_path: Path) -> None:
     assert text.startswith("# ours\nsigned = false\n\n[keys] # people\n")
     assert load_policy(tmp_path).signatures.owner(two) == 'jo "n" as'
     for name, key, said in (
-        ("nora", two, "as the key of jo"),
+        ("nora", two, "already in policy.toml, as the key of jo"),
         ("INES", make_key(f"file:{tmp_path / 'three'}").public, "has a key"),
         (" ", make_key(f"file:{tmp_path / 'four'}").public, "nobody's name"),
         ("nora", "ed25519:no", "no public key"),

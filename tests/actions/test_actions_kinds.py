@@ -159,7 +159,7 @@ def test_what_the_world_does_not_allow_is_refused_beside_its_field(
         ("crypto_transfer.create", {"amount": "-1"}, "amount: -1 is not positive"),
         ("crypto_transfer.create", {"amount": None}, "amount: is missing"),
         ("crypto_transfer.create", {"amount": "1,000.00"}, "amount: .* is not a number"),
-        ("crypto_transfer.create", {"colour": "red"}, "colour: there is no such field"),
+        ("crypto_transfer.create", {"colour": "red"}, "colour: is not a field of this action"),
         ("crypto_transfer.create", {"description": "x\n2"}, "description: holds a line break"),
         ("crypto_transfer.create", {"description": "pay \u202eLRU"}, r"⟨U\+202E⟩LRU"),
         ("crypto_transfer.create", {"receiver_account_id": "none-such"}, "there is no account"),
@@ -177,7 +177,7 @@ def test_what_the_world_does_not_allow_is_refused_beside_its_field(
         ("company_bank_account.create", {"name": "Bank\r\nEvil"}, "name: holds a line break"),
         ("ramp_request.create", {"crypto_currency": "DOGE"}, "crypto_currency: DOGE on BASE is n"),
         ("ramp_request.create", {"ramp_type": "SIDE_RAMP"}, "ramp_type: 'SIDE_RAMP' is no ramp"),
-        ("ramp_request.create", {"company_wallet_id": "no-such"}, "company_wallet_id: there is no"),
+        ("ramp_request.create", {"company_wallet_id": "no-such"}, "company_wallet_id: no company wallet"),
         ("payment_session.create", {"callback_url": "http://evil.test/x"}, "^callback_url: is"),
     ],
 )  # fmt: skip

@@ -138,9 +138,9 @@ def test_what_sepa_does_not_carry_is_refused(changes: dict[str, Any], says: str)
 
 
 def test_a_reference_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="PAY-2026-005402: the reference is there more than once"):
+    with pytest.raises(InputError, match="PAY-2026-005402: the reference occurs more than once"):
         pain001([ORDER, order(amount=Decimal(5))], PAYER, AT, DAY)
-    with pytest.raises(InputError, match="PAY-A: the reference is there more than once"):
+    with pytest.raises(InputError, match="PAY-A: the reference occurs more than once"):
         pain001([order(reference="pay-a"), order(reference="PAY-A")], PAYER, AT, DAY)
 
 

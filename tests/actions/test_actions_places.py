@@ -70,5 +70,5 @@ def test_a_key_is_not_sent_again_by_a_client_that_never_had_it(practice: Practic
     practice.wait()
     [left] = renewed(practice).recover(action)
     assert left.state == "unknown"
-    assert "its key is of " in left.why
+    assert "its key belongs to " in left.why
     assert practice.posts() == before

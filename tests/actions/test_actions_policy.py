@@ -114,7 +114,7 @@ def test_a_workspace_of_one_person_says_so(practice: Practice) -> None:
     write(practice.folder, "one_person = true\n")
     action = practice.ines.get(propose(practice))
     assert action.state == "ready"
-    assert "This workspace has one person: nobody else approves it." in action.text
+    assert "This workspace has one person: no second person approves it." in action.text
     done = practice.ines.execute(action.id)
     assert done.people == ("ines",)
     made = practice.ines.execute(
@@ -129,7 +129,7 @@ def test_a_policy_that_became_stricter_holds_what_was_approved_before(practice: 
     action = propose(practice)
     practice.jonas.approve(action)
     write(practice.folder, '[[rules]]\nkinds = ["*"]\npeople = 3\n')
-    assert "approved by 2 people, and the policy now wants 3" in refused(
+    assert "approved by 2 people, and the policy now requires 3" in refused(
         lambda: practice.ines.execute(action)
     )
     assert practice.posts() == []

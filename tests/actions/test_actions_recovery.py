@@ -76,7 +76,7 @@ def test_after_its_key_is_forgotten_what_nobody_lists_goes_to_a_person(practice:
     practice.wall.pass_(hours=25)
     [open_] = practice.ines.recover()
     assert open_.state == "unknown"
-    assert open_.why == "OUTCOME UNKNOWN: the service lists none"
+    assert open_.why == "OUTCOME UNKNOWN: the service does not list these records"
     again = practice.ines.recover()
     assert again == (open_,)
     assert practice.kinds().count("unknown") == 2

@@ -197,7 +197,10 @@ def test_what_no_list_tells_of_goes_to_a_person_once_its_key_may_be_forgotten(
     action = practice.approved(kind, **CREATES[kind])
     practice.pass_(hours=23, minutes=58)  # what leaves now arrives when the key is a day old
     said = refused(lambda: practice.ines.execute(action.id))
-    assert "older than the 24 hours that it is remembered, and the service lists none" in said
+    assert (
+        "older than the 24 hours that the provider remembers it, and the service does not list these records"
+        in said
+    )
     assert "look for it in the provider's portal; where it is not there, `treasury acti" in said
     assert practice.ines.get(action.id).state == "lapsed"
     assert practice.posts() == []
@@ -245,7 +248,7 @@ def test_a_list_that_is_closed_leaves_it_to_the_key_and_then_to_a_person(
     assert practice.ines.execute(young.id).state == "done"
     practice.pass_(days=2)
     said = refused(lambda: practice.ines.execute(old.id))
-    assert "older than the 24 hours that it is remembered, and no list tells" in said
+    assert "older than the 24 hours that the provider remembers it, and no list can show it" in said
     assert practice.ines.get(old.id).state == "lapsed"
     assert len(practice.effects()) == 1
 
@@ -323,7 +326,10 @@ def test_what_no_list_tells_of_is_not_sent_again_from_a_copy(restored: Restored,
     restored.back_up()
     done_anew(practice, action)
     [left] = restored.put_back().recover(action.id)
-    assert (left.state, left.why) == ("unknown", "OUTCOME UNKNOWN: the service lists none")
+    assert (left.state, left.why) == (
+        "unknown",
+        "OUTCOME UNKNOWN: the service does not list these records",
+    )
     assert len(practice.effects()) == before + 1
 
 

@@ -152,8 +152,8 @@ def test_a_variable_that_is_not_ours_is_confirmed_by_name_and_a_key_never(
     assert "(its name does not begin with TREASURY_)" in script(folder, "sync")
     assert good.received == ""
     named = ("addresses", "confirm", "--place", "env:AWS_SECRET_ACCESS_KEY")
-    assert "--place goes with --reason" in script(folder, *named)
-    assert "no place to confirm is env:PATH" in script(
+    assert "--place requires --reason" in script(folder, *named)
+    assert "not waiting for confirmation: env:PATH" in script(
         folder, "addresses", "confirm", "--place", "env:PATH", "--reason", "x"
     )
     assert script(folder, *named, "--reason", "our cloud's").startswith("confirmed")

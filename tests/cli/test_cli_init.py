@@ -81,7 +81,7 @@ def test_options_say_all_and_each_is_tried(tmp_path: Path, served: Served, place
     given = ("--credential", "maker", "harbour-maker", place, "--bank-file", str(CAMT))
     done = init(tmp_path / "desk", "--company", "Harbour", *addresses(served), *given)
     assert done.exit_code == 0, done.output
-    assert "maker: its secret is there, and both services answer it" in done.stdout
+    assert "maker: the secret was found, and both services answer" in done.stdout
     settings = load_settings(tmp_path / "desk")
     assert settings.services is not None
     assert settings.services.token_url == served.token_url

@@ -51,7 +51,7 @@ def test_notices_are_sent_listed_and_settled(
         assert (row["notice"], row["state"], row["sent_by"]) == ("N-1", "unknown", "ines")
         assert "N-1" in run(folder, "exceptions", "--month", "2026-11").stdout
         unsaid = run(folder, "notices", "settle", "N-1", "--reason", "x")
-        assert "say --arrived or --lost" in unsaid.output
+        assert "give --arrived or --lost" in unsaid.output
         settled = run(folder, "notices", "settle", "N-1", "--lost", "--reason", "not in the chat")
         assert settled.stdout == "N-1: lost\n"
         hook.status = 200

@@ -54,7 +54,7 @@ def test_the_first_hour_ends_with_a_month_that_is_proved(followed: tuple[Path, s
         "own_bank",
         "provider_report",
     ]
-    assert "checker: its secret is there, and both services answer it" in shown
+    assert "checker: the secret was found, and both services answer" in shown
     assert "next: run `treasury sync`" in shown
     assert "STATEMENTS  3 of 3 proved, to 31 Oct" in shown
 

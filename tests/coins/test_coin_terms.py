@@ -156,7 +156,7 @@ WRONG = {
         POOL + COIN + OPENING.replace("09-30", "09-29"), "not the last day of a month",
     ),
     "an opening of nothing": (
-        POOL + COIN + OPENING.replace("100.000001", "0"), "has the quantity 0: it is above 0",
+        POOL + COIN + OPENING.replace("100.000001", "0"), "has the quantity 0, which is not above 0",
     ),
     "an opening in parts of a cent": (
         POOL + COIN + OPENING.replace("90.01", "90.001"), "cents of EUR, 0 or more",
@@ -167,10 +167,10 @@ WRONG = {
     "not a number": (POOL + COIN + OPENING.replace("100.000001", "NaN"), "quantity"),
     "two openings": (POOL + COIN + OPENING + OPENING, "line 12: .* opens USDC a second time"),
     "a wallet of the one pool": (
-        POOL + COIN + OPENING + 'wallet = "0xaa"\n', "names a wallet, and the pool is the entity",
+        POOL + COIN + OPENING + 'wallet = "0xaa"\n', "names a wallet, but the pool is the entity",
     ),
     "no wallet of several": (
-        POOL.replace("entity", "wallet") + COIN + OPENING, "names no wallet, and pools are wallets",
+        POOL.replace("entity", "wallet") + COIN + OPENING, "names no wallet, but pools are wallets",
     ),
 }  # fmt: skip
 

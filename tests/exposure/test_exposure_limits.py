@@ -59,7 +59,7 @@ def test_limits_are_read_exactly() -> None:
         ("\n# all\nmost = 3", "unknown field `most`"),
         ("currencies = 4", "Expected `object`, got `int` - at `\\$.exposure.currencies`"),
         ("[exposure.currencies]\nXYZ = 4", "line 3: exposure.currencies.XYZ: 'XYZ' is no currency"),
-        ("[exposure.currencies]\neur = 4", "'eur' is no currency or coin - write EUR"),
+        ("[exposure.currencies]\neur = 4", "'eur' is not a currency or coin - write EUR"),
         ("[exposure.currencies]\nall = 4", "'all' is no currency"),
         ('[ exposure . currencies ]\n"EUR" = 0.5', "line 3: .*currencies.EUR: 0.5 is a float"),
         ("currencies.EUR = 2.5", "exposure.currencies.EUR: 2.5 is a float"),
@@ -183,7 +183,7 @@ def test_the_command_shows_proposes_and_refuses(
 
     assert "no limit" in run()[1]
     assert run("--propose", "--accept")[0] == 2
-    assert "--reason goes with --propose" in run("--reason", "x")[1]
+    assert "--reason requires --propose" in run("--reason", "x")[1]
     monkeypatch.setenv("TREASURY_USER", "anna")
     assert "waits for a second person" in run("--propose", "--reason", "the board said so")[1]
     code, words = run("--accept")

@@ -105,7 +105,7 @@ def test_on_a_terminal_each_address_is_shown_and_asked_about(
     arguments = ("lake", "clone", str(shared_home / "home"), str(desk))
     code, shown = on_terminal(tmp_path, *arguments, answers=f"{answer}\n")
     assert "services.token_url is /oauth/token" in shown
-    assert "Will secrets go to the right addresses?" in shown
+    assert "Are these the right addresses for secrets?" in shown
     assert (desk / "treasury.toml").exists() == (answer == "y")
     assert ("pulled " in shown) == (answer == "y") == (code == 0)
     assert bool(confirmed_values(desk)) == (answer == "y")

@@ -99,7 +99,7 @@ def test_marked_sent_is_a_remark_and_no_evidence(panel: FundingPanel, paying: Pr
     row = rows(panel, "PAY")[0]
     frame = ask(panel, "sent", row["request"])
     (field,) = [one for one in frame.fields if one.name == "reason"]
-    assert field.error == "is missing; say how you know"
+    assert field.error == "is missing; give the source of your information"
     assert paying.journaled("request.") == []
     before = copies(shown(panel, row["request"]))
     ask(panel, "sent", row["request"], reason="released at the bank")
