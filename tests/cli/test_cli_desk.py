@@ -243,7 +243,7 @@ def test_the_demo_runs_twice_and_ends_with_the_first_screen(tmp_path: Path) -> N
             assert any(one.startswith(line) for one in printed), line
         assert (tmp_path / "close" / "2026-10" / "report.html").is_file()
         assert (tmp_path / "close" / "2026-10" / "close.xlsx").is_file()
-    assert shell(tmp_path, "doctor").stdout.endswith("\nall that is needed is in order\n")
+    assert shell(tmp_path, "doctor").stdout.endswith("\neverything required is in order\n")
 
 
 @pytest.mark.acceptance

@@ -164,7 +164,7 @@ def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
     with pytest.raises(ActionRefused, match=f"commit {number} is what the close of 2026-10"):
         run(desk, "lake", "unpin", str(number))
     (desk.lake.folder / "pins" / f"{number}.json").unlink()
-    lost = f"commit {number}, what the close of 2026-10 rests on, is not kept"
+    lost = f"commit {number}, the basis of the close of 2026-10, is not kept"
     assert {"topic": "closed months", "state": "missing", "what": lost}.items() <= next(
         row for row in rows(desk, "doctor") if row["topic"] == "closed months"
     ).items()

@@ -42,7 +42,7 @@ def test_notices_are_sent_listed_and_settled(
         assert isinstance(hook, Endpoint)
         folder = desk(month_end, tmp_path / "desk", f'[notices.webhooks.desk]\nurl = "{hook.url}"')
         planned = run(folder, "notify", "--dry-run")
-        assert re.fullmatch(r"webhook desk: \d+ would be told\n", planned.stdout)
+        assert re.fullmatch(r"webhook desk: \d+ would be sent\n", planned.stdout)
         hook.status = 500
         failed = run(folder, "notify")
         assert failed.exit_code == 5
@@ -56,8 +56,8 @@ def test_notices_are_sent_listed_and_settled(
         assert settled.stdout == "N-1: lost\n"
         hook.status = 200
         sent = run(folder, "notify")
-        assert (sent.exit_code, sent.stdout) == (0, planned.stdout.replace("would be told", "told"))
-        assert run(folder, "notify").stdout == "nothing is new\n"
+        assert (sent.exit_code, sent.stdout) == (0, planned.stdout.replace("would be sent", "sent"))
+        assert run(folder, "notify").stdout == "no new items\n"
         assert run(folder, "journal", "verify").exit_code == 0
 
 
@@ -73,7 +73,7 @@ def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
         parts = workspace._watched(timedelta(minutes=5), None, None)
         (notices,) = (part for part in parts if part.name == "notices")
         assert re.fullmatch(r"webhook desk: \d+ told", notices.work(do_nothing))
-        assert [notices.work(do_nothing), notices.work(do_nothing)] == ["nothing is new"] * 2
+        assert [notices.work(do_nothing), notices.work(do_nothing)] == ["no new items"] * 2
         clock[0] += timedelta(hours=2, minutes=15)
         assert notices.work(do_nothing) == "webhook desk: 1 told"
         assert hook.posts[1]["items"][0]["kind"] == "not_synced"
@@ -97,10 +97,10 @@ def test_a_fact_that_comes_while_a_notice_is_sent_is_told_by_the_next(
             Workspace(workspace.folder).matches.reject(item.entry_id or "", suggested, reason="no")
 
         hook.while_taking = reject
-        assert notices.work(do_nothing) != "nothing is new"
+        assert notices.work(do_nothing) != "no new items"
         assert notices.work(do_nothing).startswith("webhook desk:")
         assert "NO REFERENCE" in {told["state"] for told in hook.posts[1]["items"]}
-        assert notices.work(do_nothing) == "nothing is new"
+        assert notices.work(do_nothing) == "no new items"
 
 
 def test_without_anybody_to_tell_it_says_what_to_add(month_end: Workspace) -> None:

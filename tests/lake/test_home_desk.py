@@ -101,8 +101,8 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     assert f"{stored.name} is lost" in examined.output
     assert examined.exit_code == 3
     mended = run(ben, "doctor", "--repair").output
-    assert f"{stored.name} is lost; it was put there again" in mended
-    assert f"{entry.name} is not as it was written; it was put there again" in mended
+    assert f"{stored.name} is lost; it was uploaded again" in mended
+    assert f"{entry.name} is not as it was written; it was uploaded again" in mended
     assert (stored.read_bytes(), entry.read_bytes()) == kept
     home.rename(home.with_name("elsewhere"))
     examined = run(anna, "doctor").output

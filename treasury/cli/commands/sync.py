@@ -112,7 +112,7 @@ def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
             click.echo(f"{instant_words(now, SECONDS)} {clean(sentence)}")
         quiet[part.name] = part.brought
 
-    quiet = {"inbox": "no file", "notices": "nothing is new"}
+    quiet = {"inbox": "no file", "notices": "no new items"}
     with _stopped_by_signal() as stop, TerminalProgress() as progress:
         workspace.watch(
             every=every, credential=credential, wait=stop.wait, tell=tell, progress=progress
