@@ -113,7 +113,7 @@ def test_a_rejection_needs_its_reason_and_says_so_beside_the_field(practice: Pra
     panel = actions_of(practice)
     frame = ask(panel, "reject", *ids)
     assert [field.error for field in frame.fields] == [
-        "is missing; say why; it is kept in the journal"
+        "is missing; give a reason; it is kept in the journal"
     ]
     ask(panel, "reject", *ids, reason="wrong receiver")
     confirm(panel)

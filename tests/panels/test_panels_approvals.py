@@ -80,7 +80,7 @@ def test_what_is_confirmed_is_what_is_journaled_and_shown_after(
     facts = {fact.name: [line.text for line in fact.lines] for fact in step.facts}
     assert facts["Decided by"] == [
         "ana.lyst",
-        "claimed: named by an environment variable, and nobody vouches for it",
+        "claimed: named by an environment variable, unverified",
     ]
     assert facts["Credential"] == ["checker (harbour-checker)"]
 

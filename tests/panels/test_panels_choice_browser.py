@@ -34,6 +34,6 @@ def test_a_row_that_is_chosen_while_work_is_under_way_stays_chosen(
         expect(choice).to_be_checked()
         panel.get_by_role("button", name=re.compile("^Trace")).click()
         expect(panel.get_by_role("button", name=re.compile("^Close"))).to_be_visible()
-        expect(panel.get_by_text("Nothing is chosen")).to_have_count(0)
+        expect(panel.get_by_text("No row is chosen")).to_have_count(0)
     finally:
         notebook.close()

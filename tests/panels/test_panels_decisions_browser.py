@@ -172,7 +172,7 @@ def test_rule_3_a_sync_shows_its_progress_and_can_be_stopped(
         button(panel, "Sync").first.click()
         expect(panel.get_by_role("progressbar")).to_be_visible()
         button(panel, "Cancel").click()
-        expect(panel.get_by_role("status")).to_contain_text("What was stored stays as it was.")
+        expect(panel.get_by_role("status")).to_contain_text("The stored data is unchanged.")
     assert month.workspace.snapshot().commit == commit
 
 
@@ -281,7 +281,7 @@ def test_rule_7_a_sync_that_fails_stays_in_sight(
     with one_panel(desk, month.workspace.folder, request.node.name, "sync") as notebook:
         panel = notebook.panel
         button(panel, "Sync").first.click()
-        expect(panel.get_by_role("alert")).to_contain_text("What was stored stays as it was.")
+        expect(panel.get_by_role("alert")).to_contain_text("The stored data is unchanged.")
         expect(panel.get_by_role("note")).to_contain_text("failed")
         button(panel, "Sync").first.click()
         expect(panel.get_by_role("status")).to_contain_text("Synced")

@@ -96,7 +96,7 @@ def test_a_press_without_a_choice_asks_for_one(month_end: Workspace) -> None:
     frame = month_end.panels.exceptions().press("trace")
     assert frame.message is not None
     assert frame.message.role == "alert"
-    assert "Nothing is chosen" in frame.message.lines[0].text
+    assert "No row is chosen" in frame.message.lines[0].text
 
 
 def test_a_search_goes_over_all_and_the_file_holds_all(month_end: Workspace) -> None:
@@ -113,7 +113,7 @@ def test_nothing_stored_is_said(tmp_path: Path, month_end: Workspace) -> None:
     text = (month_end.folder / "treasury.toml").read_text("utf-8")
     (folder / "treasury.toml").write_text(text, "utf-8")
     frame = Workspace(folder).panels.exceptions().frame()
-    assert frame.empty == "Nothing is known yet. Sync first."
+    assert frame.empty == "No data yet. Sync first."
 
 
 @pytest.mark.acceptance
@@ -172,7 +172,7 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
     assert "Nobody has said" in said("answer", "hello", item.item_id).lines[0].text
     assert panel.frame().fields[0].error == ""
     said("remark", " ", item.item_id)
-    assert panel.frame().fields[0].error == "is missing; say it in one line"
+    assert panel.frame().fields[0].error == "is missing; write one line"
     said("remark", "x" * 501, item.item_id)
     assert "Several rows" in said("remark", "a", item.item_id, other.item_id).lines[0].text
     assert desk.journal.head().seq == 0

@@ -91,7 +91,7 @@ def test_the_account_to_pay_from_is_asked_for_beside_its_field(panel: FundingPan
     assert field.error.startswith("is missing; give one of ")
     frame = ask(panel, "export", row["request"], pay_from="9999")
     (field,) = [one for one in frame.fields if one.name == "pay_from"]
-    assert "names no account" in field.error
+    assert "matches no account" in field.error
 
 
 @pytest.mark.acceptance
@@ -205,7 +205,7 @@ def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
     assert any(line.text.startswith("CHANGED: ") for line in shown(other, row["request"]).cells[1])
     frame = ask(other, "export", row["request"], pay_from="6689")
     assert frame.step is None
-    assert "is to be paid to other details than before (IBAN was X" in said(frame)
+    assert "has other payment details than before (IBAN was X" in said(frame)
     assert paying.journaled("payment_file.made") == []
 
 

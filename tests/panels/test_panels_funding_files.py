@@ -264,7 +264,7 @@ def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
     confirm(panel)
     sent = files(other, monkeypatch)
     frame = confirm(other)
-    assert "some of it has left in payments-" in said(frame)
+    assert "some requests are already in payments-" in said(frame)
     assert sent == []
     assert len(paying.journaled("payment_file.made")) == 1
 

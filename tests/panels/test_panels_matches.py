@@ -242,7 +242,7 @@ def test_a_panel_of_an_earlier_instant_is_refused(month: Practice) -> None:
 def test_a_workspace_without_statements_says_so(practice: Practice) -> None:
     frame = practice.workspace.panels.matches().frame()
     assert frame.table is None
-    assert frame.empty == "Not known: no bank line is stored. Add statements first."
+    assert frame.empty == "Unknown: no bank line is stored. Add statements first."
 
 
 def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
@@ -255,7 +255,7 @@ def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
     )
     panel.press("compare", chosen=line["entry_id"])
     (ended,) = (words(row) for row in rows_of(panel) if "PAY-2026-005191" in words(row))
-    assert "nothing is expected any more: CANCELLED" in ended
+    assert "no longer expected: CANCELLED" in ended
     assert "still expected" not in ended
 
 

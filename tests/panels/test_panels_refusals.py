@@ -102,7 +102,7 @@ def test_a_hash_that_is_none_is_refused_beside_its_field(practice: Practice) -> 
 @pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("typed", "what"),
-    [("NL00 TEST 0000", "names no account"), ("", "is missing"), ("NL05", "names no account")],
+    [("NL00 TEST 0000", "matches no account"), ("", "is missing"), ("NL05", "matches no account")],
 )
 def test_an_account_to_pay_from_that_is_none_of_ours_is_refused_beside_its_field(
     practice: Practice, typed: str, what: str
@@ -133,7 +133,7 @@ def test_an_ending_of_two_accounts_to_pay_from_is_refused_beside_its_field(
     panel = Workspace(practice.workspace.folder).panels.funding(size=50)
     _deliver(panel, monkeypatch, row)  # without its statements it would be CHECK BANK
     frame = panel.press("export", chosen=row["request"], pay_from="6689")
-    assert "'6689' stands for several accounts" in beside(frame)["pay_from"]
+    assert "'6689' matches several accounts" in beside(frame)["pay_from"]
     assert other in beside(frame)["pay_from"]
     refused(frame, practice)
     panel.press("export", chosen=row["request"], pay_from="70000006689")
