@@ -1,4 +1,4 @@
-"""What conversions cost, by hand: exact values, what is counted apart, and how each is shown."""
+"""Conversion costs, by hand: exact values, what is counted apart, and how each is shown."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def test_the_same_month_gives_the_same_page() -> None:
 
 def test_every_list_that_may_be_cut_names_a_sheet_that_has_it() -> None:
     grids = [grid for section in sections(closing_of(FULL, ZONE)) for grid in section.grids]
-    short = {"Left out of matching, by rule", "SHA-256 of what this report was made from"}
+    short = {"Left out of matching, by rule", "SHA-256 of the data behind this report"}
     assert {grid.caption for grid in grids if not grid.sheet} == short
     assert {grid.sheet for grid in grids} - {""} <= {sheet.name for sheet in SHEETS}
 

@@ -140,7 +140,7 @@ def test_a_file_that_is_missing_or_added_is_found(pack: Path, tmp_path: Path) ->
     told = {one.what: one.problem for one in verify_pack(copy).findings}
     assert told == {
         "journal.csv": "is missing",
-        "tables/more.parquet": "is no part of the pack",
+        "tables/more.parquet": "does not belong to the pack",
         "link": "is a link",
     }
 

@@ -18,7 +18,7 @@ const FORM = 4;
 // Bytes of a file that travel with a press: a notebook server takes messages of up to ten million.
 const LARGEST = 4 << 20;
 
-// A press is lost if the kernel was restarted, and waits if it is busy; only the page can show that.
+// A restarted kernel loses a press and a busy one delays it; only the page can show that.
 const PATIENCE = 3_000;
 const UNHEARD = {
   title: "The kernel has not answered",
