@@ -1,4 +1,4 @@
-"""What was agreed to is held against the policy as it is when it leaves, whole."""
+"""Everything that was agreed to is checked again under the policy at the time of sending."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rule(text: str) -> str:
 
 
 class Change(NamedTuple):
-    """A policy under which a transfer is agreed to, the one of later, and what is then said."""
+    """A policy at approval, a later one, and the expected refusal."""
 
     before: str
     after: str
@@ -80,7 +80,7 @@ def _single(desk: Actions, action_id: str) -> None:
 
 
 def _batch(desk: Actions, action_id: str) -> None:
-    """With another that is not allowed either: the two make a chunk."""
+    """Execute it with another action that is not allowed either: the two form a batch."""
     other = next(one.id for one in desk.list() if one.id != action_id)
     ran = desk.execute_all([action_id, other])
     assert len(ran) == 2
@@ -90,7 +90,7 @@ def _batch(desk: Actions, action_id: str) -> None:
 
 
 def by_hub(practice: Practice) -> Actions:
-    """Somebody whom every policy trusts is at the desk when it leaves."""
+    """Return the desk of a person whom every policy trusts."""
     return practice.desk("nora", source="hub")
 
 
@@ -110,7 +110,7 @@ def test_what_was_agreed_to_does_not_leave_under_a_stricter_policy(
     )
     assert practice.posts() == []
     assert practice.ines.get(ids[0]).state == "ready"
-    write(practice, change.before)  # it was a mistake: what was agreed to holds again
+    write(practice, change.before)  # the policy is restored: the approval is valid again
     knows_everybody = "identified_by" not in change.before
     desk = by_hub(practice) if knows_everybody else practice.ines
     assert desk.execute(ids[0]).state == "done"

@@ -123,7 +123,7 @@ def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
     assert "services.token_url is" in said
     assert "run `treasury addresses confirm` on a terminal" in said
     assert good.received == ""
-    assert "only a person can confirm that" in script(folder, "addresses", "confirm")
+    assert "only a person can confirm this" in script(folder, "addresses", "confirm")
     settings = load_settings(folder)
     confirm(folder, settings, secret_settings(settings), "the first time")
     script(folder, "sync")

@@ -201,7 +201,7 @@ def test_init_writes_settings_once(tmp_path: Path) -> None:
 def test_init_wants_a_name_that_a_report_can_show(tmp_path: Path, name: str) -> None:
     refused = shell(tmp_path / "desk", "init", "--company", name)
     assert refused.returncode == 2
-    assert "no company's name" in refused.stderr
+    assert "not a company's name" in refused.stderr
     assert not (tmp_path / "desk").exists()
 
 

@@ -189,7 +189,7 @@ def test_hostile_answers_on_a_terminal_are_asked_again_and_write_nothing(tmp_pat
     )
     code, shown = on_terminal(folder, "init", answers=answers)
     assert code == 1
-    assert "treasury: '\\u202eevil\\x1b[31m' is no company's name" in shown
+    assert "treasury: '\\u202eevil\\x1b[31m' is not a company's name" in shown
     assert "is not one of 'sandbox', 'staging', 'production'" in shown
     assert "treasury: http://evil.example.test is not https" in shown
     assert "treasury: stopped" in shown

@@ -59,7 +59,7 @@ def test_a_head_is_printed_kept_and_held_against_the_journal(
     first = kept.read_text().split()[0]
     said = run("verify", "--heads", str(kept), "--head", first).output
     assert "3 entries, none changed" in said
-    assert "holds each of the 4 ends that were noted elsewhere" in said
+    assert "contains all 4 ends that were noted elsewhere" in said
     assert "signed" not in said  # nobody here has a key
     (desk / "journal.sqlite").unlink()
     (desk / "journal.end").unlink()
@@ -147,4 +147,4 @@ def test_a_close_publishes_the_head_where_the_settings_say(
     checked = CliRunner().invoke(
         treasury, ["--workspace", str(desk.folder), "journal", "verify", "--heads", str(heads)]
     )
-    assert "holds each of the 1 ends" in checked.output
+    assert "contains all 1 ends" in checked.output

@@ -208,7 +208,7 @@ def test_the_doctor_sees_an_account_without_statements_and_missing_rules(desk: W
     told = [f.what for f in Workspace(desk.folder).doctor().findings if f.state != "ok"]
     assert any("no rules.toml" in what for what in told)
     assert any("no account is declared" in what for what in told)
-    assert any("has no statement source" in what for what in told)
+    assert any("has no source of statements" in what for what in told)
     assert any("not provable without a provider report" in what for what in told)
 
 
@@ -235,7 +235,7 @@ def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) ->
     result = CliRunner().invoke(treasury, given, catch_exceptions=False)
     assert result.exit_code == 0
     told = str(Workspace(tmp_path).doctor())
-    assert "one credential only" in told
+    assert "only one credential" in told
     assert "missing  sync: never\n         -> run `treasury sync`" in told
     assert told.endswith("\nnext     run `treasury sync`")
     assert result.stdout.endswith("next: run `treasury sync`\n")

@@ -75,7 +75,7 @@ def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
         assert re.fullmatch(r"webhook desk: \d+ told", notices.work(do_nothing))
         assert [notices.work(do_nothing), notices.work(do_nothing)] == ["no new items"] * 2
         clock[0] += timedelta(hours=2, minutes=15)
-        assert notices.work(do_nothing) == "webhook desk: 1 told"
+        assert notices.work(do_nothing) == "webhook desk: 1 sent"
         assert hook.posts[1]["items"][0]["kind"] == "not_synced"
 
 
@@ -128,7 +128,7 @@ def test_the_doctor_names_an_inbox_and_secrets_that_are_not_there(
 
     key = "notices.webhooks.desk"
     assert said() == {
-        f"{folder / 'in'} is no folder": ["inbox", "missing"],
+        f"{folder / 'in'} is not a folder": ["inbox", "missing"],
         f"{key}.url: environment variable TREASURY_HOOK is not set": ["notices", "missing"],
         f"{key}.token: environment variable TREASURY_TOKEN is not set": ["notices", "missing"],
     }

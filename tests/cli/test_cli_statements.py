@@ -121,7 +121,7 @@ def test_profile_asks_what_a_file_does_not_show_and_keeps_nothing_before_it_is_a
     assert done.exit_code == 1
     assert "decimal: thousands or decimals" in done.stdout
     assert "answer it with --answer decimal=ANSWER" in done.stdout
-    assert ("nothing is kept" in done.stderr) == bool(options)
+    assert ("nothing is saved" in done.stderr) == bool(options)
     assert not (tmp_path / "profiles").exists()
 
 

@@ -148,7 +148,7 @@ WRONG = {
     "another measurement": (POOL + COIN.replace('"cost"', '"lifo"'), "lifo"),
     "another formula": (POOL + COIN.replace('"fifo"', '"lifo"'), "lifo"),
     "another key": (POOL + COIN + 'more = "x"\n', "more"),
-    "no coin": (POOL + COIN.replace("USDC", '"us dc"'), "'us dc' is no coin"),
+    "no coin": (POOL + COIN.replace("USDC", '"us dc"'), "'us dc' is not a coin"),
     "an opening of a coin that is not measured": (
         POOL + COIN + OPENING.replace("USDC", "ETH"), "'ETH', which .* does not name",
     ),
@@ -156,7 +156,7 @@ WRONG = {
         POOL + COIN + OPENING.replace("09-30", "09-29"), "not the last day of a month",
     ),
     "an opening of nothing": (
-        POOL + COIN + OPENING.replace("100.000001", "0"), "has the quantity 0, which is not above 0",
+        POOL + COIN + OPENING.replace("100.000001", "0"), "the quantity 0, which is not above 0",
     ),
     "an opening in parts of a cent": (
         POOL + COIN + OPENING.replace("90.01", "90.001"), "cents of EUR, 0 or more",
@@ -187,7 +187,11 @@ def test_terms_that_mean_nothing_are_refused(
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("UDSC", "UDSC is no coin that is known"), ("EUR", "EUR is a currency"), ("GBP", "GBP is a")],
+    [
+        ("UDSC", "UDSC is not a coin that is known"),
+        ("EUR", "EUR is a currency"),
+        ("GBP", "GBP is a"),
+    ],
 )
 def test_what_is_no_known_coin_is_refused_when_it_is_proposed_and_the_coins_are_named(
     terms: Measurement, journal: Journal, tmp_path: Path, name: str, problem: str
@@ -238,6 +242,6 @@ def test_the_shell_shows_and_changes_them_and_the_doctor_finds_what_is_not_in_fo
     monkeypatch.setenv("TREASURY_USER", "bert")
     assert "in force" in run("measurement", "--accept")
     assert '"USDC","","2026-09-30","100.000001","90.01"' in run("openings", "--format", "csv")
-    assert "are for two people" in run("measurement", "--accept", "--propose")
-    assert "goes with --propose" in run("measurement", "--reason", "x")
+    assert "are for two different people" in run("measurement", "--accept", "--propose")
+    assert "requires --propose" in run("measurement", "--reason", "x")
     assert found() == []

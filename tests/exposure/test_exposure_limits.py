@@ -49,8 +49,8 @@ def test_limits_are_read_exactly() -> None:
     [
         ("total = 1.5", "line 2: exposure.total: 1.5 is a float in TOML - write it in quotes"),
         ("total = 1e3", "line 2: exposure.total: 1E.3 is a float in TOML"),
-        ("total = inf", "line 2: exposure.total: Infinity is no limit - leave the line out"),
-        ("total = nan", "line 2: exposure.total: NaN is no limit"),
+        ("total = inf", "line 2: exposure.total: Infinity is not a limit - leave the line out"),
+        ("total = nan", "line 2: exposure.total: NaN is not a limit"),
         ("total = true", "line 2: exposure.total: bool is not an exact amount"),
         ('total = "lots"', "line 2: exposure.total: 'lots' is not a number"),
         ('total = "1e9"', "line 2: exposure.total: '1e9' is no amount - write it as 1234.56"),

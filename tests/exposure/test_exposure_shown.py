@@ -95,8 +95,8 @@ def test_the_section_shows_sums_limits_ages_positions_and_doubts() -> None:
     words = flat(section)
     assert section.lead == (
         "With the provider at the end of 31 Oct: EUR 100.00, without ETH: no reference rate; 1"
-        " position not provable. The most in the month: EUR 100.00, 30 Oct 12:00 CET. Of it cleared"
-        " by 2 Nov 09:00 CET: EUR 40.00."
+        " position not provable. The most in the month: EUR 100.00, 30 Oct 12:00 CET. Cleared by"
+        " 2 Nov 09:00 CET: EUR 40.00."
     )
     assert "EUR 1 row in no sum, at most EUR 7.00 | EUR 100.00" in words
     assert "EUR 99.00  | above 2 days ended above" in words
@@ -118,7 +118,7 @@ def test_a_limit_that_was_passed_within_a_day_alone_is_told() -> None:
 
 def test_the_section_is_silent_only_where_everything_was_asked() -> None:
     nothing = exposure_section(exposed())
-    assert nothing.lead == "Nothing stood there at the end of 31 Oct."
+    assert nothing.lead == "The provider held nothing at the end of 31 Oct."
     assert nothing.grids == ()
     unread = exposure_section(exposed(), is_unread=True)
     assert unread.lead == "Unknown: the services have not been read."

@@ -83,7 +83,7 @@ def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspac
     assert states["In transit"] == states["Roll-forward"] == "not asked"
     page = render_html(closing)
     assert page.count("not known: the services were never read") >= 3
-    assert "No request waits for its funds" not in page
+    assert "No request awaits funds" not in page
     item = closing.items.by_id["source:services"]
     assert (item.kind, item.state, item.is_blocking) == ("not_synced", "MISSING", True)
 

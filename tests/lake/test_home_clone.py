@@ -60,7 +60,9 @@ def test_a_script_takes_no_address_that_it_did_not_name(
     for known in ((), ADDRESSES[1:]):
         done = cloned(shared_home / "home", tmp_path / "desk", *known)
         assert isinstance(done.exception, InputError)
-        assert "the lake brings addresses that you have not confirmed" in str(done.exception)
+        assert "the lake's settings have addresses that you have not confirmed" in str(
+            done.exception
+        )
         for address in ADDRESSES:
             assert f"is {address}, which you have not confirmed\n" in done.output
         assert not (tmp_path / "desk").exists()

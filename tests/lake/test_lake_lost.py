@@ -150,7 +150,8 @@ def test_lost_looks_are_told_as_the_intervals_they_were_in(tmp_path: Path) -> No
     desk = Workspace(tmp_path)
     told = missing(desk.doctor(repair=True).findings)
     assert [finding.what.partition(" is lost")[0] for finding in told] == [
-        "wallet_balances: what 2 syncs saw between 2026-11-02 09:00:00Z and 2026-11-02 12:00:00Z",
+        "wallet_balances: the observations of 2 syncs between 2026-11-02 09:00:00Z and"
+        " 2026-11-02 12:00:00Z",
         "wallet_balances: the observations of one sync between 2026-11-02 14:00:00Z and now",
     ]
     assert marks(desk) == ()

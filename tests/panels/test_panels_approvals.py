@@ -329,7 +329,7 @@ def test_a_workspace_that_was_never_synced_says_so(practice: Practice, tmp_path:
     empty = prepare(tmp_path / "empty", practice.company, practice.served)
     frame = empty.panels.approvals().frame()
     assert frame.table is None
-    assert frame.empty.startswith("Nothing is known yet")
+    assert frame.empty.startswith("No data yet")
 
 
 def test_widget_state_holds_nothing_of_what_is_shown(panel: ApprovalsPanel) -> None:

@@ -143,7 +143,7 @@ def test_a_remark_and_its_answer_are_typed_in_the_browser(
         expect(panel.get_by_label("Remark")).to_have_attribute("aria-invalid", "true")
         panel.get_by_label("Remark").fill(hostile)
         button(panel, "Answer").click()
-        expect(panel.get_by_role("alert")).to_contain_text("Nobody has said")
+        expect(panel.get_by_role("alert")).to_contain_text("There is no remark")
         assert month.journaled("item.") == []
         panel.get_by_label("Remark").fill(hostile)
         button(panel, "Remark").dblclick()

@@ -169,7 +169,7 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
         return message
 
     monkeypatch.setenv("TREASURY_USER", "ines")
-    assert "Nobody has said" in said("answer", "hello", item.item_id).lines[0].text
+    assert "There is no remark" in said("answer", "hello", item.item_id).lines[0].text
     assert panel.frame().fields[0].error == ""
     said("remark", " ", item.item_id)
     assert panel.frame().fields[0].error == "is missing; write one line"
@@ -214,7 +214,7 @@ def test_a_file_that_is_no_sheet_and_one_that_is_too_large_are_refused(
     panel = month_end.panels.exceptions("2026-10")
     for typed, why in (
         ({"file": "a.xlsx", "content": base64.b64encode(b"x").decode()}, "a.xlsx is no workbook"),
-        ({"file": "a.xlsx", "content": "&"}, "a.xlsx did not arrive whole"),
+        ({"file": "a.xlsx", "content": "&"}, "a.xlsx arrived incomplete"),
         ({"file": "a.xlsx"}, "a.xlsx is empty, or too large for a panel"),
     ):
         panel.press("decide", **typed)

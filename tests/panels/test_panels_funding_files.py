@@ -105,7 +105,7 @@ def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
     frame = ask(colleague, "export", first["request"], second["request"], pay_from="6689")
     assert frame.step is None
     assert f"{first['reference']} is in a payment file" in said(frame)
-    assert "say first that the file was not uploaded" in said(frame)
+    assert "first mark the file as not uploaded" in said(frame)
 
 
 @pytest.mark.acceptance
@@ -278,7 +278,7 @@ def test_what_a_colleague_remarked_on_meanwhile_leaves_in_no_file(
     Workspace(paying.workspace.folder).funding.marked_sent(row["reference"], "paid by phone")
     sent = files(panel, monkeypatch)
     frame = confirm(panel)
-    assert "remarked on by ana.lyst meanwhile; no file was made" in said(frame)
+    assert "some requests got a remark by ana.lyst meanwhile; no file was made" in said(frame)
     assert sent == []
     assert paying.journaled("payment_file.made") == []
 

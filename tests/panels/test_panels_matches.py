@@ -267,4 +267,4 @@ def test_of_a_request_whose_payout_is_awaited_the_comparison_says_what_is_expect
     for row in rows_of(panel):
         assert "SUCCEEDED" in words(row)
         assert "still expected EUR 4,570.64" in words(row)
-        assert "nothing is expected any more" not in words(row)
+        assert "no longer expected" not in words(row)

@@ -359,7 +359,7 @@ def test_a_table_that_no_memory_holds_is_a_finding(
     pq.write_table(pa.table(dict.fromkeys(columns, texts)), copy / name, compression="zstd")
     assert (copy / name).stat().st_size < 1 << 20
     sealed_again(copy)
-    assert "cannot be computed again" in refused(copy)
+    assert "cannot be recomputed" in refused(copy)
 
 
 @pytest.mark.acceptance
@@ -368,4 +368,4 @@ def test_a_table_of_too_many_rows_is_not_begun(copy: Path) -> None:
     rows = verification_process.MOST_ROWS + 1
     pq.write_table(pa.table({"number": pa.nulls(rows, pa.int8())}), copy / name)
     sealed_again(copy)
-    assert f"commits.parquet: says that it has {rows:,} rows" in refused(copy)
+    assert f"commits.parquet: has {rows:,} rows" in refused(copy)

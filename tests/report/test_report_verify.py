@@ -238,7 +238,7 @@ def test_a_month_that_is_not_closed_has_a_pack_that_holds(
 def test_the_ledger_of_a_close_is_kept_with_it(desk: Workspace, pack: Path, tmp_path: Path) -> None:
     assert (pack / "inputs" / "ledger.csv").read_text() == BOOKS
     assert "Ledger on 31 October 2026" in (pack / "report.html").read_text()
-    with pytest.raises(InputError, match="with the ledger that was given then"):
+    with pytest.raises(InputError, match="with the ledger given at its close"):
         desk.close("2026-10", tmp_path / "x", ledger=pack / "inputs" / "ledger.csv")
 
 
