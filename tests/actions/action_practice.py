@@ -66,7 +66,7 @@ class Practice:
         return Actions(journal, self.client, settings, lambda: self.now, who=who, **given)
 
     def wait(self) -> None:
-        """Let the machine's clock pass the term, the deadline and the allowed skew of sent actions."""
+        """Let the machine's clock pass the term, deadline and allowed skew of sent actions."""
         self.wall.pass_(seconds=241)
 
     def pass_(self, **span: float) -> None:

@@ -213,8 +213,8 @@ def by(practice: Practice, actor: Actor) -> Actions:
 
 HUB = '[hub]\napi = "https://hub.example.test/hub/api"\n'
 UNTRUSTED = {
-    "a name that nobody vouched for": (Actor("nora", "hub", "claimed"), ""),
-    "an entry that does not say who vouched": (Actor("nora", "hub", "unstated"), ""),
+    "a name that was not verified": (Actor("nora", "hub", "claimed"), ""),
+    "an entry without a verifier": (Actor("nora", "hub", "unstated"), ""),
     "the system's user, where a hub is named since": (Actor("nora", "system", "verified"), HUB),
 }
 

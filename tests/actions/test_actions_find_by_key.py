@@ -36,7 +36,7 @@ def ready(practice: Practice, kind: str) -> Action:
 
 
 def lost(practice: Practice, action: Action) -> None:
-    """Execute an action whose request does not arrive, and wait until lists count."""
+    """Execute an action, lose its request, and wait until lists count."""
     practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
     with pytest.raises(OutcomeUnknown):
         practice.ines.execute(action.id)

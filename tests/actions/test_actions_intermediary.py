@@ -1,4 +1,4 @@
-"""An intermediary's page says nothing about the effect; only the service's own refusal counts."""
+"""An intermediary's page proves nothing about the effect; only the service's own refusal counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from treasury.core.errors import ActionRefused, InputError
 JSON = "application/json"
 STATUSES = (400, 401, 403, 404, 409, 410, 413, 422, 429, 500)
 SHARES = 3
-"""Each kind is answered with every third status, so that every class of kinds covers all of them.
+"""Each kind is answered with every third status, so that every class of kinds covers every status.
 
 The torture's proxy draws from every status for every kind.
 """
@@ -109,7 +109,7 @@ class Proxied:
         )
 
     def create_alike(self, action: Action) -> None:
-        """Create another company wallet equal to an action's, with its address in the other case."""
+        """Create another company wallet equal to an action's, its address in the other case."""
         address = "0x" + action.fields["address"][2:].upper()
         body = NewCompanyWallet(address=address, chain=action.fields["chain"])
         self._bench.patient["checker"].ramp.wallets.create(body)

@@ -86,7 +86,7 @@ class Restored:
         return done.outcome.record, self.put_back()
 
     def days_later(self, records_made: int = 3) -> None:
-        """Let five days pass with new records in every list, none of them equal."""
+        """Let five days pass with new records in every list, all different."""
         maker = self.practice.client("maker").finance
         for number in range(records_made):
             self.practice.pass_(days=5 / records_made)

@@ -36,7 +36,7 @@ def rows(desk: Workspace, *arguments: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def served(month_end: Workspace, tmp_path: Path) -> Iterator[Workspace]:
-    """The month's workspace, with the services at hand."""
+    """Serve the month's workspace with the services."""
     before, company = dict(os.environ), Sandbox(7)
     shutil.copytree(month_end.folder, tmp_path / "desk")
     try:

@@ -1,4 +1,4 @@
-"""`treasury init`: what it asks, what it tries, and that nothing half-written stays behind."""
+"""`treasury init`: its prompts and tests, and no half-written file is left."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def served(company: Sandbox) -> Iterator[Served]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> str:
-    """Where the maker's secret is."""
+    """Return the place of the maker's secret."""
     path = tmp_path / "maker.secret"
     path.write_text("sandbox-maker-secret\n", "utf-8")
     return f"file:{path}"

@@ -1,4 +1,4 @@
-"""The commands about what is stored, and the same verbs of the workspace."""
+"""The commands about stored data, and the same methods of the workspace."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows(workspace: Workspace, *arguments: str) -> list[dict[str, object]]:
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """A copy of the workspace at month end, to be changed."""
+    """Return a copy of the workspace at month end, to be changed."""
     shutil.copytree(month_end.folder, tmp_path / "desk")
     return Workspace(tmp_path / "desk")
 
@@ -46,7 +46,7 @@ def test_a_table_leaves_whole_and_exact_to_arrow_pandas_and_others(month_end: Wo
     requests = month_end.table("ramp_requests")
     assert requests.arrow.schema.field("fiat_amount").type == AMOUNT
     assert all(isinstance(x, Decimal) for x in requests.to_pandas()["fiat_amount"].dropna())
-    assert pa.table(requests).equals(requests.to_arrow())  # what Polars takes it by
+    assert pa.table(requests).equals(requests.to_arrow())  # the interface that Polars uses
     count = duckdb.sql("SELECT count(*) FROM requests").fetchall()
     assert count == [(len(requests),)]
     assert month_end.table("ramp_requests_history").arrow.column_names[-1] == "valid_to"
@@ -83,7 +83,7 @@ def test_changes_are_told_as_they_were_known(month_end: Workspace) -> None:
 
 
 def reading(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Every command that prints rows, with its name."""
+    """Yield every command that prints rows, with its name."""
     if isinstance(command, click.Group):
         for child, one in command.commands.items():
             yield from reading(one, f"{name} {child}".strip())
@@ -92,10 +92,10 @@ def reading(command: click.Command, name: str = "") -> Iterator[tuple[str, click
 
 
 NO_INSTANT = re.compile(
-    "tables|doctor|lake status|addresses list"  # of what is declared, or on the disk now
-    "|statements (read|check)"  # of files
-    "|sync|statements add|decide|close|verify|periods verify"  # what they did, now
-    "|actions .*|journal .*|rules .*"  # of what people decided: each row has its own time
+    "tables|doctor|lake status|addresses list"  # declarations, or the present disk
+    "|statements (read|check)"  # files
+    "|sync|statements add|decide|close|verify|periods verify"  # their own results
+    "|actions .*|journal .*|rules .*"  # decisions: each row has its own time
 )
 
 

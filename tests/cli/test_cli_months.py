@@ -1,4 +1,4 @@
-"""The month of a command: after it, as --month, or the last one that ended."""
+"""The month of a command: an argument, --month, or the last month that ended."""
 
 from __future__ import annotations
 

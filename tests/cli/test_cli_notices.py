@@ -1,4 +1,4 @@
-"""The commands `notify` and `notices`: told once, listed, settled by a person; and the settings."""
+"""The commands `notify` and `notices`: sent once, listed, settled by a person; and the settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from treasury.workspace import Workspace
 
 
 def do_nothing() -> None:
-    """Between the parts of a watch that works on."""
+    """Stand in for other parts of a watch."""
 
 
 def run(folder: Path, *words: str) -> Result:

@@ -1,4 +1,4 @@
-"""The verbs for bank files: read, check, profile, and how far each account is covered."""
+"""The verbs for bank files: read, check, profile, and the coverage of each account."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_the_next_sync_brings_back_what_a_repair_could_not(
 ) -> None:
     desk.lose(*tables)
     told = desk.repair()
-    assert any(f.do == "run `treasury sync`: it downloads all of them again" for f in told.findings)
+    assert any(f.do == "run `treasury sync`: it downloads all rows again" for f in told.findings)
     assert any("the services could not be queried" in f.what for f in told.findings)
     assert desk.content() != desk.before
     assert set(desk.marks()) == set(tables)

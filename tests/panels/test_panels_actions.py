@@ -19,7 +19,7 @@ MAKER = "maker.one"
 
 
 def proposed(practice: Practice, *amounts: str, by: str = MAKER) -> list[str]:
-    """Transfers of USDC that somebody proposes; the ids of the actions."""
+    """Propose transfers of USDC; return the ids of the actions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREASURY_USER", by)
         return [

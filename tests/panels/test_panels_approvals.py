@@ -1,4 +1,4 @@
-"""The approvals panel without a browser: what its presses do to the services and the journal."""
+"""The approvals panel without a browser: the effects of presses on services and journal."""
 
 from __future__ import annotations
 

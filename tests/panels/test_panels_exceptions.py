@@ -241,7 +241,7 @@ def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
 
 
 def downloaded(panel: ExceptionsPanel, name: str) -> bytes:
-    """The file that a press hands over, put together as the page does."""
+    """Return the downloaded file of a press, put together like the page does."""
     parts: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(panel, "send", lambda content, **_: take(content, parts))

@@ -1,4 +1,4 @@
-"""The funding panel without a browser: what may be paid, and what its presses leave behind."""
+"""The funding panel without a browser: payable requests, and the effects of presses."""
 
 from __future__ import annotations
 

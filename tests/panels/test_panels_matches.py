@@ -1,4 +1,4 @@
-"""The matches panel without a browser: what its presses do to the journal."""
+"""The matches panel without a browser: the effects of presses on the journal."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_what_was_decided_otherwise_is_refused_and_names_who(
 
 
 def group_of(panel: MatchesPanel) -> list[dict[str, Any]]:
-    """The three credits of EUR 4,570.64 that are paid for three requests of one amount."""
+    """Return the three credits of EUR 4,570.64 that pay three requests of the same amount."""
     rows = panel.rows.to_arrow().to_pylist()
     return [row for row in rows if row["group_id"] is not None]
 

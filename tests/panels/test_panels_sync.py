@@ -1,4 +1,4 @@
-"""The sync panel without a browser: ages, a sync of some, Cancel, and an error that stays."""
+"""The sync panel without a browser: ages, a partial sync, Cancel, and an error that stays."""
 
 from __future__ import annotations
 

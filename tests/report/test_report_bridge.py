@@ -1,4 +1,4 @@
-"""Money in transit has three figures by definition, and rows that lead from each to the others."""
+"""Money in transit has three definitions, and rows that lead from each figure to the others."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ __all__ = ["main", "treasury"]
 
 
 class _Guarded(click.Group):
-    """A group whose commands write to a guarded terminal."""
+    """A group with guarded terminal output."""
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without loading them."""

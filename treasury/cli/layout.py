@@ -26,7 +26,7 @@ from treasury.core.text import clean
 _WIDTH: Final = 240
 """Characters of a line without a terminal."""
 _FOLDED: Final = 200_000
-"""Largest table whose texts are wrapped, in characters."""
+"""Size of the largest table with wrapped texts, in characters."""
 _TEXT_LEAST: Final = 20
 """Smallest width of a wrapped column of sentences, in characters."""
 _GAP: Final = 2

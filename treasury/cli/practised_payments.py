@@ -1,9 +1,9 @@
 """Payments of the practice company's colleagues on the last TARGET day of the past month.
 
 Ten requests are paid by one payment file. The bank carries out most orders, rejects one, knows one
-payee by another name and does not answer one. ines asked a question about the rejected one, and
-jonas answered. All of it uses the same means as real work: the funding panel, the bank's reports,
-the journal.
+payee by another name and does not answer one. ines remarked on the rejected one, and jonas
+answered. All steps use the same means as real work: the funding panel, the bank's reports, the
+journal.
 """
 
 from __future__ import annotations

@@ -249,7 +249,7 @@ class MatchesPanel(LookingPanel):
         self.carry_out("Checking for changes", task, "Not decided", _NOTHING_WRITTEN)
 
     def finish(self, message: Message) -> Message:
-        """Close the step, whatever its outcome, and match again before taking the lock."""
+        """Close the step after any outcome, and match again before taking the lock."""
         with self.turn:
             self._pending = None
             self._chosen.clear()

@@ -85,7 +85,7 @@ def first_screen(
 SERVICES_ADD: Final = """\
 the services would add what is to be paid, what was delivered,
             coins, balances and fees: docs/setup.md"""
-"""What the first screen lacks on a desk with bank files alone."""
+"""The line of the first screen on a desk with bank files alone."""
 
 
 def unknown_screen(

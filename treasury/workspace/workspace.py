@@ -241,7 +241,7 @@ class Workspace(WorkspaceMonths):
         return notice_desk(self)
 
     def doctor(self, *, repair: bool = False, accept_loss: Iterable[str] = ()) -> Examination:
-        """Check the workspace: what is present, missing or damaged, and the next steps.
+        """Check the workspace for missing or damaged parts, and show the next steps.
 
         Parameters
         ----------

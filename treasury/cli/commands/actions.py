@@ -1,6 +1,6 @@
 """The commands about actions: decisions of people, and their execution.
 
-A command that moves money first shows the full text and the totals by currency and asks for
+A command that moves money first shows the full text and the totals by currency, then prompts for
 confirmation; `--yes` confirms in a script. The decision is always made by the person at this shell;
 no other name can be given.
 """

@@ -276,7 +276,7 @@ def _print_gas(view: CommandView, fees: Fees) -> None:
 @month_argument
 @view_options
 def status(view: CommandView, month: str | None) -> None:
-    """Show the first screen: what is proved, what is open."""
+    """Show the first screen: proved accounts and open items."""
     workspace = view.workspace
     if not view.is_table:
         view.rows(workspace.facts(month).arrow)

@@ -183,7 +183,9 @@ class _Answers:
 
     def _url(self, option: str | None, words: str) -> str:
         if option is None and not self._asks:
-            raise InputError(f"the {words.lower()} is missing", do="give all three addresses, or none")
+            raise InputError(
+                f"the {words.lower()} is missing", do="give all three addresses, or none"
+            )
         url = option or click.prompt(words)
         require_https(url)
         return str(url)

@@ -35,7 +35,7 @@ def deciding_options(function: Command) -> Command:
 def items() -> None:
     """Remark on open items; carry them past a close: propose, accept, withdraw.
 
-    Name an item by its id, the beginning of it, or its reference; `treasury exceptions --blocking`
+    Name an item by its id, the id's beginning, or its reference; `treasury exceptions --blocking`
     lists the items that block. An acceptance lapses when the amount or the state changes, when the
     day
     passes, or after two closes.

@@ -1,4 +1,4 @@
-"""`treasury journal`: what people decided, who signed it, and whether it is complete."""
+"""`treasury journal`: people's decisions, their signatures, and completeness."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _span(seconds: int | None) -> str | None:
 )
 @print_options
 def doctor(view: CommandView, repair: bool, accept_loss: tuple[str, ...]) -> None:
-    """Check the workspace: what is present, missing or damaged, and the next steps."""
+    """Check the workspace for missing or damaged parts, and show the next steps."""
     examination = view.workspace.doctor(repair=repair, accept_loss=accept_loss)
     if view.is_table:
         click.echo(str(examination))
@@ -142,7 +142,7 @@ def sweep(view: CommandView) -> None:
     help="An address from the lake to accept; a script lists each.",
 )
 def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
-    """Create a workspace in FOLDER on the lake whose home is at URL, and pull it.
+    """Create a workspace in FOLDER on the shared lake at URL, and pull it.
 
     URL is s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder; the credential
     comes from the environment. The services' addresses come from the lake and are shown for

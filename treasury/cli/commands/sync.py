@@ -138,7 +138,7 @@ def notify(view: CommandView, dry_run: bool) -> None:
 
 @click.group()
 def notices() -> None:
-    """List the sent notices, and settle those that may not have arrived."""
+    """List the sent notices, and settle the doubtful ones."""
 
 
 @notices.command("list")

@@ -49,7 +49,7 @@ class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
     nonce: str = msgspec.field(default_factory=lambda: uuid.uuid4().hex)
 
     def step(self, now: datetime) -> StepBlock:
-        """Return the step that asks for confirmation; subclasses define it."""
+        """Return the step to confirm; subclasses define it."""
         raise NotImplementedError
 
 
@@ -88,7 +88,7 @@ class ListPanel(Panel):
         self._pending: Any = None
         self._button = ""  # the button that opened the step
         self._form = ""
-        """The open form, whatever the list shows; empty in a panel without forms."""
+        """The open form, independent of the list; empty in a panel without forms."""
         self.refresh()
 
     # Defined by subclasses
@@ -327,7 +327,7 @@ class ListPanel(Panel):
         self.start(label, lambda work: self.finish(task(work)), fail, cancelled)
 
     def finish(self, message: Message) -> Message:
-        """Close the step, whatever its outcome, and refresh the list."""
+        """Close the step after any outcome, and refresh the list."""
         with self.turn:
             self._pending = None
             self._chosen.clear()

@@ -142,7 +142,7 @@ def ask(
 
 
 def decide(desk: PanelWorkspace, pending: PendingRequests, work: Work) -> BatchResult:
-    """Propose the confirmed actions, all or none, and execute those that need no one else.
+    """Propose the confirmed actions, all or none, and execute any that need no second person.
 
     A request that one person decides alone is compared with what was shown before anything is
     journaled, and any obstacle is raised. Of several, each lapses or is refused separately.

@@ -46,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Recomputed(msgspec.Struct, frozen=True):
-    """What is not reproduced, what was not compared, and the query that was run."""
+    """The result of a recomputation: differences, notes on omissions, and the query."""
 
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()

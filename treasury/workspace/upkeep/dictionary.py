@@ -37,9 +37,9 @@ class Group(msgspec.Struct, frozen=True):
     document: str
     tables: tuple[Table, ...]
     about: str = ""
-    """A note about all of them."""
+    """A note about all tables."""
     added: frozenset[str] | None = None
-    """The columns added to the declared ones, if they differ from those that the lake adds."""
+    """The columns added to the declared ones, if they are not the lake's usual ones."""
 
     def section(self, column: Column) -> str:
         """Return the section that specifies the column's source."""

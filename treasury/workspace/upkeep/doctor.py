@@ -1,4 +1,4 @@
-"""The doctor: what is present, what is missing or damaged, and the next step.
+"""The doctor: missing or damaged parts of a workspace, and the next steps.
 
 Each finding is a fact about the workspace, with a next step if there is one. Services are queried
 only to download again what a repair could not recover.
@@ -361,7 +361,7 @@ def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[HealthFinding]:
     """Check that the data of closed months is kept, file by file."""
     try:
         unkept = lake.unkept()
-    # The journal's error is a finding of its own.
+    # The journal's error is a separate finding.
     except JournalError:
         return
     for number, purpose in sorted(unkept.items()):
@@ -384,7 +384,7 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
     """Check that the stored results of closed months are unchanged."""
     try:
         closed = closed_periods(journal.entries("period.")).values()
-    # The journal's error is a finding of its own.
+    # The journal's error is a separate finding.
     except JournalError:
         return
     for period in closed:
@@ -408,7 +408,7 @@ def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
     lost = "rows that a repair could not recover"
     services = [name for name in whole if name not in BANKS]
     if services:
-        do = "run `treasury sync`: it downloads all of them again"
+        do = "run `treasury sync`: it downloads all rows again"
         yield HealthFinding("stored files", "missing", f"{', '.join(services)}: {lost}", do)
     for name in sorted(BANKS & set(whole)):
         kind = "files of rates" if name in RATES else "bank files"
@@ -503,7 +503,7 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
 
 
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
-    """Check that terms in the policy equal those that two people last agreed on."""
+    """Check that terms in the policy equal the ones that two people last agreed on."""
     from treasury.actions.policies.policy import load_policy
     from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
@@ -521,7 +521,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
         yield HealthFinding("policy", "missing", error.what, error.do or "")
         return
     except TreasuryError:
-        # The journal's error is a finding of its own.
+        # The journal's error is a separate finding.
         return
     for differ, name, verb, it in terms:
         if differ:

@@ -11,7 +11,7 @@ State = Literal["ok", "missing", "optional", "damaged", "repaired"]
 
 
 class HealthFinding(msgspec.Struct, frozen=True):
-    """A fact: its topic, its state, what was found and the next step."""
+    """A fact: its topic, its state, the finding and the next step."""
 
     topic: str
     state: State

@@ -1,4 +1,4 @@
-"""What a repair could not recover: the bank files that restore it, and permanent losses.
+"""Losses of a repair: the bank files that restore them, and permanent losses.
 
 A repair marks a table if rows are missing. For bank statements the marks are then narrowed to the
 incomplete statements, and adding a file removes its marks. Observations cannot be made again; the
