@@ -256,7 +256,7 @@ class Actions:
     # Deciding
 
     def batch(self, *action_ids: str) -> Batch:
-        """Return the batch to confirm for several actions: each sentence, and totals by currency."""
+        """Return the batch to confirm for several actions: sentences, and totals by currency."""
         self._book.refresh()
         return batch_of([self._book.get(action_id) for action_id in _each(action_ids)])
 

@@ -68,9 +68,8 @@ def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
 def match() -> None:
     """Decide which expectation a bank line belongs to: accept, reject, ignore, assign, undo.
 
-    Name a line by its id or the first characters of it, a request or virtual account by its
-    reference
-    or id; `treasury match open` shows both.
+    Name a line by its id or the id's first characters, a request or virtual account by its
+    reference or id; `treasury match open` shows both.
     """
 
 
