@@ -170,8 +170,7 @@ class Desk:
         """Confirm leaving a page, and note all other dialogs.
 
         Lab prompts while anything is unsaved, and a panel's widget marks its notebook as unsaved
-        whenever it
-        is shown, even just after saving.
+        whenever it is shown, even just after saving.
         """
         if dialog.type == "beforeunload":
             dialog.accept()
@@ -205,8 +204,7 @@ class Desk:
         """Open a notebook with these code cells and a kernel: an idle one, or a new one.
 
         A test waits longest for a kernel to import everything, so a closed notebook is kept and
-        gets other
-        cells; `name` is the file's name for a new notebook.
+        gets other cells; `name` is the file's name for a new notebook.
         """
         if self._idle:
             notebook = self._idle.pop()

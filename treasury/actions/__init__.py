@@ -21,9 +21,9 @@ Several actions can be confirmed at once, with totals by currency:
 
 For a form, `field_names(kind_of(name).fields)` lists the fields and whether each is required.
 `t.actions.draft(kind, live=…, **fields)` validates the fields and words the action without writing
-anything (`Confirmation`: text, masked, facts, money, needed, content_hash).
-`propose_drafts(c, nonce=…)` journals the confirmation. `carry_out(c, nonce=…)` proposes and
-executes an action that needs only one person.
+anything (`Confirmation`: text, masked, facts, money, needed, content_hash). `propose_drafts(c,
+nonce=…)` journals the confirmation. `carry_out(c, nonce=…)` proposes and executes an action that
+needs only one person.
 
 An InputError about a field begins with the field's name and a colon. An ActionRefused means that
 the current facts or the policy do not allow the action.

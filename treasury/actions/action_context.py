@@ -25,8 +25,7 @@ class Present:
     """The person at this process: identified for each decision, remembered for its results.
 
     The result of a call is journaled under the name it was sent by. By then the hub or the policy
-    may
-    be out of reach, and that must not stop the journaling.
+    may be out of reach, and that must not stop the journaling.
     """
 
     def __init__(self, who: Callable[[], Actor]) -> None:

@@ -139,8 +139,7 @@ class ActionBook:
         """Return the earliest creation time of a service record that may stem from this request.
 
         It is `WINDOW` before `moment`. If the same content was proposed shortly before and dropped,
-        it is
-        `WINDOW` before that proposal. A journal restored from an older copy may lack such
+        it is `WINDOW` before that proposal. A journal restored from an older copy may lack such
         proposals.
         """
         earlier = [twin for twin in self.twins(fingerprint) if twin.state in OPEN | DROPPED]
@@ -165,10 +164,9 @@ class ActionBook:
         """Return the service's records that no action here made or is making, newest first.
 
         A key identifies its action only after the action was sent from here. A used key that this
-        journal
-        never sent shows that the journal was restored from an older copy. Raises ActionRefused if a
-        record
-        carries the key of an action that counts as not carried out: it was carried out.
+        journal never sent shows that the journal was restored from an older copy. Raises
+        ActionRefused if a record carries the key of an action that counts as not carried out: it
+        was carried out.
         """
         twins = [
             Twin(

@@ -67,8 +67,7 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
     """One attempt to send, and its time by the sending clock and the desk's clock.
 
     `seq` and `hash` belong to its entry. Entries of earlier versions have neither term nor boot
-    clock:
-    for them the default term counts from `left_at`.
+    clock: for them the default term counts from `left_at`.
     """
 
     seq: int
@@ -112,9 +111,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an action that was carried out.
 
     `how` is how it became known: the service answered, was read again, was sent the same call
-    again,
-    shows one record that can only be ours, or a person decided. `response` is the record's own
-    JSON.
+    again, shows one record that can only be ours, or a person decided. `response` is the record's
+    own JSON.
     """
 
     kind: str
@@ -387,8 +385,7 @@ class ActionFold:
     """The state after the entries added so far.
 
     `alike` maps a fingerprint to the ids of actions with that content. `policies` holds the hashes
-    of
-    the policies whose text the journal contains. `proposals` counts the proposed actions.
+    of the policies whose text the journal contains. `proposals` counts the proposed actions.
     """
 
     def __init__(self) -> None:
@@ -435,8 +432,7 @@ class ActionFold:
         """Compare an action that turned out to be done with those of the same content.
 
         A twin that was sent later may be a second effect. A twin that was proposed later, because
-        this one
-        was dropped, lapses. Of two that carry a version only one can take effect.
+        this one was dropped, lapses. Of two that carry a version only one can take effect.
         """
         said = action.outcome is not None and action.outcome.how == "said by a person"
         if action.sending is None or said or action.safety == "versioned":

@@ -54,10 +54,8 @@ class Actions:
     """The actions of one workspace; `connect` returns the client of a named credential.
 
     Proposals are checked against `snapshot`, the last sync, or against the services without one.
-    `now`
-    is the desk's clock, `wall` the clock that times sending, `who` the person at the desk; the last
-    two
-    default to the journal's. `boot` is the clock that runs during suspend.
+    `now` is the desk's clock, `wall` the clock that times sending, `who` the person at the desk;
+    the last two default to the journal's. `boot` is the clock that runs during suspend.
     """
 
     def __init__(
@@ -134,10 +132,8 @@ class Actions:
         """Adopt an older copy of a journal, or a copied workspace; all open actions lapse.
 
         The copy does not know what was carried out elsewhere or later, so none of its approved
-        actions is
-        sent. Check the service, then propose them again. Returns the lapsed actions. Raises
-        InputError
-        without a reason, ActionRefused if there is nothing to adopt.
+        actions is sent. Check the service, then propose them again. Returns the lapsed actions.
+        Raises InputError without a reason, ActionRefused if there is nothing to adopt.
         """
         if not reason.strip():
             raise InputError("reason: is missing", do="give the reason to continue with this copy")
@@ -186,12 +182,10 @@ class Actions:
         """Return what `propose` would propose, to be shown and not journaled.
 
         With `live`, all facts are read from the service, for an immediate decision. `without_key`
-        omits a
-        key that is sent only as evidence, for a service that refuses it.
+        omits a key that is sent only as evidence, for a service that refuses it.
 
         Raises InputError for an invalid field (the text begins with its name), ActionRefused if the
-        facts
-        or the policy do not allow the action, ServiceError if the service cannot be read.
+        facts or the policy do not allow the action, ServiceError if the service cannot be read.
         """
         return draft(self._context, kind, fields, reason=reason, live=live, without_key=without_key)
 
@@ -266,8 +260,8 @@ class Actions:
         """Approve actions, all or none; the hash of what was shown is journaled.
 
         `shown` is the confirmed batch; an action that differs from it is refused. Raises
-        ActionRefused if
-        this person made one of them, has already approved it, or is not allowed to.
+        ActionRefused if this person made one of them, has already approved it, or is not allowed
+        to.
 
         >>> t.actions.approve("A-1", shown=t.actions.batch("A-1"))
         """
@@ -321,10 +315,8 @@ class Actions:
         """Carry out a ready action, once.
 
         Raises ActionRefused if nothing was carried out (it is not ready, or an approved fact has
-        changed),
-        OutcomeUnknown if the outcome is unknown, and the service's own error if it refused. All of
-        these
-        are journaled, except if nothing left this machine.
+        changed), OutcomeUnknown if the outcome is unknown, and the service's own error if it
+        refused. All of these are journaled, except if nothing left this machine.
 
         >>> t.actions.execute("A-1")
         """
@@ -375,12 +367,10 @@ class Actions:
         """Settle all unsettled actions, or the named ones, as far as possible now.
 
         A named action that was refused becomes done if the service's record carries its key.
-        Nothing is
-        sent that could take effect twice. An action that stays open gives the reason. Actions that
-        can only
-        be settled later keep their state; if one of them was named, ActionRefused gives the time,
-        after all
-        others are settled. Raises ServiceError if the service is out of reach.
+        Nothing is sent that could take effect twice. An action that stays open gives the reason.
+        Actions that can only be settled later keep their state; if one of them was named,
+        ActionRefused gives the time, after all others are settled. Raises ServiceError if the
+        service is out of reach.
 
         >>> t.actions.recover()
         """
@@ -413,8 +403,7 @@ class Actions:
         """Settle an action of unknown outcome by hand, with a reason.
 
         An action that may have been done twice is settled the same way, after the second effect is
-        undone.
-        Raises ActionRefused, with the time, if it is too early.
+        undone. Raises ActionRefused, with the time, if it is too early.
 
         >>> t.actions.settle("A-3", carried_out=False, reason="provider's mail of 2 December")
         """

@@ -79,9 +79,8 @@ def pain001(
     """Return the XML of these orders; amounts in EUR.
 
     Each order is debited separately, unless the payer's account uses batch booking. `attempt`
-    counts
-    the earlier files with one of these orders that the bank rejected. Raises InputError, naming the
-    order and the field, for content that SEPA cannot carry.
+    counts the earlier files with one of these orders that the bank rejected. Raises InputError,
+    naming the order and the field, for content that SEPA cannot carry.
     """
     if not transfers:
         raise InputError("there is nothing to pay", do="choose the items to pay")

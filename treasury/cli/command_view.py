@@ -106,8 +106,7 @@ def by_two_people(
     """Add the options `--propose`, `--accept` and `--reason` to a command for terms.
 
     The command's function returns the terms, which have `propose`, `accept` and `list`. `subject`
-    and
-    `proposed` complete the help of `--propose` and `--reason`.
+    and `proposed` complete the help of `--propose` and `--reason`.
     """
 
     def command_of(terms_of: Command) -> Command:

@@ -64,8 +64,7 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
         """Check the settings like every command, then write them, creating the folder.
 
         Raises SettingsError if they are invalid, InputError if the folder already has settings or
-        cannot
-        hold a lake. In both cases nothing is written.
+        cannot hold a lake. In both cases nothing is written.
         """
         require_plain_path(folder)
         path = folder / FILE_NAME

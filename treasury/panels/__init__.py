@@ -1,10 +1,10 @@
 """Panels: decisions in a notebook, in two steps wherever money is concerned.
 
 How to write a panel. `blocks` are the elements on screen, `page/` draws them, and only text is
-sent. `Panel` (`panel`) turns presses into calls of handlers and shows the next frame:
-`start(label, task, failed, cancelled)` runs a slow task off the main thread, `tell(message)`
-shows a result, `fail(title, error)` shows an error in the panel and at the field that its text
-begins with (`"reason: is missing"`), `hand_over(press, name, type, text)` downloads a file.
+sent. `Panel` (`panel`) turns presses into calls of handlers and shows the next frame: `start(label,
+task, failed, cancelled)` runs a slow task off the main thread, `tell(message)` shows a result,
+`fail(title, error)` shows an error in the panel and at the field that its text begins with
+(`"reason: is missing"`), `hand_over(press, name, type, text)` downloads a file.
 
 Most panels are a `ListPanel` (`listing`): it pages and searches by SQL, keeps the selection over
 all pages, syncs and downloads. A subclass defines

@@ -70,8 +70,8 @@ def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table
 
     Adds the columns of DETAILS (empty for requests that must not be paid), `asset`, `payable`,
     `differs` (how the details differ from the last ones paid, or from their first values),
-    `first_time`
-    and `number`, the row's place. A difference is worded once for all requests that share it.
+    `first_time` and `number`, the row's place. A difference is worded once for all requests that
+    share it.
     """
     numbers = pa.array(range(waiting.num_rows), pa.int64())
     tables = ArrowTables(

@@ -56,8 +56,7 @@ def first_screen(
     """Return the month on one screen; `report` is the path of report.html, if written.
 
     With a small `width`, the open items are listed without commands, then without ages. `late`
-    counts
-    later facts about a closed month, which do not change it.
+    counts later facts about a closed month, which do not change it.
     """
     r, zone = closing.r, closing.zone
     to_read = clean(report) if report else f"treasury close {r.month}"

@@ -96,8 +96,7 @@ def _effects(
     """Return the open items that change between two states of decisions, except `lines`.
 
     The items are those of the last of `months` or the last month that ended, or else of the first
-    later
-    month that is not closed.
+    later month that is not closed.
     """
     month = max((*months, t.this_month.previous))
     closed = closed_periods(decided.entries)

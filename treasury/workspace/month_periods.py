@@ -60,10 +60,8 @@ class Periods:
         """Prepare the close of a month that has ended, for a second person to sign.
 
         Pins the lake's commit, the journal's end and the hash of the list of open items. The CSV
-        file
-        `ledger` is compared and journaled too. Raises ActionRefused if an item blocks that is not
-        proposed
-        to be carried, and TreasuryError if the open items do not roll forward.
+        file `ledger` is compared and journaled too. Raises ActionRefused if an item blocks that is
+        not proposed to be carried, and TreasuryError if the open items do not roll forward.
         """
         prepared = self.prepare_or_show(month, ledger=ledger, actor=actor, show=False)
         if prepared.refusal is not None:
@@ -99,9 +97,8 @@ class Periods:
         """Sign a colleague's preparation and lock the month.
 
         Raises ActionRefused for the person who prepared it, unless the policy allows one person;
-        the close
-        then states that it was not reviewed. The journal's head is published as configured. Raises
-        StorageError if that fails; the month is closed all the same.
+        the close then states that it was not reviewed. The journal's head is published as
+        configured. Raises StorageError if that fails; the month is closed all the same.
         """
         from treasury.close.closing import closed_month
         from treasury.close.sign_off import sign_month
@@ -141,8 +138,7 @@ class Periods:
         """Return a month with balances, verdict and roll-forward: as closed, or as of now.
 
         The default is the last month that ended. `ledger` is compared for an open month; a closed
-        month has
-        the ledger of its close.
+        month has the ledger of its close.
         """
         return self.closing_on(month, self._workspace.decided(), ledger=ledger)
 

@@ -17,8 +17,7 @@ def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None
     """Return the rules that apply to a month.
 
     A closed month keeps the rules of its close. Otherwise they are those of the file, or for an
-    earlier
-    instant the ones that the journal shows as in force then.
+    earlier instant the ones that the journal shows as in force then.
     """
     everything = journal.entries(("period.", "rules."))
     before = [entry for entry in everything if until is None or entry.at <= until]

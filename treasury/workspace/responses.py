@@ -204,8 +204,7 @@ def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.
     """Return the rows of one table, in the journal's order; with `until`, as journaled by then.
 
     A record that was answered twice, as after a repeated create, counts once, with the last answer.
-    If
-    an answer is unreadable or was not stored, its row has only the journal's facts.
+    If an answer is unreadable or was not stored, its row has only the journal's facts.
     """
     response = RESPONSES[name]
     last: dict[object, Answered] = {}

@@ -83,8 +83,7 @@ class Workspace(WorkspaceMonths):
     `exceptions_sheet`, `decide`, `periods`, `panels`.
 
     Months are written "2026-10", instants "2026-11-01T09:00Z". The default month is the last one
-    that
-    ended; NothingStored is raised if nothing is stored about it.
+    that ended; NothingStored is raised if nothing is stored about it.
 
     >>> t = treasury.open()
     >>> t.status()

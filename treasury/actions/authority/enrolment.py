@@ -19,8 +19,7 @@ def enrol_key(folder: Path, name: str, key: str) -> None:
     """Write a person's public key into a workspace's policy.
 
     Raises InputError for an invalid name or key, or one that the policy already has, SettingsError
-    for
-    an invalid policy, and StorageError if the file cannot be written.
+    for an invalid policy, and StorageError if the file cannot be written.
     """
     name, key = name.strip(), public_key(key)
     policy = load_policy(folder)

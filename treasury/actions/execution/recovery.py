@@ -225,8 +225,7 @@ class ActionRecovery:
         """Return a record that does the same and may be ours; empty if there is none.
 
         Someone else made it meanwhile, this journal did under another key before it was restored
-        from an
-        older copy, or it is ours and the service does not show its key.
+        from an older copy, or it is ours and the service does not show its key.
         """
         kind, sent = kind_of(action.kind), sent_of(action)
         if kind.twins is None or sent.body is None:
@@ -252,8 +251,7 @@ class ActionRecovery:
         """Return why the provider may have forgotten the key; empty if it certainly remembers.
 
         If the wall clock was set back, the age is unknown. Within one boot, the age by the clock
-        that runs
-        during suspend counts if it is greater.
+        that runs during suspend counts if it is greater.
         """
         policy, now = self._context.load_policy().recovery, self._context.wall()
         if now + SKEW < self._book.fold.last_left:

@@ -2,8 +2,8 @@
 
 The entry with the exact body and key is journaled before the first byte is sent, and only if the
 action is still ready at the end of the journal. So a double click, a second notebook and a second
-process all get the same refusal. The outcome follows in another entry: done, refused or unknown.
-A refused or unknown outcome is also raised, so that it is not overlooked.
+process all get the same refusal. The outcome follows in another entry: done, refused or unknown. A
+refused or unknown outcome is also raised, so that it is not overlooked.
 """
 
 from __future__ import annotations
@@ -193,8 +193,8 @@ class Sender:
         """Return the ids of records that do the same; the approval lapses if one was not shown.
 
         Someone else made that record, or this journal did before it was restored from an older
-        copy. The
-        same applies if only the key could prove it and the provider may have forgotten the key.
+        copy. The same applies if only the key could prove it and the provider may have forgotten
+        the key.
         """
         if body is None:
             return []

@@ -28,8 +28,7 @@ class SendingFence:
         """Raise ActionRefused or JournalError if nothing may be sent any more.
 
         Others may act only after the term, so the journal is read once, before the first byte of a
-        request.
-        Later pieces are checked against the clocks.
+        request. Later pieces are checked against the clocks.
         """
         try:
             if not has_begun:

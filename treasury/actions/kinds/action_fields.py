@@ -78,8 +78,7 @@ def beside_field(
     """Return a body's error about a field, starting with the field's name for a form.
 
     A body's error begins with the body's name; the field is named in its sentence or is the one
-    with
-    the quoted value.
+    with the quoted value.
     """
     problem = error.what.partition(": ")[2] or error.what
     names = set(declared)

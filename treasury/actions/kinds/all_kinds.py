@@ -50,8 +50,7 @@ def sentence(
     """Return the sentence to confirm: who does what, how much, where to and when.
 
     `masked` shows only the end of an account, for places that are saved or shared. The text
-    contains
-    words of people and services on one visible line: escape it before display.
+    contains words of people and services on one visible line: escape it before display.
     """
     content = clean(findings.masked if masked else findings.says)
     parts = [f"{kind.verb} {content}", kind.consequence]

@@ -101,8 +101,7 @@ def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str
     """Return a function that builds a body from fields of the same names; `renamed` differ.
 
     The version and resolved ids come from the findings. Without a key, the body has none or its
-    own,
-    unless the key is what makes a repeat safe.
+    own, unless the key is what makes a repeat safe.
     """
     names = {name: renamed.get(name, name) for name in model.__struct_fields__}
     required = {field.name for field in msgspec.structs.fields(model) if field.required}
@@ -198,11 +197,9 @@ def find_by_key(
     """Return a function that finds the record of a keyed kind in a list, by its key or its fields.
 
     `names` are fields that identify a new record without a key; `reference` is the one of them that
-    is
-    our own reference. A missing record proves anything only if listed records carry the key or our
-    reference: at least one, and each new one. Otherwise the function raises OutcomeUnknown, and
-    also if
-    several records may be the one.
+    is our own reference. A missing record proves anything only if listed records carry the key or
+    our reference: at least one, and each new one. Otherwise the function raises OutcomeUnknown, and
+    also if several records may be the one.
     """
     marks = (_KEY, reference) if reference else (_KEY,)
 
@@ -324,8 +321,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Finds the record that shows the effect, or None if there is none (yet).
 
     Raises OutcomeUnknown if several might. A kind without it cannot be looked up: the service does
-    not
-    list it.
+    not list it.
     """
     alike: Callable[[Client, Any, Body], Iterable[Any]] | None = None
     """Records equal to the new one that existed before it: they are not ours."""

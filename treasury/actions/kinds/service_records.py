@@ -110,8 +110,7 @@ class ServiceRecords:
         """Return the records of a list made since the instant given to the constructor.
 
         `record_id` is the account, for lists of one account. Raises Forbidden or NotOffered if the
-        service
-        does not show the list, ActionRefused if it is too long to be read back that far.
+        service does not show the list, ActionRefused if it is too long to be read back that far.
         """
         lists = (source.latest(feed, record_id, self._since) for source in self._sources)
         return next(filter(None, lists), ())

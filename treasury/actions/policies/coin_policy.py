@@ -1,9 +1,9 @@
 """How a company measures its coins, as `policy.toml` proposes; two people put it in force.
 
 Nothing below [coins] has a default (docs/coins.md shows an example): the measurement is for the
-company and its auditor to decide. A coin that is not named is disclosed and not posted. With
-`pool = "wallet"` an opening names its wallet: the id of a custodial account, or the address of a
-company wallet.
+company and its auditor to decide. A coin that is not named is disclosed and not posted. With `pool
+= "wallet"` an opening names its wallet: the id of a custodial account, or the address of a company
+wallet.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """The carrying amount of a coin, its cost formula, and the reversal of differences.
 
     `measurement`: `cost` is the lower of cost and value; `reserves` and `profit_and_loss` name
-    where
-    the difference to the value goes. `reversal`: with `none` the measured amount is the new basis;
-    with
-    `next_month` the difference is reversed on the first of the month, and cost stays.
+    where the difference to the value goes. `reversal`: with `none` the measured amount is the new
+    basis; with `next_month` the difference is reversed on the first of the month, and cost stays.
     """
 
     measurement: Literal["cost", "reserves", "profit_and_loss"] | None = None

@@ -171,8 +171,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Raise ActionRefused if this person may not `propose` or `approve` this, or this much.
 
         `today` holds the person's other decisions of that day under the same rule; `so` is the
-        consequence
-        stated in the refusal.
+        consequence stated in the refusal.
         """
         self.check_identity(actor, so=so)
         rule = self.rule(kind)

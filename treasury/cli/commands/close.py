@@ -46,11 +46,9 @@ def close(
     """Prepare the close of a month, or sign a colleague's preparation, and write its pack.
 
     The preparation pins the known facts and the list of open items. It is refused while an item
-    blocks
-    the close that is not proposed to be carried (`treasury items carry`). A second person signs at
-    their own login, which locks the month. The pack of a closed month is written again from the
-    facts
-    it was closed on.
+    blocks the close that is not proposed to be carried (`treasury items carry`). A second person
+    signs at their own login, which locks the month. The pack of a closed month is written again
+    from the facts it was closed on.
     """
     if how["sign"] and withdraw:
         raise click.UsageError("--sign and --withdraw exclude each other")
@@ -96,10 +94,8 @@ def verify(view: CommandView, pack: str, with_workspace: bool) -> None:
     """Verify every file of PACK and recompute it; exits 1 with the differences.
 
     The folder alone is enough. Keep the printed seal elsewhere: a forger of the whole pack would
-    have
-    to change that copy too. PACK may come from any source: only regular files of plausible number
-    and
-    size are read, links are not followed, and memory and time are limited.
+    have to change that copy too. PACK may come from any source: only regular files of plausible
+    number and size are read, links are not followed, and memory and time are limited.
     """
     from treasury.report.pack.pack_verification import verify_pack
 

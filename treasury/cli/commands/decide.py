@@ -144,8 +144,7 @@ def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> Non
     """Accept the whole group of equal payments that LINE is in.
 
     A group has as many payments as requests, which all fit each other equally. Each payment is
-    accepted
-    for the request assigned to it by date.
+    accepted for the request assigned to it by date.
     """
     from treasury.panels.steps.verdict_steps import sentence
 
@@ -267,8 +266,7 @@ def decide(view: CommandView, file: Path, dry_run: bool) -> None:
     """Take the decisions from a sheet that `treasury exceptions --sheet` wrote.
 
     First shows the effect of each row, in items and in currency, and which rows are refused and
-    why.
-    Then all remaining rows are journaled, or none. Exits 1 if a row is refused.
+    why. Then all remaining rows are journaled, or none. Exits 1 if a row is refused.
     """
     from treasury.close.result_words import count
 
@@ -371,8 +369,7 @@ def bank_answers(view: CommandView, files: tuple[str, ...]) -> None:
     """Show the banks' answers to payment files made here, by file, batch and payment.
 
     Reads the reports in FILES (pain.002) without storing them; without FILES, those stored by
-    `treasury
-    statements add`. Exits 1 if a report is not fully read.
+    `treasury statements add`. Exits 1 if a report is not fully read.
     """
     from treasury.statements import read_statements
 

@@ -40,8 +40,7 @@ def export(
     """Write a month as double entry: journal.csv and month.beancount.
 
     Unexplained amounts are posted to suspense and stay visible there. Standard error lists what
-    could
-    not be posted or asserted.
+    could not be posted or asserted.
     """
     if mapping_template == (out is not None):
         raise InputError(

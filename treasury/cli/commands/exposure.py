@@ -30,9 +30,8 @@ def exposure(view: CommandView, month: str | None, table: str | None, letter: st
     """Show all our money with the provider, at a month's end or now.
 
     Rows: fiat in transit, coins sent, stuck or blocked amounts, credits not yet converted,
-    outstanding
-    payouts, custodial balances. Amounts that cannot be proved are in rows of their own and in no
-    total.
+    outstanding payouts, custodial balances. Amounts that cannot be proved are in rows of their own
+    and in no total.
     """
     stood = view.workspace.exposure(month)
     if letter is not None:

@@ -85,8 +85,7 @@ def init(view: CommandView, /, **given: Any) -> None:
     """Create a workspace: its company, its services and its accounts.
 
     Each answer is tested at once: addresses and credentials at the services, accounts by reading a
-    bank
-    file. Without the services, a workspace reads, proves and exports bank files.
+    bank file. Without the services, a workspace reads, proves and exports bank files.
     """
     folder = view.folder
     if (folder / FILE_NAME).exists():

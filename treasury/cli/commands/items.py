@@ -37,8 +37,7 @@ def items() -> None:
 
     Name an item by its id, the id's beginning, or its reference; `treasury exceptions --blocking`
     lists the items that block. An acceptance lapses when the amount or the state changes, when the
-    day
-    passes, or after two closes.
+    day passes, or after two closes.
     """
 
 

@@ -117,8 +117,7 @@ def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: s
     """Verify every entry against the chain, its signature, and ends noted elsewhere.
 
     Shows changed, removed or moved entries, the first noted end that is missing, and who signed.
-    Exits
-    1 if a signature is invalid.
+    Exits 1 if a signature is invalid.
     """
     from treasury.journal.chain import read_head
     from treasury.journal.kept_heads import read_heads

@@ -255,8 +255,7 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     """Write the practice workspace's settings, rules and bank files.
 
     Puts its secrets into this process's environment. Refuses the folder of a real desk or of
-    another
-    practice company, because their records would conflict.
+    another practice company, because their records would conflict.
     """
     require_plain_path(folder)
     path = folder / FILE_NAME

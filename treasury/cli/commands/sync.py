@@ -100,8 +100,8 @@ def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
     """Sync, read the inbox and send notices repeatedly until stopped.
 
     Each part runs independently: if a service or mail server does not answer, it is retried at
-    growing
-    intervals. Ctrl-C and SIGTERM stop it after the work in progress; a second one stops it at once.
+    growing intervals. Ctrl-C and SIGTERM stop it after the work in progress; a second one stops it
+    at once.
     """
     workspace = view.workspace
 

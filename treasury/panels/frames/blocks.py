@@ -63,9 +63,8 @@ class Button(msgspec.Struct, frozen=True):
     """A button: `name` is sent when it is pressed; `pressed` marks the view that is shown.
 
     With `takes`, a file name ending, the person chooses a file that is sent with the press: `typed`
-    has
-    its name as `file` and its bytes, in base64, as `content`. A file that is too large has only its
-    name.
+    has its name as `file` and its bytes, in base64, as `content`. A file that is too large has only
+    its name.
     """
 
     name: str
@@ -158,8 +157,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
     `banners` are warnings above the list that stay as long as they apply. `views` are the panel's
     lists, one of which is shown. If `form` changes, the fields are emptied, because their text was
-    for
-    another decision.
+    for another decision.
     """
 
     title: str

@@ -57,8 +57,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """One list: an SQL query over a source, and the display of its rows.
 
     `key` is the column that identifies a row; a search covers the columns `searched`. `empty` is
-    shown
-    if there are no rows.
+    shown if there are no rows.
     """
 
     caption: str

@@ -78,8 +78,7 @@ def read_page(
     """Return page `number` of the rows that contain `search` in one of the columns `searched`.
 
     `query`, `order` and `searched` are our own SQL; `search` is a person's text, passed as a
-    parameter.
-    A page past the end becomes the last one.
+    parameter. A page past the end becomes the last one.
     """
     total = count_rows(source, f"({query})")
     columns = ", ".join(searched) or "''"

@@ -28,10 +28,8 @@ def note_file(
     """Journal a file before it is downloaded; return its name, numbered if already used.
 
     `rejected` holds the journal numbers of the former files of requests that the bank rejected.
-    Raises
-    ActionRefused if a request is in another file, has a remark, or the nonce was used; JournalError
-    if
-    the journal cannot be written.
+    Raises ActionRefused if a request is in another file, has a remark, or the nonce was used;
+    JournalError if the journal cannot be written.
     """
     names = tuple(requests)
     who = journal.who()

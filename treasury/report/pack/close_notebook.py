@@ -34,8 +34,7 @@ def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None
     """Execute the close's notebook on a workspace and write it with outputs to `to`.
 
     `ledger` is compared in it; a closed month has that of its close. Raises InputError if papermill
-    is
-    missing, StorageError if a cell fails.
+    is missing, StorageError if a cell fails.
     """
     require_papermill()
     import papermill

@@ -71,8 +71,7 @@ def write_close(
 
     `notebook` is the workspace for executing the close's notebook, which is put in the pack. Raises
     InputError if the folder holds files that do not belong to a pack, or if the answer does not
-    contain
-    its basis.
+    contain its basis.
     """
     # Imported here, because listing fees or showing a status needs neither drawing nor Excel.
     from treasury.report.pack import pack_contents, pdf_printing

@@ -57,10 +57,8 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Add an explorer's export of a wallet: its transactions, or its token movements.
 
         A list of transactions (CSV or Parquet, with a column TxnFee(ETH) or TxnFee(POL)) shows
-        movements of
-        the native coin and the gas that the wallet paid. Any other file has the columns hash, time,
-        from,
-        to, asset, amount, and optionally gas.
+        movements of the native coin and the gas that the wallet paid. Any other file has the
+        columns hash, time, from, to, asset, amount, and optionally gas.
 
         Parameters
         ----------

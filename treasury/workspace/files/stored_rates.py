@@ -94,8 +94,7 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """List the stored rates: one row per source and base, with currencies, days and count.
 
         The last row is the history in an installed package. It is used for pairs missing from the
-        ECB's
-        files, on days missing from the company's own file.
+        ECB's files, on days missing from the company's own file.
         """
         from treasury.core.tables.table import Table
         from treasury.rates import brought_history

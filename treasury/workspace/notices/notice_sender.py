@@ -54,8 +54,7 @@ class Channel(msgspec.Struct, frozen=True):
         """Return whether an item is sent here; `waiting` are the person's pending approvals.
 
         People get the approvals that wait for them. A channel gets no item about its own doubtful
-        notices,
-        because that would create another notice each time.
+        notices, because that would create another notice each time.
         """
         if item.channel:
             return item.channel != self.name
@@ -86,8 +85,7 @@ class NoticeSender:
 
     `due` returns the open items to act on now, `waiting_for` the ids of the actions that wait for a
     person's approval. `require_confirmed` raises SettingsError if a channel's address, by its key,
-    is
-    not confirmed. `until` is the instant of a read-only workspace.
+    is not confirmed. `until` is the instant of a read-only workspace.
     """
 
     def __init__(
@@ -238,8 +236,7 @@ class NoticeSender:
         """Settle whether a notice arrived; the items of a lost one are sent again.
 
         Raises InputError for an unknown name, ActionRefused if the outcome is already known or the
-        notice
-        is being sent.
+        notice is being sent.
         """
         if self._until is not None:
             raise InputError("an earlier view is read-only", do="use the workspace itself")

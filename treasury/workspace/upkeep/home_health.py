@@ -33,8 +33,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
     """Check that the home answers and is complete, and what this desk has not pulled.
 
     With `mend` each object is read and compared, and uploaded again if this desk has the whole
-    file.
-    Otherwise only its existence and size are checked.
+    file. Otherwise only its existence and size are checked.
     """
     home = sharing.home
     try:

