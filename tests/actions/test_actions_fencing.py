@@ -164,7 +164,7 @@ def test_a_journal_that_cannot_be_read_before_the_first_attempt_lets_nothing_lea
     action = practice.transfer()
     monkeypatch.setattr(practice.journal, "newest_about", _raising)
     with pytest.raises(
-        JournalError, match=r"the disk is gone, so whether it may .*; nothing was sent"
+        JournalError, match=r"the disk is gone, so it is unknown .*; nothing was sent"
     ):
         practice.ines.execute(action.id)
     assert practice.posts() == []

@@ -84,14 +84,14 @@ def test_one_person_with_two_names_in_the_environment_does_not_propose_and_appro
     monkeypatch.setenv("TREASURY_USER", "jonas")
     assert "never the checker" in refused(lambda: at_a_desk(practice).approve(action.id))
     monkeypatch.delenv("JUPYTERHUB_API_TOKEN")
-    assert "known from the environment only" in refused(
+    assert "identified by the environment only" in refused(
         lambda: at_a_desk(practice).approve(action.id)
     )
     # The system's user would be a second name of everyone at the hub.
     write(practice.folder, f'identified_by = ["hub", "system"]\n[hub]\napi = "{hub.api}"\n')
     monkeypatch.delenv("JUPYTERHUB_USER")
     monkeypatch.delenv("TREASURY_USER")
-    assert "known from the environment only" in refused(
+    assert "identified by the environment only" in refused(
         lambda: at_a_desk(practice).approve(action.id)
     )
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-jonas")
@@ -280,7 +280,7 @@ def test_a_key_is_enrolled_beside_what_the_policy_says(tmp_path: Path) -> None:
     for name, key, said in (
         ("nora", two, "already in policy.toml, as the key of jo"),
         ("INES", make_key(f"file:{tmp_path / 'three'}").public, "has a key"),
-        (" ", make_key(f"file:{tmp_path / 'four'}").public, "nobody's name"),
+        (" ", make_key(f"file:{tmp_path / 'four'}").public, "the name is empty"),
         ("nora", "ed25519:no", "no public key"),
     ):
         with pytest.raises(InputError, match=said):

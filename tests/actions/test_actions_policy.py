@@ -139,7 +139,7 @@ def test_a_policy_that_became_stricter_holds_what_was_approved_before(practice: 
 
 def test_how_a_person_is_known_can_be_asked_for(practice: Practice) -> None:
     write(practice.folder, 'identified_by = ["hub"]\n')
-    assert "known from the environment only" in refused(lambda: propose(practice))
+    assert "identified by the environment only" in refused(lambda: propose(practice))
     assert Actor("ines", "hub").source in load_policy(practice.folder).identified_by
 
 

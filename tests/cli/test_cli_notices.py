@@ -46,7 +46,7 @@ def test_notices_are_sent_listed_and_settled(
         hook.status = 500
         failed = run(folder, "notify")
         assert failed.exit_code == 5
-        assert "is not known" in failed.stdout
+        assert "it is unknown" in failed.stdout
         (row,) = json.loads(run(folder, "notices", "list", "--format", "json").stdout)
         assert (row["notice"], row["state"], row["sent_by"]) == ("N-1", "unknown", "ines")
         assert "N-1" in run(folder, "exceptions", "--month", "2026-11").stdout

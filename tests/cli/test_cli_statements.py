@@ -172,7 +172,7 @@ def test_profile_lists_the_columns_that_it_leaves_out(tmp_path: Path) -> None:
 def test_profile_refuses_an_answer_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text(THOUSANDS, "utf-8")
-    with pytest.raises(InputError, match="'decimal' is no answer"):
+    with pytest.raises(InputError, match="'decimal' is not an answer"):
         run("-w", str(tmp_path), "statements", "profile", str(path), "--answer", "decimal")
 
 

@@ -141,10 +141,10 @@ def test_an_amount_without_quotes_is_exact_too(
 
 
 WRONG = {
-    "no measurement": (POOL + COIN.replace('measurement = "cost"\n', ""), "sets no measurement"),
-    "no formula": (POOL + COIN.replace('cost_formula = "fifo"\n', ""), "sets no cost_formula"),
-    "no reversal": (POOL + COIN.replace('reversal = "none"\n', ""), "sets no reversal"),
-    "no pool": (COIN, "coins sets no pool, which has no default"),
+    "no measurement": (POOL + COIN.replace('measurement = "cost"\n', ""), "does not set measurement"),
+    "no formula": (POOL + COIN.replace('cost_formula = "fifo"\n', ""), "does not set cost_formula"),
+    "no reversal": (POOL + COIN.replace('reversal = "none"\n', ""), "does not set reversal"),
+    "no pool": (COIN, "coins does not set pool, which has no default"),
     "another measurement": (POOL + COIN.replace('"cost"', '"lifo"'), "lifo"),
     "another formula": (POOL + COIN.replace('"fifo"', '"lifo"'), "lifo"),
     "another key": (POOL + COIN + 'more = "x"\n', "more"),
@@ -188,7 +188,7 @@ def test_terms_that_mean_nothing_are_refused(
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("UDSC", "UDSC is not a coin that is known"),
+        ("UDSC", "UDSC is no coin that is known"),
         ("EUR", "EUR is a currency"),
         ("GBP", "GBP is a"),
     ],

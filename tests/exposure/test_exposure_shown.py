@@ -65,7 +65,7 @@ def test_a_letter_loads_nothing_and_asks_for_each_figure() -> None:
     assert not re.search(r"https?:|url\(|@import|<link|<img", letter)
     words = " ".join(Tags(letter).words.split())
     assert "Confirmation of balances held for us at the end of 31 Oct 2026" in words
-    assert "By our records, known to 2 Nov 2026 09:00 CET (Europe/Brussels)" in words
+    assert "By our records as of 2 Nov 2026 09:00 CET (Europe/Brussels)" in words
     assert words.count("Your figure") == 3
     assert "fiat in transit EUR PAY-1 not known nobody knows" in words
     assert "SANDBOX, no real money" in words
