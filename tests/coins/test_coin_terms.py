@@ -141,7 +141,7 @@ def test_an_amount_without_quotes_is_exact_too(
 
 
 WRONG = {
-    "no measurement": (POOL + COIN.replace('measurement = "cost"\n', ""), "does not set measurement"),
+    "no measurement": (POOL + COIN.replace('measurement = "cost"\n', ""), "not set measurement"),
     "no formula": (POOL + COIN.replace('cost_formula = "fifo"\n', ""), "does not set cost_formula"),
     "no reversal": (POOL + COIN.replace('reversal = "none"\n', ""), "does not set reversal"),
     "no pool": (COIN, "coins does not set pool, which has no default"),

@@ -58,7 +58,7 @@ def test_limits_are_read_exactly() -> None:
         ('total = "100000000000000000000000"', "exposure.total: .* has more than 20 digits"),
         ("\n# all\nmost = 3", "unknown field `most`"),
         ("currencies = 4", "Expected `object`, got `int` - at `\\$.exposure.currencies`"),
-        ("[exposure.currencies]\nXYZ = 4", "line 3: exposure.currencies.XYZ: 'XYZ' is not a currency"),
+        ("[exposure.currencies]\nXYZ = 4", "currencies.XYZ: 'XYZ' is not a currency"),
         ("[exposure.currencies]\neur = 4", "'eur' is not a currency or coin - write EUR"),
         ("[exposure.currencies]\nall = 4", "'all' is not a currency"),
         ('[ exposure . currencies ]\n"EUR" = 0.5', "line 3: .*currencies.EUR: 0.5 is a float"),

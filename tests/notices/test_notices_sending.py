@@ -112,7 +112,7 @@ def test_a_webhook_that_may_have_accepted_waits_for_a_person(
     of = settings(url=hook.url)
     hook.status, hook.is_cut_off = (503, False) if way == "answers 503" else (200, True)
     notices = desk(journal, of, lambda: [due(1)])
-    assert "is not known" in str(notices.send())
+    assert "it is unknown" in str(notices.send())
     assert str(notices.send()) == "no new items"
     (row,) = notices.list().arrow.to_pylist()
     assert (row["notice"], row["state"], row["items"]) == ("N-1", "unknown", 1)
@@ -441,7 +441,7 @@ def test_a_webhook_that_never_answers_ends_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         hook = Webhook(url=Secret(f"http://127.0.0.1:{server.getsockname()[1]}/"))
         with (
-            pytest.raises(NoticeError, match="is not known") as caught,
+            pytest.raises(NoticeError, match="it is unknown") as caught,
             opened_webhook("desk", hook, seconds=0.3) as post,
         ):
             post(digest())

@@ -42,9 +42,8 @@ _ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
     "roll_forward": lambda closing: closing.rolled.roll_forward,
     "fee_requests": lambda closing: closing.fees.requests,
 }
-"""The tables of a month available to queries, by name."""
+"""The tables of a month available to queries."""
 _READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
-"""Matches the tables in a query."""
 _AWAITING: Final = "awaiting_funds"
 
 
@@ -63,10 +62,9 @@ class WorkspaceMonths(WorkspacePayments):
         Parameters
         ----------
         query
-            The query. Besides stored tables it may read bank_lines, earlier_lines,
+            The query. Besides stored tables it may read the month's bank_lines, earlier_lines,
             virtual_account_credits, in_transit, differences, internal_transfers, conversions,
-            open_items, balances, roll_forward and fee_requests of the month, and awaiting_funds as
-            of now.
+            open_items, balances, roll_forward and fee_requests, and awaiting_funds as of now.
         params
             Values of the query's parameters.
         month
@@ -85,7 +83,6 @@ class WorkspaceMonths(WorkspacePayments):
         Examples
         --------
         >>> t.sql("SELECT state, sum(signed_amount) FROM open_items GROUP BY state")
-        >>> t.sql("SELECT * FROM bank_lines JOIN ramp_requests ON expectation_id = id")
         """
 
         def answer_of(name: str) -> Callable[[], pa.Table]:
@@ -187,8 +184,7 @@ class WorkspaceMonths(WorkspacePayments):
         Parameters
         ----------
         month
-            The month; default: the last one that ended. Without stored data the screen shows what
-            is unknown, and the next step.
+            The month; default: the last one that ended. It may have no stored data.
         width
             The number of columns, if limited.
 
@@ -291,10 +287,8 @@ class WorkspaceMonths(WorkspacePayments):
         -------
         Fees
             Fees in their own currency. Each request also has its conversion cost by the reference
-            rates: `cost`, `stated_fee` and `reference_difference` in `value_currency`, or the
-            reason in `not_valued`. `costs.by_pair` totals them with the conversions of virtual
-            accounts. `gas.by_use` is gas paid by company wallets, `gas.each` the gas of each
-            request and transfer.
+            rates, in `value_currency`: `cost`, `stated_fee`, `reference_difference`, or the reason
+            in `not_valued`. `costs.by_pair` and `gas.by_use` are totals, `gas.each` has each gas.
 
         Raises
         ------
@@ -343,8 +337,7 @@ class WorkspaceMonths(WorkspacePayments):
         Parameters
         ----------
         file
-            A CSV file with the columns reference (or a request's id), fee, currency, and optionally
-            vat.
+            A CSV file with the columns reference (or a request's id), fee, currency, maybe vat.
         months
             As in `fees`.
 
@@ -355,10 +348,8 @@ class WorkspaceMonths(WorkspacePayments):
 
         Raises
         ------
-        InputError
-            If the invoice is invalid.
-        NothingStored
-            If the services were never read.
+        InputError, NothingStored
+            If the invoice is invalid; if the services were never read.
 
         Examples
         --------
@@ -530,24 +521,19 @@ class WorkspaceMonths(WorkspacePayments):
             Sign a colleague's preparation.
         ledger
             A CSV file of account, currency and balance to compare during preparation.
-        pdf
-            Also print the report to PDF with Chromium.
-        notebook
-            Also write the close's notebook, executed by papermill.
+        pdf, notebook
+            Also print the report to PDF with Chromium; also execute the close's notebook.
 
         Returns
         -------
         ClosePack
-            The written files. If an item blocks, the month is not prepared, `note` states the
-            reason, and the pack is a draft. A closed month's pack is rebuilt from its pinned data,
-            regardless of later facts.
+            The written files; a draft with the reason in `note` if an item blocks the close. The
+            pack of a closed month is rebuilt from its pinned data, regardless of later facts.
 
         Raises
         ------
-        ActionRefused
-            If this person may not sign.
-        NothingStored
-            If nothing is stored about the month.
+        ActionRefused, NothingStored
+            If this person may not sign; if nothing is stored about the month.
 
         Examples
         --------

@@ -120,7 +120,7 @@ class LookingPanel(ListPanel):
             raise InputError("Several rows are chosen", do="choose one, then trace it")
         names = [name for name in self.names(row) if name]
         if not names:
-            raise InputError("This row is no single payment", do="follow its next step instead")
+            raise InputError("This row is not a single payment", do="follow its next step instead")
 
         def task(_: Work) -> None:
             self.ask(_Reading(block=trace_step(self._desk.trace(names[0]))))
