@@ -1,4 +1,4 @@
-"""A practice company with people at its desk: their actions on one journal, and what was asked."""
+"""A practice company with people at its desk: their actions on one journal, and the calls made."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Wall:
 
 
 class Practice:
-    """`ines` proposes, `jonas` approves; each has a desk of their own on the same journal."""
+    """`ines` proposes, `jonas` approves; each has a separate desk on the same journal."""
 
     def __init__(
         self, sandbox: Sandbox, served: Served, settings: Settings, folder: Path, stack: ExitStack
@@ -66,21 +66,21 @@ class Practice:
         return Actions(journal, self.client, settings, lambda: self.now, who=who, **given)
 
     def wait(self) -> None:
-        """Let the machine's clock pass the term, the deadline and the skew of what has left."""
+        """Let the machine's clock pass the term, deadline and allowed skew of sent actions."""
         self.wall.pass_(seconds=241)
 
     def pass_(self, **span: float) -> None:
-        """Move every clock on: the desk's, the machine's and the company's."""
+        """Advance every clock: the desk's, the machine's and the company's."""
         self.now += timedelta(**span)
         self.wall.pass_(**span)
         self.sandbox.clock.advance(**span)
 
     def forget_keys(self) -> None:
-        """The provider's memory of keys is over; what took effect has."""
+        """Make the provider forget all keys; earlier effects remain."""
         self.sandbox._world.keys._db.execute("delete from idempotency_keys")
 
     def beside(self, folder: Path) -> tuple[Actions, Actions]:
-        """The two people at a workspace in another folder, which has a journal of its own."""
+        """Return desks of the two people at a workspace in another folder with another journal."""
         journal = Journal(folder, now=lambda: self.now)
         self._stack.callback(journal.close)
         return (
@@ -97,7 +97,7 @@ class Practice:
         return self._clients[name]
 
     def posts(self) -> list[str]:
-        """The writes that reached the services, tokens aside."""
+        """The writes that reached the services, except for tokens."""
         return [
             f"{method} {path}"
             for method, path, _ in self.served.requests
@@ -105,7 +105,7 @@ class Practice:
         ]
 
     def effects(self) -> list[str]:
-        """The writes that took effect, as the company's own ledger tells."""
+        """The writes that took effect, by the company's own ledger."""
         return [effect.operation for effect in self.sandbox._world.keys.effects()]
 
     def kinds(self) -> list[str]:
@@ -113,21 +113,21 @@ class Practice:
         return [e.kind.removeprefix("action.") for e in self.journal.entries("action.")]
 
     def awaiting(self, count: int = 1) -> list[str]:
-        """Ids of ramp requests that await approval."""
+        """Return ids of ramp requests that await approval."""
         found = self.client("viewer").ramp.requests.list(status="AWAITING_APPROVAL")
         return sorted(record.value.id for record in found)[:count]
 
     def approved(self, kind: str, **fields: Any) -> Action:
-        """An action that is ready: proposed by one, approved by the other where that is needed."""
+        """Return a ready action: proposed by one person, approved by the other if needed."""
         action = self.ines.propose(kind, **fields)
         return self.jonas.approve(action.id)[0] if action.state == "proposed" else action
 
     def transfer(self, amount: str = "10.00", **more: Any) -> Action:
-        """A crypto transfer that is ready."""
+        """Return a ready crypto transfer."""
         return self.approved("crypto_transfer.create", **transfer_fields(amount), **more)
 
     def unknown_transfer(self, *, drop: str) -> Action:
-        """A transfer whose answer was lost, `after` or `before` it took effect."""
+        """Return a transfer with a lost answer, `after` or `before` it took effect."""
         action = self.transfer()
         self.sandbox.faults.add("/finance/v1", method="POST", drop=drop, times=2)
         with pytest.raises(OutcomeUnknown):
@@ -174,7 +174,7 @@ def bank_fields(**more: Any) -> dict[str, Any]:
 
 @contextmanager
 def practising(folder: Path, secrets: dict[str, str]) -> Iterator[Practice]:
-    """Serve a new company; `secrets` is the environment that its secrets go to."""
+    """Serve a new company; `secrets` is the environment for its secrets."""
     sandbox = Sandbox(seed=7)
     credentials = {}
     for name, (client_id, secret) in sandbox.credentials.items():
@@ -195,7 +195,7 @@ def practising(folder: Path, secrets: dict[str, str]) -> Iterator[Practice]:
 
 
 def refused(work: Any) -> str:
-    """What an ActionRefused says."""
+    """Return the text of the expected ActionRefused."""
     try:
         work()
     except ActionRefused as error:

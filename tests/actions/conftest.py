@@ -1,4 +1,4 @@
-"""What the tests of actions share: one practice company each, and a PostgreSQL server for all."""
+"""Fixtures of the tests of actions: a practice company each, and one PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practi
 
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[Server]:
-    """A PostgreSQL server that is reached by its socket alone."""
+    """Start a PostgreSQL server that is reached only by its socket."""
     programs = binaries()
     if programs is None:
         tell = pytest.fail if os.environ.get("CI") else pytest.skip

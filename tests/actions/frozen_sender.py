@@ -1,4 +1,4 @@
-"""A process that executes an action and stops itself once, by SIGSTOP, when it is about to send.
+"""A process that executes an action and stops itself once, by SIGSTOP, just before sending.
 
 It reads one line of JSON: `journal`, `finance`, `ramp`, `token`, `clients` and `action`. After it
 continues it prints how the execution ended.

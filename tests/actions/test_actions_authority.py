@@ -1,4 +1,4 @@
-"""What was agreed to is held against the policy as it is when it leaves, whole."""
+"""Everything that was agreed to is checked again under the policy at the time of sending."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rule(text: str) -> str:
 
 
 class Change(NamedTuple):
-    """A policy under which a transfer is agreed to, the one of later, and what is then said."""
+    """A policy at approval, a later one, and the expected refusal."""
 
     before: str
     after: str
@@ -53,22 +53,22 @@ CHANGES = {
         "USDC 10.000000 is more than one may",
     ),
     "more people": Change(
-        "", rule("people = 3"), "it is approved by 2 people, and the policy now wants 3"
+        "", rule("people = 3"), "it is approved by 2 people, and the policy now requires 3"
     ),
     "two people from a lower amount": Change(
         rule("two_people_from = {USDC = 50}"),
         rule("two_people_from = {USDC = 10}"),
-        "it is approved by 1 person, and the policy now wants 2",
+        "it is approved by 1 person, and the policy now requires 2",
     ),
     "another way to be known": Change(
         'identified_by = ["environment"]\n',
         'identified_by = ["hub"]\n',
-        "ines is known from the environment only, and policy.toml wants the hub",
+        "ines is identified by the environment only, and policy.toml requires the hub",
     ),
     "one person no longer": Change(
         "one_person = true\n",
         "one_person = false\n",
-        "it is approved by 1 person, and the policy now wants 2",
+        "it is approved by 1 person, and the policy now requires 2",
     ),
 }
 
@@ -80,7 +80,7 @@ def _single(desk: Actions, action_id: str) -> None:
 
 
 def _batch(desk: Actions, action_id: str) -> None:
-    """With another that is not allowed either: the two make a chunk."""
+    """Execute it with another action that is not allowed either: the two form a batch."""
     other = next(one.id for one in desk.list() if one.id != action_id)
     ran = desk.execute_all([action_id, other])
     assert len(ran) == 2
@@ -90,7 +90,7 @@ def _batch(desk: Actions, action_id: str) -> None:
 
 
 def by_hub(practice: Practice) -> Actions:
-    """Somebody whom every policy trusts is at the desk when it leaves."""
+    """Return the desk of a person whom every policy trusts."""
     return practice.desk("nora", source="hub")
 
 
@@ -103,14 +103,14 @@ def test_what_was_agreed_to_does_not_leave_under_a_stricter_policy(
     ids = [practice.transfer("10.00").id, practice.transfer("10.00").id]
     write(practice, change.after)
     said = refused(lambda: run(by_hub(practice), ids[0]))
-    lead = f"{ids[0]} was agreed to, and policy.toml does not allow it now: {change.said}"
+    lead = f"{ids[0]} was agreed to, but policy.toml does not allow it now: {change.said}"
     assert said.startswith(lead)
     assert said.endswith(
         "nothing was sent - withdraw it and propose it again, or change policy.toml"
     )
     assert practice.posts() == []
     assert practice.ines.get(ids[0]).state == "ready"
-    write(practice, change.before)  # it was a mistake: what was agreed to holds again
+    write(practice, change.before)  # the policy is restored: the approval is valid again
     knows_everybody = "identified_by" not in change.before
     desk = by_hub(practice) if knows_everybody else practice.ines
     assert desk.execute(ids[0]).state == "done"
@@ -213,8 +213,8 @@ def by(practice: Practice, actor: Actor) -> Actions:
 
 HUB = '[hub]\napi = "https://hub.example.test/hub/api"\n'
 UNTRUSTED = {
-    "a name that nobody vouched for": (Actor("nora", "hub", "claimed"), ""),
-    "an entry that does not say who vouched": (Actor("nora", "hub", "unstated"), ""),
+    "a name that was not verified": (Actor("nora", "hub", "claimed"), ""),
+    "an entry without a verifier": (Actor("nora", "hub", "unstated"), ""),
     "the system's user, where a hub is named since": (Actor("nora", "system", "verified"), HUB),
 }
 
@@ -232,7 +232,9 @@ def test_how_each_person_was_known_is_held_against_the_policy_as_it_leaves(
     write(practice, f'identified_by = ["hub", "system"]\n{hub}')
     for action_id in (proposed, approved):
         said = refused(lambda one=action_id: by_hub(practice).execute(one))  # type: ignore[misc]
-        assert "nora is known from the environment only, and policy.toml wants the hub" in said
+        assert (
+            "nora is identified by the environment only, and policy.toml requires the hub" in said
+        )
     assert practice.posts() == []
 
 
@@ -256,7 +258,7 @@ def test_two_names_that_look_alike_are_one_person_as_it_leaves(practice: Practic
     look_alike = Actor("in\u0435s", "environment")
     practice.journal.append("action.approved", action.id, body, actor=look_alike)
     said = refused(lambda: practice.ines.execute(action.id))
-    assert "it is approved by 1 person, and the policy now wants 2" in said
+    assert "it is approved by 1 person, and the policy now requires 2" in said
     assert practice.posts() == []
 
 
@@ -265,5 +267,5 @@ def test_who_executes_has_to_be_known_as_the_policy_says(practice: Practice) -> 
     action = known.propose("ramp_request.create", **request_fields())
     write(practice, 'identified_by = ["hub"]\n')
     said = refused(lambda: practice.jonas.execute(action.id))
-    assert "jonas is known from the environment only" in said
+    assert "jonas is identified by the environment only" in said
     assert known.execute(action.id).state == "done"

@@ -1,4 +1,4 @@
-"""The commands about actions and the journal, as a shell runs them, by two people."""
+"""The commands about actions and the journal, run in a shell by two people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRANSFER = (
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Run a command as somebody; what fails is raised, as `main` sees it."""
+    """Return a function that runs a command as a person; errors are raised as `main` sees them."""
     company = Sandbox(7)
     with company.serve() as served:
         workspace = prepare(tmp_path, company, served)
@@ -56,7 +56,7 @@ def test_a_transfer_from_the_proposal_to_the_answer(run: Run) -> None:
     again = run("ines", "actions", "execute", "A-1", "--yes")
     assert again.exit_code == ActionRefused.exit_code
     assert "was already carried out by ines" in again.output
-    assert "nothing is open" in run("ines", "actions", "recover").output
+    assert "no action is open" in run("ines", "actions", "recover").output
 
 
 @pytest.mark.acceptance
@@ -102,7 +102,7 @@ def test_several_are_listed_shown_rejected_and_withdrawn(run: Run) -> None:
 
 
 def test_a_list_of_what_there_is_not_is_refused_with_what_there_is(run: Run) -> None:
-    with pytest.raises(InputError, match="there is no action 'nosuch'") as refused:
+    with pytest.raises(InputError, match="'nosuch' is not a kind of action") as refused:
         run("ines", "actions", "list", "--kind", "nosuch")
     assert "wallet.create" in str(refused.value.do)
     known = ("actions", "list", "--kind", "wallet.create", "--format", "json")
@@ -113,7 +113,7 @@ def test_a_list_of_what_there_is_not_is_refused_with_what_there_is(run: Run) -> 
 @pytest.mark.acceptance
 def test_without_a_terminal_nothing_is_decided_unasked(run: Run) -> None:
     run("ines", *TRANSFER, "amount=1.00")
-    with pytest.raises(InputError, match="nobody is there to confirm"):
+    with pytest.raises(InputError, match="no terminal to confirm on"):
         run("jonas", "actions", "approve", "A-1")
     assert "A-1  proposed" in run("ines", "actions", "show", "A-1").output
 
@@ -160,7 +160,7 @@ def test_an_older_copy_of_the_journal_is_adopted_and_what_was_open_lapses(
     (tmp_path / "journal.sqlite").write_bytes(older)
     with pytest.raises(JournalError, match="the journal went back"):
         run("jonas", "actions", "approve", "A-1", "--yes")
-    with pytest.raises(InputError, match="nobody is there to confirm"):
+    with pytest.raises(InputError, match="no terminal to confirm on"):
         run("jonas", "journal", "adopt", "--reason", "the disk broke")
     said = run("jonas", "journal", "adopt", "--reason", "the disk broke", "--yes").output
     assert "A-1  lapsed" in said

@@ -1,4 +1,4 @@
-"""Two copies of one workspace at the same moment: one of them sends, the other sends nothing."""
+"""Of two copies of one workspace at the same time, only one sends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYLESS = [name for name, kind in KINDS.items() if kind.safety == "neither"]
 
 @pytest.fixture
 def copy(practice: Practice, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the copy is made; not inside the workspace."""
+    """The place of the copy, outside the workspace."""
     return tmp_path_factory.mktemp("beside") / "copy"
 
 
@@ -112,7 +112,7 @@ def test_what_an_adopted_copy_holds_as_unknown_is_looked_up_and_not_sent_again(
     practice.wait()
     [left] = other.recover(action.id)
     assert left.state == "unknown"
-    assert "this journal is of an older copy, which was adopted since" in left.why
+    assert "this journal is an older copy that was adopted since" in left.why
     assert len(practice.posts()) == writes
     assert practice.ines.recover(action.id)[0].state == "done"
 
@@ -152,7 +152,7 @@ def test_the_doctor_says_that_a_workspace_is_a_copy_and_what_to_do(
     [what, _] = _findings(copy)
     assert what == (
         f"it is a copy of {practice.folder}: nothing is sent from here",
-        f"go on in {practice.folder}, or run `treasury journal adopt --reason …` here",
+        f"continue in {practice.folder}, or run `treasury journal adopt --reason …` here",
     )
     assert len(_findings(practice.folder)) == 1
     Workspace(copy).actions.adopt_journal("the other disk is gone")

@@ -1,6 +1,6 @@
-"""Where it is in doubt whether something was carried out, it is not carried out once more.
+"""If it is in doubt whether an action was carried out, it is not carried out again.
 
-Each test is an attempt to have a payment sent twice: by a clock, an answer, a name, a copy.
+Each test tries to have a payment sent twice: by a clock, an answer, a name, a copy.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ EXTERNAL = "0x" + "aB" * 20
 
 
 def lost(practice: Practice, action_id: str, when: str = "after", path: str = FINANCE) -> None:
-    """Carry out an action whose answer does not come."""
+    """Execute an action and lose its answer."""
     practice.sandbox.faults.add(path, method="POST", drop=when, times=2)
     with pytest.raises(OutcomeUnknown):
         practice.ines.execute(action_id)
     practice.sandbox.faults.clear()
 
 
-# Answers that do not say no
+# Answers that are no clear refusal
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 408, 421, 425, 499])
@@ -119,10 +119,10 @@ def test_a_refusal_after_an_attempt_without_an_answer_is_no_refusal(practice: Pr
 
 def test_a_clock_that_went_back_does_not_make_a_key_young(practice: Practice) -> None:
     action = practice.transfer()
-    practice.wall.pass_(days=3)  # the machine's clock runs ahead when it leaves
+    practice.wall.pass_(days=3)  # the machine's clock is ahead when it is sent
     lost(practice, action.id)
     _forget_keys(practice)
-    practice.wall.pass_(days=-1)  # and is set right two days later
+    practice.wall.pass_(days=-1)  # and is corrected two days later
     writes = len(practice.posts())
     [settled] = practice.ines.recover()
     assert settled.outcome is not None
@@ -141,7 +141,7 @@ def test_a_key_that_may_be_forgotten_before_it_arrives_is_not_sent(practice: Pra
 
 
 def _forget_keys(practice: Practice) -> None:
-    """The provider's memory of keys is over; what took effect has."""
+    """Make the provider forget all keys; earlier effects remain."""
     practice.sandbox._world.keys._db.execute("delete from idempotency_keys")
 
 
@@ -162,17 +162,17 @@ def test_an_older_version_proves_nothing(
         patch.setattr(outcomes, "post", _raising(OutcomeUnknown("no answer", look_up="look")))
         with pytest.raises(OutcomeUnknown):
             practice.jonas.execute(action.id)
-        patch.setattr(type(requests), "get", lambda *_: old)  # a list or a copy that lags behind
+        patch.setattr(type(requests), "get", lambda *_: old)  # an outdated list or copy
         [left] = practice.jonas.recover()
     assert (left.state, left.why) == (
-        "unknown", f"it was sent on version 1, and the record is shown at {version}"
+        "unknown", f"it was sent on version 1, but the record is shown at {version}"
     )  # fmt: skip
     assert practice.posts() == []
     assert practice.jonas.recover()[0].state == "done"
     assert len(practice.effects()) == 1
 
 
-# The same, written differently
+# The same content, written differently
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_an_address_is_the_same_in_either_case(practice: Practice) -> None:
     )
 
 
-# Copies: the service knows what this journal does not
+# Copies: the service knows more than this journal
 
 
 def _copy(practice: Practice, name: str = "copy") -> Path:
@@ -225,7 +225,7 @@ def _copy(practice: Practice, name: str = "copy") -> Path:
 
 
 def _desks(practice: Practice, folder: Path, now: datetime = MORNING) -> tuple[Actions, Actions]:
-    """The two people at a workspace that was put back whole, its noted end with it."""
+    """Return desks of the two people at a workspace that was fully restored, with its noted end."""
     journal = Journal(folder, now=lambda: now)
 
     def desk(name: str) -> Actions:
@@ -263,10 +263,10 @@ def test_what_is_proposed_again_after_that_says_what_is_there_already(practice: 
     ines, jonas = _desks(practice, folder, MORNING + timedelta(hours=30))
     again = ines.propose("crypto_transfer.create", **transfer_fields())
     assert f"LOOK: just like it at the service there is {done.outcome.record}" in again.text
-    assert "which nobody made from here" in again.text
+    assert "which was not made from here" in again.text
     shown = jonas.batch(again.id)
     assert done.outcome.record in shown.lines[0]
-    jonas.approve(again.id, shown=shown)  # a person has seen it, and wants it once more
+    jonas.approve(again.id, shown=shown)  # a person has seen it, and wants it again
     assert ines.execute(again.id).state == "done"
     assert len(practice.effects()) == 2
 
@@ -294,7 +294,7 @@ def test_what_somebody_else_did_in_between_makes_the_approval_lapse(
 ) -> None:
     folder = _copy(practice)
     ready = practice.approved(kind, **fields)
-    ines, jonas = _desks(practice, folder)  # who share nothing with this journal
+    ines, jonas = _desks(practice, folder)  # they share nothing with this journal
     other = ines.propose(kind, **fields)
     if other.state == "proposed":
         jonas.approve(other.id)
@@ -338,11 +338,11 @@ def test_a_service_that_does_not_answer_hides_no_twin(practice: Practice) -> Non
     assert practice.ines.get(ready.id).state == "ready"
 
 
-# A journal that somebody wrote in
+# A journal that was edited
 
 
 def _rewrite(practice: Practice, entry: str, was: str, becomes: str) -> None:
-    """What whoever may write to the file can do, and its triggers do not stop."""
+    """Edit the database file as its owner can, against its triggers."""
     database = sqlite3.connect(practice.folder / "journal.sqlite")
     database.execute("DROP TRIGGER entries_no_update")
     changed = database.execute(
@@ -394,7 +394,9 @@ def test_what_was_changed_after_it_was_sent_is_not_sent_again(practice: Practice
 def test_on_a_journal_that_was_changed_nothing_is_decided(practice: Practice) -> None:
     action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
     practice.journal.close()
-    _rewrite(practice, "action.proposed", "USDC 10.00", "USDC 1.00")  # what the approver reads
+    _rewrite(
+        practice, "action.proposed", "USDC 10.00", "USDC 1.00"
+    )  # the text that the approver reads
     other = Journal(practice.folder, now=lambda: MORNING)
     fresh = practice.desk("jonas", journal=other)
     for decide in (
@@ -404,12 +406,12 @@ def test_on_a_journal_that_was_changed_nothing_is_decided(practice: Practice) ->
     ):
         with pytest.raises(JournalError, match="entry 2 was changed after it was written"):
             decide()
-    assert [one.state for one in fresh.list()] == ["proposed"]  # it is read all the same
+    assert [one.state for one in fresh.list()] == ["proposed"]  # it can be read all the same
     assert other.head().seq == 2
 
 
 def test_a_change_under_an_open_desk_stops_what_is_decided_and_sent(practice: Practice) -> None:
-    """The desks have read the journal before; what they remember is not what it says now."""
+    """The desks read the journal before the edit, so their memory differs from it."""
     waits = practice.ines.propose("crypto_transfer.create", **transfer_fields("3.00"))
     ready, cut_off = practice.transfer(), practice.transfer("4.00")
     lost(practice, cut_off.id, "before")

@@ -64,7 +64,7 @@ Happening = Callable[[], Any]
 def once_journaled(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, happening: Happening
 ) -> None:
-    """Have something happen between the entry of the next sending and its first byte."""
+    """Run `happening` between the entry of the next sending and its first byte."""
     extend, happened = practice.journal.extend, list[int]()
 
     def extended(drafts: list[Draft], **more: Any) -> Any:
@@ -80,9 +80,9 @@ def once_journaled(
 def once_checked(
     monkeypatch: pytest.MonkeyPatch, happening: Happening, *, of_content: bool = True
 ) -> None:
-    """Have something happen between a check of a fence and the system call.
+    """Run `happening` between a check of a fence and the system call.
 
-    That of the content comes last; before it the headers have left.
+    The check of the content comes last; the headers are sent before it.
     """
     check, happened = SendingFence.before_bytes, list[int]()
 
@@ -96,7 +96,7 @@ def once_checked(
 
 
 def between_attempts(practice: Practice, happening: Happening) -> None:
-    """Have something happen while the maker's client waits for its second attempt."""
+    """Run `happening` while the maker's client waits for its second attempt."""
     assert practice.settings.services is not None
     client = Client(
         practice.settings.services,
@@ -113,8 +113,8 @@ def test_nothing_leaves_once_the_term_has_passed_by_the_wall_clock(
     action = practice.transfer()
     once_journaled(practice, monkeypatch, lambda: practice.wall.pass_(seconds=121))
     assert refused(lambda: practice.ines.execute(action.id)) == (
-        f"{action.id}: its term of 120 s to be sent has passed by the wall clock; nothing was sent"
-        " - look at it as it is now, then decide again"
+        f"{action.id}: its sending term of 120 s has passed by the wall clock; nothing was sent"
+        " - look at its current state, then decide again"
     )
     assert practice.posts() == []
     assert practice.ines.get(action.id).state == "ready"
@@ -164,7 +164,7 @@ def test_a_journal_that_cannot_be_read_before_the_first_attempt_lets_nothing_lea
     action = practice.transfer()
     monkeypatch.setattr(practice.journal, "newest_about", _raising)
     with pytest.raises(
-        JournalError, match=r"the disk is gone, so whether it may .*; nothing was sent"
+        JournalError, match=r"the disk is gone, so it is unknown .*; nothing was sent"
     ):
         practice.ines.execute(action.id)
     assert practice.posts() == []
@@ -201,7 +201,7 @@ def test_a_lost_answer_and_a_sleep_of_sixty_hours_take_effect_once(
         practice.forget_keys()
 
     between_attempts(practice, sleep)
-    with pytest.raises(OutcomeUnknown, match="its term of 120 s to be sent has passed"):
+    with pytest.raises(OutcomeUnknown, match="its sending term of 120 s has passed"):
         practice.ines.execute(action.id)
     [settled] = practice.ines.recover()
     assert settled.state == ("done" if KINDS[kind].look_up else "unknown")
@@ -263,7 +263,7 @@ def test_facts_that_were_read_before_a_sleep_are_read_again(practice: Practice) 
 
 
 def cut_off(practice: Practice, action: Action, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the sender for good between its entry and its first byte."""
+    """Stop the sender permanently between its entry and its first byte."""
     with monkeypatch.context() as patch:
         once_journaled(practice, patch, _interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -303,7 +303,7 @@ def test_a_list_whose_reading_outlasts_the_settling_time_proves_nothing(
 
     monkeypatch.setattr(listing, "iterate", slow)
     practice.wall.pass_(seconds=100)
-    assert "may have been carried out and not be listed yet" in refused(
+    assert "may have been carried out without being listed yet" in refused(
         lambda: practice.jonas.recover(action.id)
     )
     assert len(practice.posts()) == sent
@@ -317,7 +317,7 @@ def test_nobody_recovers_an_action_that_may_still_be_sent_and_is_told_from_when(
     fields = {"account_id": TREASURY, "chain": "BASE"}
     action = practice.approved(kind, **KEYED.get(kind, fields))
     cut_off(practice, action, monkeypatch)
-    until = practice.wall() + timedelta(seconds=120 + 30 + 60)  # of QUICK the deadline is 30 s
+    until = practice.wall() + timedelta(seconds=120 + 30 + 60)  # QUICK has a deadline of 30 s
     assert practice.jonas.settling_until(action.id) == until + timedelta(seconds=30)
     practice.wall.now = until - timedelta(milliseconds=1)
     assert refused(lambda: practice.jonas.recover(action.id)) == (
@@ -328,7 +328,7 @@ def test_nobody_recovers_an_action_that_may_still_be_sent_and_is_told_from_when(
     assert "is sending, not unknown" in refused(
         lambda: practice.jonas.settle(action.id, carried_out=False, reason="not there")
     )
-    practice.wall.now = until + timedelta(seconds=30)  # when an effect is listed for certain
+    practice.wall.now = until + timedelta(seconds=30)  # when an effect is certainly listed
     assert practice.jonas.recover(action.id)[0].state in {"done", "unknown"}
 
 
@@ -411,7 +411,9 @@ def test_a_wall_clock_that_stood_still_makes_no_key_young(practice: Practice) ->
     [left] = desk.recover()
     assert left.why == "OUTCOME UNKNOWN: its key is older than 24 hours; no record shows it"
     assert practice.effects() == []
-    boot.now = BootTime("another boot", 0)  # its age is unknown there, so the wall clock counts
+    boot.now = BootTime(
+        "another boot", 0
+    )  # its age is unknown after a restart, so the wall clock counts
     assert desk.recover()[0].state == "done"
 
 
@@ -478,7 +480,7 @@ def test_a_normal_sending_asks_the_service_nothing_more(practice: Practice) -> N
 
 
 def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
-    """A colleague finds no effect, settles it truthfully, and executes a second one."""
+    """A colleague finds no effect, settles it in good faith, and executes a second one."""
 
     def happening() -> None:
         practice.pass_(hours=60)
@@ -515,7 +517,7 @@ def test_an_answer_that_comes_after_it_was_settled_raises_an_item_until_a_person
     assert "it was refused before that" in action.doubled
     assert items(practice.jonas) == [(action.id, "doubled")]
     assert actions_of(practice.journal.entries("action."))[0].doubled == action.doubled
-    with pytest.raises(ActionRefused, match="A-1 is the same, and whether it was carried out"):
+    with pytest.raises(ActionRefused, match="A-1 is the same, and its outcome is unknown"):
         practice.ines.propose("crypto_transfer.create", **action.fields)
     with pytest.raises(ActionRefused, match="was carried out, as record"):
         practice.jonas.settle(action.id, carried_out=False, reason="no")
@@ -561,7 +563,7 @@ def test_a_late_answer_with_the_record_that_was_found_meanwhile_is_no_doubt(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, person: str
 ) -> None:
     action = practice.transfer()
-    desk = getattr(practice, person)  # her own may be open in another notebook of the process
+    desk = getattr(practice, person)  # her own desk may be open in another notebook of the process
 
     def recovered() -> None:
         practice.wait()

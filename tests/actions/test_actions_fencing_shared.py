@@ -1,4 +1,4 @@
-"""Desks that share a journal in PostgreSQL: the server's clock counts, and its journal is read."""
+"""Desks that share a journal in PostgreSQL use the server's clock and its journal."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from treasury.journal import Journal
 
 FINANCE = "/finance/v1"
 SETTLED: Final = timedelta(seconds=120 + 30 + 60)
-"""The term, the transport's deadline of the tests, and the allowed skew."""
+"""The term, the tests' transport deadline, and the allowed skew."""
 SHIFTED: Final = """
 CREATE TABLE shift (span interval NOT NULL);
 INSERT INTO shift VALUES (interval '0');
 CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
     'SELECT pg_catalog.clock_timestamp() + (SELECT span FROM public.shift)';
 """
-"""A clock of the server that a test moves, found before the server's own."""
+"""A server clock that a test moves, found before the server's own."""
 
 
 class SharedJournal:
-    """A database of one's own on a server, whose clock is moved and whose connections are cut."""
+    """A separate database on a server, with a movable clock and connections that can be cut."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -46,12 +46,12 @@ class SharedJournal:
             connection.execute(f"ALTER DATABASE {self.name} SET search_path = public, pg_catalog")
 
     def shift(self, span: timedelta) -> None:
-        """Set the server's clock off by a span."""
+        """Shift the server's clock by a span."""
         with self._server.connect(self.name) as connection:
             connection.execute("UPDATE shift SET span = %s", (span,))
 
     def cut(self) -> None:
-        """End every connection and take no new one."""
+        """End every connection and refuse new ones."""
         with self._server.connect() as connection:
             connection.execute(f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS false")
             connection.execute(
@@ -132,7 +132,7 @@ def test_a_sender_whose_term_has_passed_by_the_servers_clock_sends_nothing(
 
     once_journaled(practice, monkeypatch, shift)
     said = refused(lambda: ines.execute(action.id))
-    assert "its term of 120 s to be sent has passed by the wall clock; nothing was sent" in said
+    assert "its sending term of 120 s has passed by the wall clock; nothing was sent" in said
     assert practice.posts() == []
 
 

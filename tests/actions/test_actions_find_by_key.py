@@ -36,7 +36,7 @@ def ready(practice: Practice, kind: str) -> Action:
 
 
 def lost(practice: Practice, action: Action) -> None:
-    """Execute an action whose request does not arrive, and wait until lists count."""
+    """Execute an action, lose its request, and wait until lists count."""
     practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
     with pytest.raises(OutcomeUnknown):
         practice.ines.execute(action.id)
@@ -49,7 +49,7 @@ def listing(
     kind: str,
     records: Callable[[list[Any]], list[Any]],
 ) -> None:
-    """Have the list of a kind show other records than the service does."""
+    """Make the list of a kind show other records than the service's."""
     resource = type(getattr(practice.client("maker").finance, LISTS[kind]))
     iterate = resource.iterate
 
@@ -60,7 +60,7 @@ def listing(
 
 
 def another(practice: Practice, record: Any, **fields: Any) -> Any:
-    """A record of somebody else that was made just now."""
+    """Return a record of someone else that was made just now."""
     fields = {"id": "another", "created_at": practice.wall()} | fields
     return msgspec.structs.replace(record, value=msgspec.structs.replace(record.value, **fields))
 
@@ -90,7 +90,7 @@ def test_a_list_of_transfers_between_accounts_proves_an_effect_and_never_that_th
     practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
     with pytest.raises(OutcomeUnknown):
         practice.ines.execute(action.id)
-    assert "and not be listed yet" in refused(lambda: practice.jonas.recover(action.id))
+    assert "without being listed yet" in refused(lambda: practice.jonas.recover(action.id))
     practice.wait()
     [left] = practice.jonas.recover()
     assert (left.state, practice.effects()) == ("unknown", [])

@@ -1,4 +1,4 @@
-"""A refused action whose record shows later is done, and one that replaced it may double it."""
+"""A refused action with a later record is done, and an action that replaced it may double it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POSTS = f"/finance/v1/accounts/{TREASURY}/transfers"
 
 
 def falsely_refused(practice: Practice, action: Action) -> Action:
-    """Execute an action that takes effect and is answered with a refusal of the service's shape."""
+    """Execute an action that takes effect but is answered with a refusal like the service's."""
     practice.sandbox.faults.add(POSTS, method="POST", status=400, acts=True)
     with pytest.raises(InvalidRequest):
         practice.ines.execute(action.id)
@@ -24,7 +24,7 @@ def falsely_refused(practice: Practice, action: Action) -> Action:
 
 
 def hide_records(practice: Practice) -> None:
-    """Have the service's lists lag behind until `show_records`."""
+    """Make the service's lists lag until `show_records`."""
     practice.sandbox.faults.add(POSTS, method="GET", stale=3600, times=100)
 
 
@@ -33,7 +33,7 @@ def show_records(practice: Practice) -> None:
 
 
 def again(practice: Practice, action: Action) -> Action:
-    """Propose the same once more and approve it."""
+    """Propose the same again and approve it."""
     proposed = practice.ines.again(action.id)
     return practice.jonas.approve(proposed.id)[0]
 
@@ -54,7 +54,7 @@ def test_a_refused_action_is_in_doubt_once_its_successor_was_done_and_its_record
     )
     rows = open_actions(practice.jonas.list()).to_pylist()
     assert [(row["action_id"], row["state"]) for row in rows] == [(first.id, "doubled")]
-    with pytest.raises(ActionRefused, match="is the same, and whether it was carried out"):
+    with pytest.raises(ActionRefused, match="is the same, and its outcome is unknown"):
         practice.ines.propose("crypto_transfer.create", **first.fields)
     assert actions_of(practice.journal.entries("action."))[0].doubled == found.doubled
     settled = practice.jonas.settle(first.id, carried_out=True, reason="one was paid back")
@@ -89,7 +89,9 @@ def test_a_successor_that_has_not_left_lapses_once_the_record_of_the_first_shows
         " was sent - propose it again if it is still wanted"
     )
     assert len(practice.effects()) == 1
-    assert practice.ines.execute(again(practice, second).id).state == "done"  # wanted twice
+    assert (
+        practice.ines.execute(again(practice, second).id).state == "done"
+    )  # intentionally done twice
 
 
 def test_an_equal_action_that_was_wanted_before_it_left_is_no_successor(practice: Practice) -> None:

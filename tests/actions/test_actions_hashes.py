@@ -1,4 +1,4 @@
-"""A transaction hash that stands on another request: refused, unless a second person agrees."""
+"""A transaction hash that another request uses is refused unless a second person agrees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUBMIT = "ramp_request.submit_hash"
 
 
 def off_ramp(practice: Practice, amount: str) -> str:
-    """The id of an off-ramp that awaits its coins."""
+    """Return the id of an off-ramp that awaits its coins."""
     fields = request_fields(
         ramp_type="OFF_RAMP", amount=amount, company_wallet_id=None, company_bank_account_id=PAYOUT
     )
@@ -29,7 +29,7 @@ def off_ramp(practice: Practice, amount: str) -> str:
 
 @pytest.fixture
 def paid(practice: Practice) -> str:
-    """An off-ramp whose hash is given."""
+    """Return an off-ramp with a submitted hash."""
     request = off_ramp(practice, "250")
     first = practice.ines.propose(SUBMIT, request_id=request, transaction_hash=HASH)
     assert (first.state, first.needed) == ("ready", 1)
@@ -92,7 +92,7 @@ def test_a_hash_that_was_given_to_another_request_meanwhile_lapses_the_action(
 
 
 def test_a_hash_counts_as_given_until_its_action_comes_to_nothing(practice: Practice) -> None:
-    """What the funding says of it is what the actions say."""
+    """The notes on funding equal the notes on actions."""
 
     def agree() -> list[str]:
         acts = practice.journal.entries("action.")

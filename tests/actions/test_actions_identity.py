@@ -1,4 +1,4 @@
-"""Who is deciding: the hub is asked, the environment claims, and looks make no second person."""
+"""Who decides: the hub is queried, the environment only claims, and look-alikes are one person."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Hub:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A hub, which gives its servers its address."""
+    """Start a hub, which gives its servers its address."""
     hub = Hub()
     monkeypatch.setenv("JUPYTERHUB_API_URL", hub.api)
     yield hub
@@ -65,7 +65,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def at_a_desk(practice: Practice) -> Actions:
-    """A process at the workspace, whose person is established as the policy says."""
+    """Return a process at the workspace that identifies its person by the policy."""
     journal = Journal(practice.folder, who=Identity(lambda: load_policy(practice.folder)).who)
     return Actions(
         journal, practice.client, practice.settings, practice.settings.now, folder=practice.folder
@@ -84,14 +84,14 @@ def test_one_person_with_two_names_in_the_environment_does_not_propose_and_appro
     monkeypatch.setenv("TREASURY_USER", "jonas")
     assert "never the checker" in refused(lambda: at_a_desk(practice).approve(action.id))
     monkeypatch.delenv("JUPYTERHUB_API_TOKEN")
-    assert "known from the environment only" in refused(
+    assert "identified by the environment only" in refused(
         lambda: at_a_desk(practice).approve(action.id)
     )
-    # The system's user would be a second name of everybody at the hub.
+    # The system's user would be a second name of everyone at the hub.
     write(practice.folder, f'identified_by = ["hub", "system"]\n[hub]\napi = "{hub.api}"\n')
     monkeypatch.delenv("JUPYTERHUB_USER")
     monkeypatch.delenv("TREASURY_USER")
-    assert "known from the environment only" in refused(
+    assert "identified by the environment only" in refused(
         lambda: at_a_desk(practice).approve(action.id)
     )
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-jonas")
@@ -163,7 +163,7 @@ def test_an_actor_that_a_program_hands_over_is_claimed(practice: Practice) -> No
         assert "environment only" in refused(
             lambda s=source: policy.check_identity(Actor("ines", s))
         )
-    # An entry of an earlier version took the hub's word from the environment.
+    # An entry of an earlier version took the hub's name from the environment.
     assert "environment only" in refused(
         lambda: policy.check_identity(Actor("ines", "hub", "unstated"))
     )
@@ -262,7 +262,7 @@ def test_where_the_policy_wants_signatures_an_approval_without_one_sends_nothing
     )
     desk("jonas").approve(first)
     assert desk("ines").execute(first).state == "done"
-    desk("jonas", signs=False).approve(second)  # written into the database by somebody else
+    desk("jonas", signs=False).approve(second)  # written into the database by someone else
     with pytest.raises(JournalError, match="by jonas is not signed as the policy wants it"):
         desk("ines").execute(second)
     assert len(practice.effects()) == 1
@@ -278,9 +278,9 @@ def test_a_key_is_enrolled_beside_what_the_policy_says(tmp_path: Path) -> None:
     assert text.startswith("# ours\nsigned = false\n\n[keys] # people\n")
     assert load_policy(tmp_path).signatures.owner(two) == 'jo "n" as'
     for name, key, said in (
-        ("nora", two, "as the key of jo"),
+        ("nora", two, "already in policy.toml, as the key of jo"),
         ("INES", make_key(f"file:{tmp_path / 'three'}").public, "has a key"),
-        (" ", make_key(f"file:{tmp_path / 'four'}").public, "nobody's name"),
+        (" ", make_key(f"file:{tmp_path / 'four'}").public, "the name is empty"),
         ("nora", "ed25519:no", "no public key"),
     ):
         with pytest.raises(InputError, match=said):

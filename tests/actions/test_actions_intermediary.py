@@ -1,4 +1,4 @@
-"""An intermediary's page says nothing of the effect; only the service's own refusal is one."""
+"""An intermediary's page proves nothing about the effect; only the service's own refusal counts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from treasury.core.errors import ActionRefused, InputError
 JSON = "application/json"
 STATUSES = (400, 401, 403, 404, 409, 410, 413, 422, 429, 500)
 SHARES = 3
-"""Each kind is answered with every third status, so that every class of kinds meets them all; the
-torture's proxy draws from every status for every kind."""
+"""Each kind is answered with every third status, so that every class of kinds covers every status.
+
+The torture's proxy draws from every status for every kind.
+"""
 HTML = b"<html><h1>Blocked</h1></html>"
 FOREIGN = json.dumps({"success": False, "errors": [{"code": 1020, "message": "Denied"}]}).encode()
 OWN = json.dumps({"success": False, "errors": [{"code": "SOME_CODE", "message": "No."}]}).encode()
@@ -34,7 +36,7 @@ def statuses_of(kind: str) -> tuple[int, ...]:
 
 
 class End(NamedTuple):
-    """Where an action stands at once and once it is settled, and what was sent and took effect."""
+    """The state of an action at once and after settling, and what was sent and took effect."""
 
     first: str
     last: str
@@ -43,7 +45,7 @@ class End(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What the proxy answers a write with, after passing it on or instead of that."""
+    """The proxy's answer to a write, after passing it on or instead."""
 
     status: int
     content: bytes
@@ -52,7 +54,7 @@ class Page(NamedTuple):
 
     def answer(self, exchange: Exchange) -> None:
         if self.passes_on:
-            assert exchange.forward().status < 300  # it took effect, and nobody is told
+            assert exchange.forward().status < 300  # it took effect, but the answer is hidden
         exchange.write(Response(self.status, self.media_type, self.content).wire)
 
 
@@ -60,7 +62,7 @@ Answer = Callable[[Exchange], None]
 
 
 class Proxied:
-    """Every kind of action through a proxy that answers its write by itself."""
+    """Every kind of action through a proxy that answers writes itself."""
 
     def __init__(self, company: Company, bench: RelayedDesk) -> None:
         self._company, self._bench, self.relay = company, bench, bench.relay
@@ -78,7 +80,7 @@ class Proxied:
     def acted(
         self, kind: str, answer: Answer, *, reads: Answer | None = None, twins: int = 0
     ) -> Iterator[tuple[Desk, Action]]:
-        """A desk that executed an action, its write answered so; twins of it are ready."""
+        """Return a desk that executed an action with this answer to its write; twins are ready."""
         relay = self.relay
         relay.begin()
         desk = Desk(self._company.new_folder(), self._company, relay.base_url, self._bench.patient)
@@ -100,20 +102,20 @@ class Proxied:
             desk.close()
 
     def settle(self, desk: Desk, action: Action) -> str:
-        """Where the action stands after the settling time, executed where it never left."""
+        """Return the action's state after the settling time, executed if it was never sent."""
         self._company.settle()
         return (
             desk.execute(action.id) if desk.recover(action.id) == "ready" else desk.state(action.id)
         )
 
     def create_alike(self, action: Action) -> None:
-        """Create another company wallet just like an action's, its address in the other case."""
+        """Create another company wallet equal to an action's, its address in the other case."""
         address = "0x" + action.fields["address"][2:].upper()
         body = NewCompanyWallet(address=address, chain=action.fields["chain"])
         self._bench.patient["checker"].ramp.wallets.create(body)
 
     def effects(self, action: Action) -> int:
-        """How often the action has taken effect since it was executed."""
+        """Return how often the action has taken effect since it was executed."""
         return self._company.effects(action) - self.before - self.relay.repeated
 
     def end_of(self, kind: str, answer: Answer, reads: Answer | None = None) -> End:
@@ -140,7 +142,7 @@ def test_a_page_after_the_effect_is_no_refusal(
         for status in statuses_of(kind)
     }
     first = {"versioned": "done"}.get(KINDS[kind].safety, "unknown")
-    # What no list shows is not sent again, so a person settles it.
+    # An action that no list shows is not sent again, so a person settles it.
     last = "done" if KINDS[kind].safety == "versioned" or KINDS[kind].look_up else "unknown"
     assert {end._replace(sent=1) for end in ends.values()} == {End(first, last, 1, 1)}, ends
     if KINDS[kind].safety != "keyed":
@@ -153,14 +155,14 @@ def test_the_services_own_documented_refusal_is_one_and_no_other(bench: Proxied,
     for status in statuses_of(kind):
         end = bench.end_of(kind, Page(status, OWN, JSON, passes_on=False).answer)
         if status not in documented or (status, safety) == (409, "keyed"):
-            # a key that was spent, perhaps by us, is no refusal of what it was spent for
+            # ^a used key, perhaps used by us, is no refusal of its first call
             assert end.first == "unknown", (status, end)
         elif (status, safety) == (409, "versioned"):  # at the very version that was sent
             assert (end.first, end.last, end.effects) == ("unknown", "done", 1), (status, end)
         elif status in {401, 429}:
             assert (end.first, end.last, end.effects) == ("ready", "done", 1), (status, end)
         elif safety == "neither" and status in KINDS[kind].refuses_repeat:
-            # what it may say of a repeat: it holds once the effect had the time to show
+            # ^possible for a repeat: final once the effect had time to show
             assert (end.first, end.last, end.effects) == ("unknown", "refused", 0), (status, end)
         else:
             assert (end.first, end.last, end.effects) == ("refused", "refused", 0), (status, end)
@@ -210,7 +212,7 @@ def test_whatever_the_answer_to_a_second_sending_raises_the_action_ends(
 
 
 def forged(status: int) -> Answer:
-    """What nobody can tell from the service's own refusal; and it took effect."""
+    """Return an answer that looks like the service's own refusal, after it took effect."""
     return Page(status, OWN, JSON).answer
 
 
@@ -220,7 +222,7 @@ def test_what_was_refused_and_carries_our_key_was_carried_out(
 ) -> None:
     with bench.acted("crypto_transfer.create", forged(status)) as (desk, action):
         assert desk.state(action.id) == state
-        with pytest.raises(ActionRefused, match=f"{action.id} is {state}, and was carried out"):
+        with pytest.raises(ActionRefused, match=f"{action.id} is {state}, but was carried out"):
             desk.propose(action.kind, action.fields)
         with pytest.raises(ActionRefused, match=f"{action.id} was carried out"):
             desk.actions.again(action.id)
@@ -274,7 +276,7 @@ def test_a_key_that_makes_a_repeat_safe_is_never_left_out(bench: Proxied) -> Non
 
 
 def from_cache(exchange: Exchange) -> None:
-    """A cache that answers what it last read at this address, and asks no further."""
+    """Answer like a cache with the last read at this address, without forwarding."""
     exchange.write((exchange.cached() or exchange.forward()).wire)
 
 
@@ -311,7 +313,7 @@ def test_an_earlier_read_of_the_record_is_no_answer_to_a_change(bench: Proxied, 
     with bench.acted(kind, answer) as (desk, action):
         assert (desk.state(action.id), bench.effects(action)) == ("unknown", 0)
         last = bench.settle(desk, action)
-        # what carries a version is sent again
+        # ^versioned kinds are sent again
         assert (last, bench.effects(action)) in {("unknown", 0), ("done", 1)}
 
 
@@ -346,7 +348,7 @@ def test_a_record_from_before_is_no_answer_to_a_create(
 
 
 def lagging(path: str) -> Answer:
-    """Answers each list at a path as if it were empty."""
+    """Return an answer that makes each list at a path look empty."""
 
     def answer(exchange: Exchange) -> None:
         empty = Response(200, JSON, answered("[]"))

@@ -1,4 +1,4 @@
-"""Every kind is carried out as its sentence says, and what cannot be taken says why."""
+"""Every kind is carried out as its sentence describes, and a refusal gives the reason."""
 
 from __future__ import annotations
 
@@ -134,9 +134,9 @@ def test_a_suspended_account_is_reactivated_by_two(practice: Practice) -> None:
         ("account_transfer.create", {"amount": "99999999"}, "amount: .*over the balance"),
         ("wallet.create", {"chain": "AVALANCHE"}, "chain: .*is on BASE"),
         ("account.reactivate", {"account_id": TREASURY}, "is ACTIVE, not SUSPENDED"),
-        ("company_bank_account.create", {"iban": "NL05TEST0417164300"}, "iban: it is registered"),
+        ("company_bank_account.create", {"iban": "NL05TEST0417164300"}, "iban: it is already reg"),
         ("company_wallet.create", {"address": "0xB7F0D5703FFB52C69A537FD5B51F6B6A34818F75"},
-         "address: it is registered already"),
+         "address: it is already registered"),
         ("payment_request.create", {"amount": "1.001"}, "amount: .*more decimals than EUR"),
         ("company_wallet.create", {"address": "0xabc"}, "address: an address on BASE is 0x and 40"),
         ("crypto_transfer.create", {"receiver_account_id": None, "external_address": "0xabc",
@@ -159,14 +159,14 @@ def test_what_the_world_does_not_allow_is_refused_beside_its_field(
         ("crypto_transfer.create", {"amount": "-1"}, "amount: -1 is not positive"),
         ("crypto_transfer.create", {"amount": None}, "amount: is missing"),
         ("crypto_transfer.create", {"amount": "1,000.00"}, "amount: .* is not a number"),
-        ("crypto_transfer.create", {"colour": "red"}, "colour: there is no such field"),
+        ("crypto_transfer.create", {"colour": "red"}, "colour: is not a field of this action"),
         ("crypto_transfer.create", {"description": "x\n2"}, "description: holds a line break"),
         ("crypto_transfer.create", {"description": "pay \u202eLRU"}, r"⟨U\+202E⟩LRU"),
-        ("crypto_transfer.create", {"receiver_account_id": "none-such"}, "there is no account"),
+        ("crypto_transfer.create", {"receiver_account_id": "none-such"}, "no account has the id"),
         ("crypto_transfer.create", {"receiver_account_id": None}, "one receiver is needed"),
         ("crypto_transfer.create", {"receiver_external_id": "ops-usd"}, "not both"),
         ("crypto_transfer.create", {"receiver_account_id": None, "external_address": ADDRESS},
-         "external_field: nothing says in which field"),
+         "external_field: is missing, and the service's field"),
         ("company_bank_account.create", {"iban": "BE68539007547035"}, "^iban: the check digits"),
         ("company_bank_account.create", {"iban": None}, "^iban: is missing; nothing was sent"),
         ("company_bank_account.create", {"bic": "XX"}, "^bic: is no BIC; nothing was sent"),
@@ -176,8 +176,8 @@ def test_what_the_world_does_not_allow_is_refused_beside_its_field(
         ("payment_session.create", {"out_cryptocurrency": "DOGE"}, "^out_cryptocurrency: 'DOGE'"),
         ("company_bank_account.create", {"name": "Bank\r\nEvil"}, "name: holds a line break"),
         ("ramp_request.create", {"crypto_currency": "DOGE"}, "crypto_currency: DOGE on BASE is n"),
-        ("ramp_request.create", {"ramp_type": "SIDE_RAMP"}, "ramp_type: 'SIDE_RAMP' is no ramp"),
-        ("ramp_request.create", {"company_wallet_id": "no-such"}, "company_wallet_id: there is no"),
+        ("ramp_request.create", {"ramp_type": "SIDE_RAMP"}, "ramp_type: 'SIDE_RAMP' is not a ramp"),
+        ("ramp_request.create", {"company_wallet_id": "no-such"}, "company_wallet_id: no comp"),
         ("payment_session.create", {"callback_url": "http://evil.test/x"}, "^callback_url: is"),
     ],
 )  # fmt: skip
@@ -242,7 +242,7 @@ def test_every_kind_declares_what_its_people_and_its_recovery_rest_on() -> None:
             assert kind.look_up, f"{kind.name}: a refusal of it cannot be looked into"
     unlisted = {k.name for k in KINDS.values() if k.safety != "versioned" and not k.look_up}
     assert unlisted == {"payment_session.create", "payment_request.create"}
-    assert {KINDS[name].safety for name in unlisted} == {"keyed"}  # else they could be lost
+    assert {KINDS[name].safety for name in unlisted} == {"keyed"}  # otherwise they could be lost
 
 
 def test_every_kind_says_which_fields_it_takes() -> None:
@@ -295,7 +295,7 @@ def test_what_a_service_wrote_is_one_visible_line_in_the_sentence_and_in_the_fac
     assert "ops ⟨U+202E⟩DNES ␛[2J<script>" in action.text
 
 
-# What a ramp request's facts are
+# The facts of a ramp request
 
 ON_RAMP = RampSeen(
     id="eeefe351",

@@ -1,4 +1,4 @@
-"""Parties, accounts, their holders and the company's users: changed once, by two people."""
+"""Parties, accounts, holders and the company's users: changed once, by two people."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def account_of(practice: Practice, external_id: str = "quay-1") -> str:
 
 
 def fields_of(practice: Practice, kind: str) -> dict[str, Any]:
-    """Something to do of each kind, on records of its own."""
+    """Return valid fields of each kind, on separate records."""
     match kind:
         case "party.create":
             return PARTY
@@ -170,25 +170,25 @@ def test_an_approval_lapses_when_the_name_that_was_shown_has_moved(practice: Pra
         ("party.create", {"party_type": "PERSON", "name": "X"}, "party_type: is 'PERSON'"),
         ("party.create", {"party_type": "INDIVIDUAL", "first_name": "Ada"}, "last_name: is m"),
         ("party.create", PARTY | {"name": "Quay\nBV"}, "name: holds a line break"),
-        ("party.change", {"party_id": "none-such", "name": "X"}, "party_id: there is no party"),
+        ("party.change", {"party_id": "none-such", "name": "X"}, "party_id: no party"),
         ("account.create", {"party_id": "none-such", "external_id": "x", "chain": "BASE"},
-         "party_id: there is no party"),
+         "party_id: no party"),
         ("account.create", {"party_id": "x", "external_id": "x", "chain": "SUI"}, "chain: 'SUI'"),
         ("account.change", {"account_id": TREASURY, "external_id": "ops-usd"},
-         "external_id: account .* has that id already"),
+         "external_id: account .* already has that id"),
         ("account.delete", {"account_id": TREASURY}, "account_id: .* still holds"),
         ("party_role.create", {"account_id": TREASURY, "party_id": "x", "role_type": "OWNER"},
-         "role_type: 'OWNER' is no role"),
+         "role_type: 'OWNER' is not a role"),
         ("company_bank_account.rename", {"company_bank_account_id": "none", "name": "X"},
-         "company_bank_account_id: there is no"),
-        ("company_user.invite", INVITED | {"role": "OWNER"}, "role: 'OWNER' is no role"),
-        ("company_user.invite", INVITED | {"email": "nobody"}, "email: 'nobody' is no address"),
+         "company_bank_account_id: no company bank account"),
+        ("company_user.invite", INVITED | {"role": "OWNER"}, "role: 'OWNER' is not a role"),
+        ("company_user.invite", INVITED | {"email": "nobody"}, "email: 'nobody' is not an e-m"),
         *(("company_user.invite", INVITED | {"email": email}, said) for email, said in (
             ("nora@harb\u043eur.example", "email: .* may look like others"),
             ("n\u00f6ra@harbour.example", "email: .* may look like others"),
             ("\uff4eora@harbour.example", "email: .* may look like others"),
-            ("nora@bank.example@harbour.example", "email: .* is no address"),
-            ("nora@localhost", "email: .* is no address"),
+            ("nora@bank.example@harbour.example", "email: .* is not an e-mail address"),
+            ("nora@localhost", "email: .* is not an e-mail address"),
         )),
     ],
 )  # fmt: skip
@@ -208,18 +208,18 @@ def test_what_is_so_already_is_not_proposed(practice: Practice) -> None:
     taken = viewer.ramp.users.all()[0].value.email
     named = viewer.ramp.bank_accounts.get(PAYOUT).value.name
     same: list[tuple[str, dict[str, Any], str]] = [
-        ("party.change", {"party_id": party, "name": "Quay Freight BV"}, "is so already"),
-        ("party_role.create", role | {"party_id": held.value.party_id}, "it holds the account"),
+        ("party.change", {"party_id": party, "name": "Quay Freight BV"}, "already has these"),
+        ("party_role.create", role | {"party_id": held.value.party_id}, "it already holds"),
         ("company_bank_account.rename", {"company_bank_account_id": PAYOUT, "name": named},
-         "name: it is that already"),
-        ("company_user.invite", INVITED | {"email": taken}, "is a user already"),
+         "name: that is its present value"),
+        ("company_user.invite", INVITED | {"email": taken}, "is already a user"),
         ("company_user.invite", INVITED | {"email": taken.replace("o", "0").replace("l", "1")},
-         "it looks like .* who is a user already"),
+         "it looks like .* who is already a user"),
         ("company_user.invite", INVITED | {"email": f"new.{taken.replace('l', '1')}"},
          "its domain looks like"),
     ]  # fmt: skip
     for kind, fields, said in same:
         with pytest.raises(ActionRefused, match=said):
             practice.ines.propose(kind, **fields)
-    with pytest.raises(InputError, match="nothing is to change"):
+    with pytest.raises(InputError, match="no change is given"):
         practice.ines.propose("party.change", party_id=party)

@@ -1,4 +1,4 @@
-"""An answer about another record is no answer: nothing is shown, approved or called done by it."""
+"""An answer about another record proves nothing: it is not shown, approved or counted as done."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def desk(company: Company, bench: RelayedDesk) -> Iterator[Desk]:
 
 
 def body_of(body: bytes) -> Callable[[Exchange], None]:
-    """Answers with a body, and passes nothing on."""
+    """Answer with a body, and forward nothing."""
     return lambda exchange: exchange.write(Response(200, "application/json", body).wire) and None
 
 
 def assert_settled(proxied: Proxied, desk: Desk, action: Action) -> None:
-    """Check that what never arrived is sent again, or left to a person if no list shows it."""
+    """Check that a lost call is sent again, or left to a person if no list shows it."""
     may_stay = may_stay_unknown(action.kind, took_effect=False)
     assert proxied.settle(desk, action) == ("unknown" if may_stay else "done")
     assert proxied.effects(action) == (not may_stay)
@@ -209,7 +209,7 @@ def test_a_transfers_sentence_names_no_other_account(
 def test_an_effect_that_is_read_back_from_another_request_is_none(
     company: Company, bench: RelayedDesk
 ) -> None:
-    """The write is lost, and its request read as one that was approved."""
+    """The write is lost, and its request is read as one that was approved."""
     approved = json.loads(company.answer_to_another("ramp_request.approve", {}))["result"]["id"]
     proxied = Proxied(company, bench)
     lost = body_of(b"<html>")

@@ -1,4 +1,4 @@
-"""Payment orders as pain.001: what the file says, and what it refuses to say."""
+"""Payment orders as pain.001: the contents of the file, and what it refuses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def order(**changes: Any) -> CreditTransfer:
 
 @pytest.fixture(scope="module")
 def schema() -> etree.XMLSchema:
-    """The schema of ISO 20022, as another project ships it."""
+    """Return the schema of ISO 20022, from another project's package."""
     path = resources.files("sepaxml") / "schemas" / "pain.001.001.09.xsd"
     return etree.XMLSchema(etree.fromstring(path.read_bytes()))
 
@@ -115,8 +115,8 @@ def test_the_same_orders_have_the_same_id_and_others_have_another() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"iban": "LT353250012345678902"}, "its check digits do not hold"),
-        ({"bic": "TEST"}, "is no BIC"),
+        ({"iban": "LT353250012345678902"}, "its check digits are wrong"),
+        ({"bic": "TEST"}, "is not a BIC"),
         ({"amount": Decimal("8000.001")}, "is not an amount"),
         ({"amount": Decimal(0)}, "is not an amount"),
         ({"amount": Decimal(1000000000)}, "is not an amount"),
@@ -138,16 +138,16 @@ def test_what_sepa_does_not_carry_is_refused(changes: dict[str, Any], says: str)
 
 
 def test_a_reference_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="PAY-2026-005402: the reference is there more than once"):
+    with pytest.raises(InputError, match="PAY-2026-005402: the reference occurs more than once"):
         pain001([ORDER, order(amount=Decimal(5))], PAYER, AT, DAY)
-    with pytest.raises(InputError, match="PAY-A: the reference is there more than once"):
+    with pytest.raises(InputError, match="PAY-A: the reference occurs more than once"):
         pain001([order(reference="pay-a"), order(reference="PAY-A")], PAYER, AT, DAY)
 
 
 def test_nothing_to_pay_and_a_payer_without_an_iban_are_refused() -> None:
     with pytest.raises(InputError, match="nothing to pay"):
         pain001([], PAYER, AT, DAY)
-    with pytest.raises(InputError, match="pay_from: 123 is no IBAN"):
+    with pytest.raises(InputError, match="pay_from: 123 is not an IBAN"):
         pain001([ORDER], Payer(name="Harbour", iban="123"), AT, DAY)
 
 
@@ -174,7 +174,7 @@ def test_a_payee_beyond_the_eea_asks_for_the_payers_address(schema: etree.XMLSch
     ("town", "country", "says"),
     [
         ("Gent", "", "and not both"),
-        ("Gent", "Belgium", "is no country"),
+        ("Gent", "Belgium", "is not a country"),
         ("東京", "SE", "hold"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_payees_address_is_written_where_it_is_given(schema: etree.XMLSchema) 
     [
         ("Vilnius", "", r"PAY-2: the payee: its address .* not both"),
         ("", "LT", r"PAY-2: the payee: its address .* not both"),
-        ("Vilnius", "Lithuania", r"PAY-2: the payee: Lithuania is no country"),
+        ("Vilnius", "Lithuania", r"PAY-2: the payee: Lithuania is not a country"),
         ("東京", "LT", r"PAY-2: the payee: its town holds a character"),
         ("V" * 36, "LT", r"PAY-2: the payee: its town is longer"),
     ],

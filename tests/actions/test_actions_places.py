@@ -1,4 +1,4 @@
-"""What was decided for one environment and one client is carried out at no other."""
+"""A decision for one environment and one client is carried out at no other."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FINANCE = "/finance/v1"
 
 
 def elsewhere(practice: Practice) -> Actions:
-    """The same journal, opened with the settings of another environment."""
+    """Return the same journal, opened with the settings of another environment."""
     desk = msgspec.structs.replace(practice.settings.workspace, environment="staging")
     settings = msgspec.structs.replace(practice.settings, workspace=desk)
     return practice.desk("ines", settings=settings)
 
 
 def renewed(practice: Practice) -> Actions:
-    """The same desk after its maker credential was replaced by another client."""
+    """Return the same desk after its maker credential was replaced by another client."""
     known: dict[str, Any] = dict(practice.settings.credentials)
     known["maker"] = Credential("another-client", known["maker"].client_secret)
     return practice.desk(
@@ -70,5 +70,5 @@ def test_a_key_is_not_sent_again_by_a_client_that_never_had_it(practice: Practic
     practice.wait()
     [left] = renewed(practice).recover(action)
     assert left.state == "unknown"
-    assert "its key is of " in left.why
+    assert "its key belongs to " in left.why
     assert practice.posts() == before

@@ -35,7 +35,7 @@ def test_by_default_what_moves_money_needs_a_second_person() -> None:
         "party_role.create", "company_bank_account.rename", "company_wallet.describe",
         "company_user.invite",
     }  # fmt: skip
-    # A ramp request moves nothing until somebody else than its maker approves it.
+    # A ramp request moves nothing until someone other than its maker approves it.
     assert KINDS["ramp_request.approve"].decides_on_maker
 
 
@@ -65,7 +65,7 @@ def test_three_people_have_to_agree_where_the_policy_says_three(practice: Practi
     action = propose(practice)
     [after_one] = practice.jonas.approve(action)
     assert (after_one.state, after_one.waits_for) == ("proposed", 1)
-    assert "has agreed to A-1 already" in refused(lambda: practice.jonas.approve(action))
+    assert "has already agreed to A-1" in refused(lambda: practice.jonas.approve(action))
     assert "waits for 1 more" in refused(lambda: practice.ines.execute(action))
     [ready] = practice.desk("nora").approve(action)
     assert (ready.state, ready.people) == ("ready", ("ines", "jonas", "nora"))
@@ -100,7 +100,9 @@ def test_a_single_amount_and_a_day_have_their_limits(practice: Practice) -> None
     said = refused(lambda: practice.jonas.approve(second))
     assert "USDC 70.010000 is more than one may approve in a day: USDC 70.000000" in said
     assert practice.jonas.approve(third)[0].state == "ready"
-    assert practice.desk("nora").approve(second)[0].state == "ready"  # each has a day of their own
+    assert (
+        practice.desk("nora").approve(second)[0].state == "ready"
+    )  # each person has a separate daily limit
 
 
 def test_a_batch_counts_together_against_the_day(practice: Practice) -> None:
@@ -114,7 +116,7 @@ def test_a_workspace_of_one_person_says_so(practice: Practice) -> None:
     write(practice.folder, "one_person = true\n")
     action = practice.ines.get(propose(practice))
     assert action.state == "ready"
-    assert "This workspace has one person: nobody else approves it." in action.text
+    assert "This workspace has one person: no second person approves it." in action.text
     done = practice.ines.execute(action.id)
     assert done.people == ("ines",)
     made = practice.ines.execute(
@@ -129,7 +131,7 @@ def test_a_policy_that_became_stricter_holds_what_was_approved_before(practice: 
     action = propose(practice)
     practice.jonas.approve(action)
     write(practice.folder, '[[rules]]\nkinds = ["*"]\npeople = 3\n')
-    assert "approved by 2 people, and the policy now wants 3" in refused(
+    assert "approved by 2 people, and the policy now requires 3" in refused(
         lambda: practice.ines.execute(action)
     )
     assert practice.posts() == []
@@ -137,7 +139,7 @@ def test_a_policy_that_became_stricter_holds_what_was_approved_before(practice: 
 
 def test_how_a_person_is_known_can_be_asked_for(practice: Practice) -> None:
     write(practice.folder, 'identified_by = ["hub"]\n')
-    assert "known from the environment only" in refused(lambda: propose(practice))
+    assert "identified by the environment only" in refused(lambda: propose(practice))
     assert Actor("ines", "hub").source in load_policy(practice.folder).identified_by
 
 
@@ -257,4 +259,6 @@ def test_what_one_person_decides_alone_counts_against_the_day(practice: Practice
     assert len(practice.ines.list()) == 1
     practice.ines.withdraw("A-1", "not wanted")
     assert len(practice.ines.propose_drafts(*drafted)) == 2
-    assert propose(practice, "40", person="jonas") == "A-4"  # each has a day of their own
+    assert (
+        propose(practice, "40", person="jonas") == "A-4"
+    )  # each person has a separate daily limit

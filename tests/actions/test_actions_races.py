@@ -1,4 +1,4 @@
-"""What comes late, or from a journal that was replaced, makes nothing ready that may have left."""
+"""Late events, or a replaced journal, never make an action ready that may have been sent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_late_refusal_of_a_first_sending_says_nothing_of_a_second(
     action = practice.transfer()
     real = pinned_call.post
 
-    def post(*given: Any) -> Any:  # while the first has not left, a colleague recovers it
+    def post(*given: Any) -> Any:  # before the first is sent, a colleague recovers it
         monkeypatch.setattr(outcomes, "post", real)
         practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
         practice.wait()
@@ -120,7 +120,7 @@ def test_an_adopted_copy_sends_nothing_that_was_approved_before(practice: Practi
     with pytest.raises(ActionRefused):
         practice.jonas.execute(action)
     assert len(practice.effects()) == 1
-    assert practice.ines.again(action).state == "proposed"  # and waits for a colleague anew
+    assert practice.ines.again(action).state == "proposed"  # and waits for a colleague again
     practice.journal.verify()
 
 

@@ -1,4 +1,4 @@
-"""What a crash or a lost answer leaves open is settled by what the operation allows."""
+"""A crash or a lost answer is settled by the rules of the operation's safety."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FINANCE, RAMP = "/finance/v1", "/ramp/v1"
 
 
 def unknown(practice: Practice, action: Action, path: str, **fault: Any) -> Action:
-    """Execute an action whose answer does not come."""
+    """Execute an action and lose its answer."""
     practice.sandbox.faults.add(path, **({"method": "POST", "times": 2} | fault))
     with pytest.raises(OutcomeUnknown, match="treasury actions recover"):
         practice.ines.execute(action.id)
@@ -50,7 +50,7 @@ def test_an_empty_list_says_nothing_before_the_settling_time(practice: Practice)
     action = unknown(practice, practice.transfer(), FINANCE, drop="before")
     writes = len(practice.posts())
     assert practice.ines.recover() == (action,)
-    assert "not be listed yet; nothing was settled - recover it from" in refused(
+    assert "without being listed yet; nothing was settled - recover it from" in refused(
         lambda: practice.ines.recover(action.id)
     )
     practice.wall.pass_(seconds=119)
@@ -76,7 +76,7 @@ def test_after_its_key_is_forgotten_what_nobody_lists_goes_to_a_person(practice:
     practice.wall.pass_(hours=25)
     [open_] = practice.ines.recover()
     assert open_.state == "unknown"
-    assert open_.why == "OUTCOME UNKNOWN: the service lists none"
+    assert open_.why == "OUTCOME UNKNOWN: the service does not list these records"
     again = practice.ines.recover()
     assert again == (open_,)
     assert practice.kinds().count("unknown") == 2
@@ -162,7 +162,7 @@ def test_a_person_who_did_not_make_it_says_what_became_of_it(practice: Practice)
         lambda: practice.jonas.settle(action.id, carried_out=False, reason="not there")
     )
     practice.wait()
-    assert "somebody else has to say" in refused(
+    assert "someone else has to settle it" in refused(
         lambda: practice.ines.settle(action.id, carried_out=False, reason="not at the provider")
     )
     with pytest.raises(InputError, match="reason: is missing"):

@@ -1,7 +1,7 @@
-"""A workspace that was put back from an older copy does not do a second time what was done since.
+"""A workspace restored from an older copy does not repeat what was done since.
 
-Each kind is approved, backed up, carried out, and five days of other records later tried again from
-the copy, when the provider has long forgotten every key.
+Each kind is approved, backed up and carried out. After five days of other records it is tried again
+from the copy, when the provider has long forgotten every key.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ LISTED = (
     "crypto_transfer.create", "fiat_transfer.create", "account_transfer.create",
     "virtual_account.create", "wallet.create", "ramp_request.create", "party.create",
 )  # fmt: skip
-"""What is found again by a record that is just like it."""
+"""Kinds that are found by an equal record."""
 
 
 def wanted(practice: Practice, kind: str) -> dict[str, Any]:
-    """Something to do of a kind, on records of its own."""
+    """Return valid fields of a kind, on separate records."""
     if kind in CREATES:
         return CREATES[kind]
     if kind in EACH:
@@ -57,7 +57,7 @@ def wanted(practice: Practice, kind: str) -> dict[str, Any]:
 
 
 class Restored:
-    """A workspace with a copy of an earlier day, which can be put back in its place."""
+    """A workspace with a copy of an earlier day, which can replace it."""
 
     def __init__(self, practice: Practice, copy: Path) -> None:
         self.practice = practice
@@ -68,7 +68,7 @@ class Restored:
         shutil.copytree(self.practice.folder, self._copy)
 
     def put_back(self) -> Actions:
-        """The folder is deleted and the copy moved to its place, as a restore does."""
+        """Delete the folder and move the copy into its place, like a restore."""
         self.practice.journal.close()
         shutil.rmtree(self.practice.folder)
         shutil.copytree(self._copy, self.practice.folder)
@@ -77,7 +77,7 @@ class Restored:
     def done_since(
         self, action: Action, then: Callable[[str], object] = lambda _: None
     ) -> tuple[str, Actions]:
-        """Carry an action out after the copy; its record, and the desk once that was put back."""
+        """Carry an action out after the copy; return its record, and the desk after the restore."""
         self.back_up()
         done = self.practice.ines.execute(action.id)
         assert done.outcome is not None
@@ -86,7 +86,7 @@ class Restored:
         return done.outcome.record, self.put_back()
 
     def days_later(self, records_made: int = 3) -> None:
-        """Five days with records of every list that is asked, none of them the same."""
+        """Let five days pass with new records in every list, all different."""
         maker = self.practice.client("maker").finance
         for number in range(records_made):
             self.practice.pass_(days=5 / records_made)
@@ -110,7 +110,7 @@ def restored(practice: Practice, tmp_path_factory: pytest.TempPathFactory) -> Re
 
 
 def ready(practice: Practice, kind: str) -> Action:
-    """An action of the kind that is ready, decided by those who may."""
+    """Return a ready action of the kind, decided by permitted people."""
     fields = wanted(practice, kind)
     if kind == "ramp_request.approve":
         return practice.jonas.propose(kind, **fields)
@@ -195,10 +195,13 @@ def test_what_no_list_tells_of_goes_to_a_person_once_its_key_may_be_forgotten(
     practice: Practice, kind: str
 ) -> None:
     action = practice.approved(kind, **CREATES[kind])
-    practice.pass_(hours=23, minutes=58)  # what leaves now arrives when the key is a day old
+    practice.pass_(hours=23, minutes=58)  # a call sent now arrives when the key is a day old
     said = refused(lambda: practice.ines.execute(action.id))
-    assert "older than the 24 hours that it is remembered, and the service lists none" in said
-    assert "look for it in the provider's portal; where it is not there, `treasury acti" in said
+    assert (
+        "older than the 24 hours that the provider remembers it, and the service does not list"
+        in said
+    )
+    assert "look for it in the provider's portal; if it is not there, `treasury acti" in said
     assert practice.ines.get(action.id).state == "lapsed"
     assert practice.posts() == []
     again = practice.ines.again(action.id)
@@ -224,7 +227,7 @@ def test_a_key_of_tomorrow_is_of_no_known_age(practice: Practice) -> None:
     action = practice.approved(kind, **CREATES[kind])
     practice.now = practice.now.replace(year=2025)  # the machine's clock is set back
     said = refused(lambda: practice.ines.execute(action.id))
-    assert "which is later than now, so how old it is nobody can tell" in said
+    assert "which is later than now, so its age is unknown" in said
 
 
 def test_an_old_key_is_no_obstacle_where_the_list_shows_that_nothing_was_done(
@@ -245,7 +248,7 @@ def test_a_list_that_is_closed_leaves_it_to_the_key_and_then_to_a_person(
     assert practice.ines.execute(young.id).state == "done"
     practice.pass_(days=2)
     said = refused(lambda: practice.ines.execute(old.id))
-    assert "older than the 24 hours that it is remembered, and no list tells" in said
+    assert "older than the 24 hours that the provider remembers it, and no list can show it" in said
     assert practice.ines.get(old.id).state == "lapsed"
     assert len(practice.effects()) == 1
 
@@ -280,7 +283,7 @@ LISTED_KEYED = tuple(kind for kind in LISTED if KINDS[kind].safety == "keyed")
 
 
 def cut_off(practice: Practice, kind: str, **fields: Any) -> Action:
-    """An action that was sent and has not arrived, as nobody here can know."""
+    """Return an action that was sent and has not arrived, which is unknown here."""
     action = practice.approved(kind, **fields or wanted(practice, kind))
     practice.sandbox.faults.add("/finance/v1", method="POST", drop="before", times=9)
     with pytest.raises(OutcomeUnknown):
@@ -290,7 +293,7 @@ def cut_off(practice: Practice, kind: str, **fields: Any) -> Action:
 
 
 def done_anew(practice: Practice, action: Action) -> str:
-    """Hours later a person says that it was not carried out, and the same is done once more."""
+    """Hours later a person settles it as not carried out, and the same is done again."""
     practice.pass_(hours=1)
     practice.jonas.settle(action.id, carried_out=False, reason="the provider was asked")
     again = practice.ines.again(action.id)
@@ -323,7 +326,10 @@ def test_what_no_list_tells_of_is_not_sent_again_from_a_copy(restored: Restored,
     restored.back_up()
     done_anew(practice, action)
     [left] = restored.put_back().recover(action.id)
-    assert (left.state, left.why) == ("unknown", "OUTCOME UNKNOWN: the service lists none")
+    assert (left.state, left.why) == (
+        "unknown",
+        "OUTCOME UNKNOWN: the service does not list these records",
+    )
     assert len(practice.effects()) == before + 1
 
 

@@ -1,4 +1,4 @@
-"""An action is carried out at most once, and what came of it is said and journaled."""
+"""An action is carried out at most once, and its outcome is returned and journaled."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_mere_version_bump_is_read_again_and_goes_on(practice: Practice) -> No
 
 
 def bump_version(practice: Practice, request: str, amount: Any) -> None:
-    """Change the amount and change it back: two versions later nothing has moved."""
+    """Change the amount and change it back: two versions later the facts are the same."""
     requests = practice.client("maker").ramp.requests
     first = requests.change_amount(request, amount=amount + 1, version=1).value
     requests.change_amount(request, amount=amount, version=first.version or 0)
@@ -235,7 +235,7 @@ def test_an_answer_that_is_lost_before_the_effect_is_unknown(practice: Practice)
     [request] = practice.awaiting()
     ready = practice.jonas.propose(APPROVE, request_id=request)
     practice.sandbox.faults.add(f"{REQUESTS}/{request}/approve", drop="before")
-    with pytest.raises(OutcomeUnknown, match="the service shows it AWAITING_APPROVAL"):
+    with pytest.raises(OutcomeUnknown, match="the service shows it as AWAITING_APPROVAL"):
         practice.jonas.execute(ready.id)
     assert practice.jonas.get(ready.id).state == "unknown"
     [settled] = practice.jonas.recover()
@@ -280,7 +280,7 @@ def test_a_missing_secret_is_said_before_anything_leaves(
 
 
 class Failing(Journal):
-    """A journal whose disk goes away when what came of a sending is written."""
+    """A journal with a disk that fails when the outcome of a sending is written."""
 
     def extend(self, drafts: Any, **more: Any) -> Any:
         if any(draft.kind in {"action.done", "action.refused"} for draft in drafts):

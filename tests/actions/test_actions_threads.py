@@ -1,4 +1,4 @@
-"""Several threads at one desk: each entry by which an action leaves is sent by one of them."""
+"""Several threads at one desk: each sending entry is used by only one of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whatever is done to it, an action takes effect at most once, and is never called what it is not.
+"""Under any fault an action takes effect at most once, and its state is never wrong.
 
-A sample of `make torture`; the whole of it runs by itself.
+A sample of `make torture`, which runs all cases.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_a_sample_of_each_class_keeps_the_promise(name: str) -> None:
     assert broken == []
     if name == "kills":
         ends = Counter(result.ended for result in results)
-        assert ends["killed"] > len(results) / 2  # most of them are cut, or this proves little
+        assert ends["killed"] > len(results) / 2  # most runs have to be cut, or this proves little
 
 
 def test_there_are_ten_thousand_runs_and_more() -> None:

@@ -1,4 +1,4 @@
-"""An entry that somebody edited and that does not read is an error that names it."""
+"""An edited, unreadable entry is an error that names it."""
 
 from __future__ import annotations
 

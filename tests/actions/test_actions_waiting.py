@@ -1,4 +1,4 @@
-"""For whom a proposed action waits: who may approve it and has not, by the policy as it is."""
+"""For whom a proposed action waits: permitted people who have not approved, by present policy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RULE = '[[rules]]\nkinds = ["crypto_transfer.*"]\n'
 
 
 def waits_for(practice: Practice, *people: str) -> list[str]:
-    """Those of the people for whom something waits."""
+    """Return the people for whom an action waits."""
     actions = actions_of(practice.journal.entries("action."))
     policy = load_policy(practice.folder)
     return [person for person in people if waiting_for(person, actions, policy)]

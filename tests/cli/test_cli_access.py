@@ -1,4 +1,4 @@
-"""Who may read what is written: nobody else, unless the setting says the group."""
+"""Access to written files: only the owner, or the group if the setting allows it."""
 
 from __future__ import annotations
 

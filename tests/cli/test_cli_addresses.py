@@ -26,7 +26,7 @@ CANARY = "canary-secret-4e77"
 
 
 class Listener(ThreadingHTTPServer):
-    """Keeps everything that it is sent, and refuses it."""
+    """Stores every request, and refuses it."""
 
     daemon_threads = True
 
@@ -79,7 +79,7 @@ def evil() -> Iterator[Listener]:
 
 @pytest.fixture
 def folder(tmp_path: Path, good: Listener, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A desk of a staging environment, which reached its services before."""
+    """Return a desk of a staging environment that has already used its services."""
     monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "state"))
     monkeypatch.setenv("TREASURY_MAKER", CANARY)
     monkeypatch.setenv("TREASURY_USER", "ines")
@@ -108,7 +108,7 @@ def change(folder: Path, before: str, after: str) -> None:
 
 
 def script(folder: Path, *arguments: str) -> str:
-    """Run a verb without a terminal; its output, or the text of its error."""
+    """Run a verb without a terminal; return its output, or the text of its error."""
     done: Result = CliRunner().invoke(treasury, ["--workspace", str(folder), *arguments])
     if isinstance(done.exception, TreasuryError):
         return str(done.exception)
@@ -123,7 +123,7 @@ def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
     assert "services.token_url is" in said
     assert "run `treasury addresses confirm` on a terminal" in said
     assert good.received == ""
-    assert "only a person can confirm that" in script(folder, "addresses", "confirm")
+    assert "only a person can confirm this" in script(folder, "addresses", "confirm")
     settings = load_settings(folder)
     confirm(folder, settings, secret_settings(settings), "the first time")
     script(folder, "sync")
@@ -146,14 +146,14 @@ def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
 def test_a_variable_that_is_not_ours_is_confirmed_by_name_and_a_key_never(
     folder: Path, good: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "environment").unlink()  # new, and so trusted but for what is unusual
+    (folder / "environment").unlink()  # new, so trusted except for unusual places
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
     change(folder, "env:TREASURY_MAKER", "env:AWS_SECRET_ACCESS_KEY")
     assert "(its name does not begin with TREASURY_)" in script(folder, "sync")
     assert good.received == ""
     named = ("addresses", "confirm", "--place", "env:AWS_SECRET_ACCESS_KEY")
-    assert "--place goes with --reason" in script(folder, *named)
-    assert "no place to confirm is env:PATH" in script(
+    assert "--place requires --reason" in script(folder, *named)
+    assert "not waiting for confirmation: env:PATH" in script(
         folder, "addresses", "confirm", "--place", "env:PATH", "--reason", "x"
     )
     assert script(folder, *named, "--reason", "our cloud's").startswith("confirmed")

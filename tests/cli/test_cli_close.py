@@ -1,4 +1,4 @@
-"""The close on the command line: the ledger, the printed report, the notebook, what is missing."""
+"""The close on the command line: the ledger, the printed report, the notebook, missing programs."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     books.write_text("account,currency,balance\nBE45539951876689,EUR,251686.06\n", "utf-8")
     told = run(month_end, "--out", str(pack), "--notebook", "--ledger", str(books)).stdout
     assert str(pack / close_notebook.NOTEBOOK) in told
-    import nbformat  # takes two seconds: not where every worker collects
+    import nbformat  # takes two seconds, so not at collection
 
     done = nbformat.read(pack / close_notebook.NOTEBOOK, as_version=4)
     code = [cell for cell in done.cells if cell.cell_type == "code"]

@@ -1,4 +1,4 @@
-"""The commands by which people decide, as a person or a program runs them."""
+"""The decision commands, run by a person or a program."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_what_banks_answered_is_shown_beside_the_file_and_the_request(
         (file, "", "batch", "pending", "ACTC: received, its form is right", ""),
     ]
     assert shown(answer) == of_ours
-    assert shown() == []  # nothing of it was stored
+    assert shown() == []  # it was not stored
     table = run(desk, "request", "answers", str(answer), str(other)).stdout
     assert "AC04 account closed" in table
     run(desk, "statements", "add", str(other), str(answer))

@@ -1,4 +1,4 @@
-"""The commands, as a person or a program runs them."""
+"""The analyst commands, run by a person or a program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(workspace: Workspace, *arguments: str) -> Result:
 
 
 def shell(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, as a shell runs it."""
+    """Run the command in a separate process, like a shell."""
     return subprocess.run(
         [sys.executable, "-m", "treasury.cli", "--workspace", str(folder), *arguments],
         capture_output=True,
@@ -177,7 +177,7 @@ def test_a_wrong_secret_is_said_without_showing_it(tmp_path: Path) -> None:
 def test_a_second_writer_is_told_who_holds_the_workspace(
     month_end: Workspace, tmp_path: Path
 ) -> None:
-    folder = shutil.copytree(month_end.folder, tmp_path / "desk")  # a writer leaves a commit behind
+    folder = shutil.copytree(month_end.folder, tmp_path / "desk")  # a writer adds a commit
     desk = Workspace(folder)
     with desk.lake.writer("sync", desk.now()):
         done = shell(folder, "statements", "add", str(next((folder / "bank").glob("*.xml"))))
@@ -201,7 +201,7 @@ def test_init_writes_settings_once(tmp_path: Path) -> None:
 def test_init_wants_a_name_that_a_report_can_show(tmp_path: Path, name: str) -> None:
     refused = shell(tmp_path / "desk", "init", "--company", name)
     assert refused.returncode == 2
-    assert "no company's name" in refused.stderr
+    assert "not a company's name" in refused.stderr
     assert not (tmp_path / "desk").exists()
 
 
@@ -226,7 +226,7 @@ def test_the_demo_refuses_the_folder_of_a_real_desk(tmp_path: Path) -> None:
 
 
 def shown_in_the_readme() -> list[str]:
-    """The lines of the first screen that README.md shows; each may be cut at its end."""
+    """Return the lines of the first screen in README.md; each may be cut at its end."""
     readme = Path(__file__).parents[2] / "README.md"
     (shown,) = re.findall(r"```text\n(.*?)```", readme.read_text("utf-8"), re.DOTALL)
     return shown.splitlines()
@@ -243,7 +243,7 @@ def test_the_demo_runs_twice_and_ends_with_the_first_screen(tmp_path: Path) -> N
             assert any(one.startswith(line) for one in printed), line
         assert (tmp_path / "close" / "2026-10" / "report.html").is_file()
         assert (tmp_path / "close" / "2026-10" / "close.xlsx").is_file()
-    assert shell(tmp_path, "doctor").stdout.endswith("\nall that is needed is in order\n")
+    assert shell(tmp_path, "doctor").stdout.endswith("\neverything required is in order\n")
 
 
 @pytest.mark.acceptance

@@ -1,4 +1,4 @@
-"""The command that hands a month to the books."""
+"""The command that exports a month to the books."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def rows(desk: Workspace, *arguments: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def served(month_end: Workspace, tmp_path: Path) -> Iterator[Workspace]:
-    """The month's workspace, with the services at hand."""
+    """Serve the month's workspace with the services."""
     before, company = dict(os.environ), Sandbox(7)
     shutil.copytree(month_end.folder, tmp_path / "desk")
     try:
@@ -123,7 +123,7 @@ def test_a_month_of_a_range_is_the_month_alone(month_end: Workspace) -> None:
     [
         (("--month", "2026-10..2026-07"), "2026-10"),
         (("--month", "2026-10", "--by", "moon"), "moon"),
-        (("--month", "2026-10", "--trend", "--per-request"), "ask for one"),
+        (("--month", "2026-10", "--trend", "--per-request"), "give one"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(
@@ -194,5 +194,5 @@ def test_the_cost_of_conversions_is_the_same_as_in_python(month_end: Workspace) 
 
 
 def test_the_cost_is_an_answer_of_its_own(month_end: Workspace) -> None:
-    with pytest.raises(InputError, match="six answers"):
+    with pytest.raises(InputError, match="six different answers"):
         run(month_end, "--cost", "--trend")

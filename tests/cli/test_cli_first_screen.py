@@ -1,4 +1,4 @@
-"""What the first screen costs, by what is counted: steps, plans, reads and collections."""
+"""The cost of the first screen, by counts: steps, plans, reads and collections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treasury.workspace import Workspace
 
 @pytest.fixture
 def desk(month_end: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """The practice workspace, as a process sees it that has asked nothing yet."""
+    """Return the practice workspace as a fresh process sees it."""
     kept_run.forget_runs()
     for name in ("_ANSWERS", "_MATCHED", "_FUNDS", "_AT_CUT_OFF"):
         monkeypatch.setattr(monthly, name, Memo())
@@ -27,7 +27,7 @@ def desk(month_end: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, place: int) -> Counter[Any]:
-    """How often a function is called, by the argument in this place."""
+    """Count the calls of a function by one of its arguments."""
     calls: Counter[Any] = Counter()
     real = getattr(module, name)
 

@@ -1,4 +1,4 @@
-"""Every verb that prints facts prints them for a program too."""
+"""Every verb that prints facts also prints them for programs."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ ACTS = {
     "wallets": ("add", "balance"),
     "": ("demo", "export", "init", "notebook", "notify", "practice", "sandbox", "watch"),
 }
-"""Verbs that do something, and say in a sentence what they did."""
+"""Verbs with an effect, which print a sentence about it."""
 
 
 def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """The group and the name of every command without `--format`."""
+    """Yield the group and the name of every command without `--format`."""
     if isinstance(command, click.Group):
         for name, child in command.commands.items():
             yield from commands(child, (*path, name))

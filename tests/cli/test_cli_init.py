@@ -1,4 +1,4 @@
-"""`treasury init`: what it asks, what it tries, and that nothing half-written stays behind."""
+"""`treasury init`: its prompts and tests, and no half-written file is left."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def served(company: Sandbox) -> Iterator[Served]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> str:
-    """Where the maker's secret is."""
+    """Return the place of the maker's secret."""
     path = tmp_path / "maker.secret"
     path.write_text("sandbox-maker-secret\n", "utf-8")
     return f"file:{path}"
@@ -81,7 +81,7 @@ def test_options_say_all_and_each_is_tried(tmp_path: Path, served: Served, place
     given = ("--credential", "maker", "harbour-maker", place, "--bank-file", str(CAMT))
     done = init(tmp_path / "desk", "--company", "Harbour", *addresses(served), *given)
     assert done.exit_code == 0, done.output
-    assert "maker: its secret is there, and both services answer it" in done.stdout
+    assert "maker: the secret was found, and both services answer" in done.stdout
     settings = load_settings(tmp_path / "desk")
     assert settings.services is not None
     assert settings.services.token_url == served.token_url
@@ -189,7 +189,7 @@ def test_hostile_answers_on_a_terminal_are_asked_again_and_write_nothing(tmp_pat
     )
     code, shown = on_terminal(folder, "init", answers=answers)
     assert code == 1
-    assert "treasury: '\\u202eevil\\x1b[31m' is no company's name" in shown
+    assert "treasury: '\\u202eevil\\x1b[31m' is not a company's name" in shown
     assert "is not one of 'sandbox', 'staging', 'production'" in shown
     assert "treasury: http://evil.example.test is not https" in shown
     assert "treasury: stopped" in shown

@@ -1,4 +1,4 @@
-"""The journal's commands for whoever does not trust its database: heads, keys, verification."""
+"""The journal's commands for people who do not trust its database: heads, keys, verification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = '[workspace]\ncompany = "Harbour Lane"\n'
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace, and a home of its own for the person at it."""
+    """Return a workspace, with a separate home for its person."""
     folder = tmp_path / "desk"
     folder.mkdir()
     (folder / "treasury.toml").write_text(SETTINGS)
@@ -59,11 +59,11 @@ def test_a_head_is_printed_kept_and_held_against_the_journal(
     first = kept.read_text().split()[0]
     said = run("verify", "--heads", str(kept), "--head", first).output
     assert "3 entries, none changed" in said
-    assert "holds each of the 4 ends that were noted elsewhere" in said
-    assert "signed" not in said  # nobody here has a key
+    assert "contains all 4 ends that were noted elsewhere" in said
+    assert "signed" not in said  # without any key
     (desk / "journal.sqlite").unlink()
     (desk / "journal.end").unlink()
-    for number in (0, 7, 8):  # the whole journal made anew
+    for number in (0, 7, 8):  # the whole journal written again
         decide(desk, str(number))
     assert run("verify").exit_code == 0
     with pytest.raises(JournalError, match="whose entry 1 was noted"):  # each has its own time
@@ -135,11 +135,11 @@ def test_a_close_publishes_the_head_where_the_settings_say(
     settings = tmp_path / "desk" / "treasury.toml"
     settings.write_text(f'{settings.read_text()}\n[journal]\npublish_head = "{heads}"\n')
     desk = Workspace(tmp_path / "desk")
-    with pytest.raises(StorageError, match="head cannot be written"):  # the disk is not there
+    with pytest.raises(StorageError, match="head cannot be written"):  # the disk is missing
         close_month(desk, "2026-10")
     assert desk.periods.get("2026-10").is_closed
     heads.parent.mkdir()
-    desk.periods.sign("2026-10", actor=BERT)  # says it again
+    desk.periods.sign("2026-10", actor=BERT)  # signing again
     desk.periods.sign("2026-10", actor=BERT)
     [line] = heads.read_text().splitlines()
     assert line.startswith(f"{desk.journal.head()} ")
@@ -147,4 +147,4 @@ def test_a_close_publishes_the_head_where_the_settings_say(
     checked = CliRunner().invoke(
         treasury, ["--workspace", str(desk.folder), "journal", "verify", "--heads", str(heads)]
     )
-    assert "holds each of the 1 ends" in checked.output
+    assert "contains all 1 ends" in checked.output

@@ -1,4 +1,4 @@
-"""The commands about what is stored, and the same verbs of the workspace."""
+"""The commands about stored data, and the same methods of the workspace."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows(workspace: Workspace, *arguments: str) -> list[dict[str, object]]:
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """A copy of the workspace at month end, to be changed."""
+    """Return a copy of the workspace at month end, to be changed."""
     shutil.copytree(month_end.folder, tmp_path / "desk")
     return Workspace(tmp_path / "desk")
 
@@ -46,7 +46,7 @@ def test_a_table_leaves_whole_and_exact_to_arrow_pandas_and_others(month_end: Wo
     requests = month_end.table("ramp_requests")
     assert requests.arrow.schema.field("fiat_amount").type == AMOUNT
     assert all(isinstance(x, Decimal) for x in requests.to_pandas()["fiat_amount"].dropna())
-    assert pa.table(requests).equals(requests.to_arrow())  # what Polars takes it by
+    assert pa.table(requests).equals(requests.to_arrow())  # the interface that Polars uses
     count = duckdb.sql("SELECT count(*) FROM requests").fetchall()
     assert count == [(len(requests),)]
     assert month_end.table("ramp_requests_history").arrow.column_names[-1] == "valid_to"
@@ -83,7 +83,7 @@ def test_changes_are_told_as_they_were_known(month_end: Workspace) -> None:
 
 
 def reading(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Every command that prints rows, with its name."""
+    """Yield every command that prints rows, with its name."""
     if isinstance(command, click.Group):
         for child, one in command.commands.items():
             yield from reading(one, f"{name} {child}".strip())
@@ -92,10 +92,10 @@ def reading(command: click.Command, name: str = "") -> Iterator[tuple[str, click
 
 
 NO_INSTANT = re.compile(
-    "tables|doctor|lake status|addresses list"  # of what is declared, or on the disk now
-    "|statements (read|check)"  # of files
-    "|sync|statements add|decide|close|verify|periods verify"  # what they did, now
-    "|actions .*|journal .*|rules .*"  # of what people decided: each row has its own time
+    "tables|doctor|lake status|addresses list"  # declarations, or the present disk
+    "|statements (read|check)"  # files
+    "|sync|statements add|decide|close|verify|periods verify"  # their own results
+    "|actions .*|journal .*|rules .*"  # decisions: each row has its own time
 )
 
 
@@ -164,7 +164,7 @@ def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
     with pytest.raises(ActionRefused, match=f"commit {number} is what the close of 2026-10"):
         run(desk, "lake", "unpin", str(number))
     (desk.lake.folder / "pins" / f"{number}.json").unlink()
-    lost = f"commit {number}, what the close of 2026-10 rests on, is not kept"
+    lost = f"commit {number}, the basis of the close of 2026-10, is not kept"
     assert {"topic": "closed months", "state": "missing", "what": lost}.items() <= next(
         row for row in rows(desk, "doctor") if row["topic"] == "closed months"
     ).items()
@@ -208,7 +208,7 @@ def test_the_doctor_sees_an_account_without_statements_and_missing_rules(desk: W
     told = [f.what for f in Workspace(desk.folder).doctor().findings if f.state != "ok"]
     assert any("no rules.toml" in what for what in told)
     assert any("no account is declared" in what for what in told)
-    assert any("has no statement source" in what for what in told)
+    assert any("has no source of statements" in what for what in told)
     assert any("not provable without a provider report" in what for what in told)
 
 
@@ -235,7 +235,7 @@ def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) ->
     result = CliRunner().invoke(treasury, given, catch_exceptions=False)
     assert result.exit_code == 0
     told = str(Workspace(tmp_path).doctor())
-    assert "one credential only" in told
+    assert "only one credential" in told
     assert "missing  sync: never\n         -> run `treasury sync`" in told
     assert told.endswith("\nnext     run `treasury sync`")
     assert result.stdout.endswith("next: run `treasury sync`\n")

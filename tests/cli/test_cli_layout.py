@@ -1,4 +1,4 @@
-"""Tables in a terminal of any width: amounts, dates, references whole; what is left out is said."""
+"""Tables in a terminal of any width: amounts, dates, references whole; omissions are named."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BROKEN = re.compile(
     r"[A-Z]{3,4} [0-9,]+,$|[A-Z]{3,4} [0-9,]+\.$|^\s*[,.][0-9]|[0-9]{4}-$|PAY-[0-9]*-?$",
     re.MULTILINE,
 )
-"""What a line ends or begins with where an amount, a date or a reference was broken."""
+"""Beginnings and ends of lines in which an amount, a date or a reference was broken."""
 
 
 def run(folder: object, *arguments: str, width: int) -> Result:

@@ -1,4 +1,4 @@
-"""The month of a command: after it, as --month, or the last one that ended."""
+"""The month of a command: an argument, --month, or the last month that ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_verb_of_a_month_takes_it_in_both_ways_and_needs_none(names: tuple
     taken = {one.name: one for one in command_of(names).params}
     assert not taken["written_month"].required
     assert not taken["month"].required
-    assert "the last one that ended if not given" in (taken["month"].help or "")  # type: ignore[attr-defined]
+    assert "default: the last one that ended" in (taken["month"].help or "")  # type: ignore[attr-defined]
 
 
 def test_two_different_months_are_refused_and_the_same_twice_is_one() -> None:

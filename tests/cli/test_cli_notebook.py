@@ -1,4 +1,4 @@
-"""`treasury notebook` opens a notebook of the package in the workspace that it works on."""
+"""`treasury notebook` opens a notebook of the package in its workspace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHELL = "from treasury.cli import main; main()"
 
 
 def opened(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What JupyterLab prints, asked for its version so that it ends by itself."""
+    """Run JupyterLab with --version, so that it ends immediately; return its output."""
     command = [sys.executable, "-c", SHELL, "-w", str(folder), "notebook", *arguments, "--version"]
     return subprocess.run(command, check=False, capture_output=True, text=True)
 

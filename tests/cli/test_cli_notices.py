@@ -1,4 +1,4 @@
-"""The commands `notify` and `notices`: told once, listed, settled by a person; and the settings."""
+"""The commands `notify` and `notices`: sent once, listed, settled by a person; and the settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from treasury.workspace import Workspace
 
 
 def do_nothing() -> None:
-    """Between the parts of a watch that works on."""
+    """Stand in for other parts of a watch."""
 
 
 def run(folder: Path, *words: str) -> Result:
@@ -42,22 +42,22 @@ def test_notices_are_sent_listed_and_settled(
         assert isinstance(hook, Endpoint)
         folder = desk(month_end, tmp_path / "desk", f'[notices.webhooks.desk]\nurl = "{hook.url}"')
         planned = run(folder, "notify", "--dry-run")
-        assert re.fullmatch(r"webhook desk: \d+ would be told\n", planned.stdout)
+        assert re.fullmatch(r"webhook desk: \d+ would be sent\n", planned.stdout)
         hook.status = 500
         failed = run(folder, "notify")
         assert failed.exit_code == 5
-        assert "is not known" in failed.stdout
+        assert "it is unknown" in failed.stdout
         (row,) = json.loads(run(folder, "notices", "list", "--format", "json").stdout)
         assert (row["notice"], row["state"], row["sent_by"]) == ("N-1", "unknown", "ines")
         assert "N-1" in run(folder, "exceptions", "--month", "2026-11").stdout
         unsaid = run(folder, "notices", "settle", "N-1", "--reason", "x")
-        assert "say --arrived or --lost" in unsaid.output
+        assert "give --arrived or --lost" in unsaid.output
         settled = run(folder, "notices", "settle", "N-1", "--lost", "--reason", "not in the chat")
         assert settled.stdout == "N-1: lost\n"
         hook.status = 200
         sent = run(folder, "notify")
-        assert (sent.exit_code, sent.stdout) == (0, planned.stdout.replace("would be told", "told"))
-        assert run(folder, "notify").stdout == "nothing is new\n"
+        assert (sent.exit_code, sent.stdout) == (0, planned.stdout.replace("would be sent", "sent"))
+        assert run(folder, "notify").stdout == "no new items\n"
         assert run(folder, "journal", "verify").exit_code == 0
 
 
@@ -73,9 +73,9 @@ def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
         parts = workspace._watched(timedelta(minutes=5), None, None)
         (notices,) = (part for part in parts if part.name == "notices")
         assert re.fullmatch(r"webhook desk: \d+ told", notices.work(do_nothing))
-        assert [notices.work(do_nothing), notices.work(do_nothing)] == ["nothing is new"] * 2
+        assert [notices.work(do_nothing), notices.work(do_nothing)] == ["no new items"] * 2
         clock[0] += timedelta(hours=2, minutes=15)
-        assert notices.work(do_nothing) == "webhook desk: 1 told"
+        assert notices.work(do_nothing) == "webhook desk: 1 sent"
         assert hook.posts[1]["items"][0]["kind"] == "not_synced"
 
 
@@ -97,10 +97,10 @@ def test_a_fact_that_comes_while_a_notice_is_sent_is_told_by_the_next(
             Workspace(workspace.folder).matches.reject(item.entry_id or "", suggested, reason="no")
 
         hook.while_taking = reject
-        assert notices.work(do_nothing) != "nothing is new"
+        assert notices.work(do_nothing) != "no new items"
         assert notices.work(do_nothing).startswith("webhook desk:")
         assert "NO REFERENCE" in {told["state"] for told in hook.posts[1]["items"]}
-        assert notices.work(do_nothing) == "nothing is new"
+        assert notices.work(do_nothing) == "no new items"
 
 
 def test_without_anybody_to_tell_it_says_what_to_add(month_end: Workspace) -> None:
@@ -128,7 +128,7 @@ def test_the_doctor_names_an_inbox_and_secrets_that_are_not_there(
 
     key = "notices.webhooks.desk"
     assert said() == {
-        f"{folder / 'in'} is no folder": ["inbox", "missing"],
+        f"{folder / 'in'} is not a folder": ["inbox", "missing"],
         f"{key}.url: environment variable TREASURY_HOOK is not set": ["notices", "missing"],
         f"{key}.token: environment variable TREASURY_TOKEN is not set": ["notices", "missing"],
     }

@@ -1,4 +1,4 @@
-"""`treasury practice` ends what it began, and shows what the bank and colleagues say."""
+"""`treasury practice` ends what it started, and shows the bank's and colleagues' messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The written reference is what the commands say, and every command says something."""
+"""The written reference equals the help of the commands, and every command has help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`docs/setup.md`, followed word by word in an empty folder; only the port is a free one."""
+"""`docs/setup.md`, followed literally in an empty folder; only the port is another one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder in which the page was followed, and what was shown."""
+    """Return the folder in which the page was followed, and the output."""
     if not (shutil.which("curl") and shutil.which("bash")):
         pytest.skip("needs curl and bash")
     folder = tmp_path_factory.mktemp("setup")
@@ -54,7 +54,7 @@ def test_the_first_hour_ends_with_a_month_that_is_proved(followed: tuple[Path, s
         "own_bank",
         "provider_report",
     ]
-    assert "checker: its secret is there, and both services answer it" in shown
+    assert "checker: the secret was found, and both services answer" in shown
     assert "next: run `treasury sync`" in shown
     assert "STATEMENTS  3 of 3 proved, to 31 Oct" in shown
 

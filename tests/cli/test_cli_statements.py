@@ -1,4 +1,4 @@
-"""The verbs for bank files: read, check, profile, and how far each account is covered."""
+"""The verbs for bank files: read, check, profile, and the coverage of each account."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_profile_asks_what_a_file_does_not_show_and_keeps_nothing_before_it_is_a
     assert done.exit_code == 1
     assert "decimal: thousands or decimals" in done.stdout
     assert "answer it with --answer decimal=ANSWER" in done.stdout
-    assert ("nothing is kept" in done.stderr) == bool(options)
+    assert ("nothing is saved" in done.stderr) == bool(options)
     assert not (tmp_path / "profiles").exists()
 
 
@@ -172,7 +172,7 @@ def test_profile_lists_the_columns_that_it_leaves_out(tmp_path: Path) -> None:
 def test_profile_refuses_an_answer_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text(THOUSANDS, "utf-8")
-    with pytest.raises(InputError, match="'decimal' is no answer"):
+    with pytest.raises(InputError, match="'decimal' is not an answer"):
         run("-w", str(tmp_path), "statements", "profile", str(path), "--answer", "decimal")
 
 

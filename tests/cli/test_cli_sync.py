@@ -1,4 +1,4 @@
-"""The commands `sync` and `watch`: their options, and watching as a shell runs it."""
+"""The commands `sync` and `watch`: their options, and watching in a shell."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_bars_are_drawn_in_a_terminal_and_nowhere_else(
             progress.advance("ramp_requests")
             progress.finish("ramp_requests")
         told = capsys.readouterr()
-        assert told.out == ""  # what a program reads has no bars in it
+        assert told.out == ""  # a program's output has no bars
         return told.err
 
     assert sync() == ""

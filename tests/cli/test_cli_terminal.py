@@ -1,4 +1,4 @@
-"""Nothing from outside steers a terminal: every command over hostile texts, in every format."""
+"""Outside text never controls a terminal: every command with hostile texts, in every format."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from treasury.workspace import Workspace
 
 STEER = "\x1b[2J\x1b]0;owned\x07\x9b31m\x9d0;owned\x9c\u202eevil\u2066\u200b\ufeff\x7f\r\b"
 IN_XML = "\x9b31m\x9d0;owned\x9c\u202eevil\u2066\u200b\ufeff\x7f"
-"""What of it XML may hold."""
+"""The characters that XML can hold."""
 FORMATS = ("table", "json", "csv")
 
 
 def steering(output: str) -> set[str]:
-    """The characters of an output that a terminal obeys or does not show."""
+    """Return the characters of an output that control a terminal or are invisible."""
     hidden = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
     return {char for char in output if char != "\n" and unicodedata.category(char) in hidden}
 
@@ -46,7 +46,7 @@ def run(folder: Path, *arguments: str) -> Result:
 
 @pytest.fixture(scope="module")
 def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk with a steering text in every column of text that is no key and no word of ours."""
+    """Return a desk with control characters in every outside text column that is not a key."""
     folder = tmp_path_factory.mktemp("terminal") / "desk"
     shutil.copytree(month_end.folder, folder)
     desk = Workspace(folder)
@@ -60,7 +60,7 @@ def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Work
 
 
 FREE = re.compile(r"name|description|label|text|remittance|reference|email|username|reason|memo")
-"""Columns that people and services fill as they like."""
+"""Columns that people and services fill freely."""
 
 
 def steered(desk: Workspace, name: str, key: tuple[str, ...]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""A verb loads what it needs when it runs; where an extra is missing it says which to install."""
+"""A verb loads its dependencies when it runs; if an extra is missing it names the extra."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treasury.workspace import Workspace
 
 HEAVY = ("duckdb", "httpx", "pandas", "pyarrow", "sqlalchemy", "starlette", "treasury.sandbox")
 ELSEWHERE = (
-    # what the first screen has no use for, though the libraries it uses might
+    # not needed for the first screen, though its libraries might load it
     "httpx", "matplotlib", "sqlalchemy", "treasury.api.client",
     "treasury.statements.read_files", "treasury.sandbox",
 )  # fmt: skip
@@ -32,7 +32,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def without(modules: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line where these modules are not installed."""
+    """Run the command line without these modules."""
     return python(
         "import sys\n"
         f"sys.modules.update(dict.fromkeys({modules!r}))\n"
@@ -63,7 +63,7 @@ def test_what_needs_nothing_loads_nothing(option: str) -> None:
 
 
 def loaded(folder: Path, *arguments: str) -> list[str]:
-    """The lines that a verb prints, and which of ELSEWHERE it loaded."""
+    """Return the lines that a verb prints, and the modules of ELSEWHERE that it loaded."""
     return python(
         "import sys\n"
         f"sys.argv = ['treasury', '--workspace', {str(folder)!r}, *{arguments!r}]\n"

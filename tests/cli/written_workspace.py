@@ -1,4 +1,4 @@
-"""A whole desk's work in one process, started with no mask at all: what it leaves on disk."""
+"""All work of a desk in one process, started without a umask: the files it leaves on disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treasury.workspace import Workspace
 
 
 def main(folder: Path, shared: str) -> None:
-    """Sync, read bank files, close, export: everything that writes."""
+    """Sync, read bank files, close, export: run everything that writes."""
     keep_to_user()
     folder.mkdir()
     if shared:

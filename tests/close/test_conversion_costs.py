@@ -247,5 +247,5 @@ def test_the_pack_has_the_costs_and_they_come_out_again(spread: Workspace, tmp_p
     again = verify_pack(pack)
     assert (again.findings, again.notes) == ((), ())
     page = (pack / "report.html").read_text("utf-8")
-    assert "What conversions cost" in page
+    assert "Conversion costs" in page
     assert "35.00" in page

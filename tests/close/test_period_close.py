@@ -212,14 +212,14 @@ def test_who_is_not_known_as_the_policy_wants_neither_prepares_nor_signs(
 ) -> None:
     carry_all(desk, "2026-10")
     (desk.folder / "policy.toml").write_text('identified_by = ["system"]\n', "utf-8")
-    with pytest.raises(ActionRefused, match="anna is known from the environment only"):
+    with pytest.raises(ActionRefused, match="anna is identified by the environment only"):
         desk.periods.prepare("2026-10", actor=ANNA)
     (desk.folder / "policy.toml").unlink()
     desk.periods.prepare("2026-10", actor=ANNA)
     (desk.folder / "policy.toml").write_text('identified_by = ["system"]\n', "utf-8")
-    with pytest.raises(ActionRefused, match="bert is known from the environment only"):
+    with pytest.raises(ActionRefused, match="bert is identified by the environment only"):
         desk.periods.sign("2026-10", actor=BERT)
-    with pytest.raises(ActionRefused, match="bert is known from the environment only"):
+    with pytest.raises(ActionRefused, match="bert is identified by the environment only"):
         desk.periods.withdraw("2026-10", "a mistake", actor=BERT)
 
 

@@ -139,7 +139,7 @@ def test_a_changed_coin_table_is_found_also_where_it_was_sealed_again(
     if name == "coins":
         resealed(copy, f"tables/{name}.parquet")
         told = {one.what: one.problem for one in verify_pack(copy).findings}
-        assert told == {f"tables/{name}.parquet": "does not come out again from what it rests on"}
+        assert told == {f"tables/{name}.parquet": "is not reproduced from its inputs"}
 
 
 @pytest.mark.acceptance
@@ -158,7 +158,7 @@ def test_a_changed_table_is_found_also_where_the_evidence_names_other_code(
     pq.write_table(pq.read_table(path).slice(1), path)
     resealed(copy, "tables/coin_movements.parquet")
     told = {one.what: one.problem for one in verify_pack(copy).findings}
-    problem = "is not the table whose hash the evidence has"
+    problem = "differs from the table hash in the evidence"
     assert told == {"tables/coin_movements.parquet": problem}
 
 

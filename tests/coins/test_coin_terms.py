@@ -141,14 +141,14 @@ def test_an_amount_without_quotes_is_exact_too(
 
 
 WRONG = {
-    "no measurement": (POOL + COIN.replace('measurement = "cost"\n', ""), "sets no measurement"),
-    "no formula": (POOL + COIN.replace('cost_formula = "fifo"\n', ""), "sets no cost_formula"),
-    "no reversal": (POOL + COIN.replace('reversal = "none"\n', ""), "sets no reversal"),
-    "no pool": (COIN, "coins sets no pool, which has no default"),
+    "no measurement": (POOL + COIN.replace('measurement = "cost"\n', ""), "not set measurement"),
+    "no formula": (POOL + COIN.replace('cost_formula = "fifo"\n', ""), "does not set cost_formula"),
+    "no reversal": (POOL + COIN.replace('reversal = "none"\n', ""), "does not set reversal"),
+    "no pool": (COIN, "coins does not set pool, which has no default"),
     "another measurement": (POOL + COIN.replace('"cost"', '"lifo"'), "lifo"),
     "another formula": (POOL + COIN.replace('"fifo"', '"lifo"'), "lifo"),
     "another key": (POOL + COIN + 'more = "x"\n', "more"),
-    "no coin": (POOL + COIN.replace("USDC", '"us dc"'), "'us dc' is no coin"),
+    "no coin": (POOL + COIN.replace("USDC", '"us dc"'), "'us dc' is not a coin"),
     "an opening of a coin that is not measured": (
         POOL + COIN + OPENING.replace("USDC", "ETH"), "'ETH', which .* does not name",
     ),
@@ -156,7 +156,7 @@ WRONG = {
         POOL + COIN + OPENING.replace("09-30", "09-29"), "not the last day of a month",
     ),
     "an opening of nothing": (
-        POOL + COIN + OPENING.replace("100.000001", "0"), "has the quantity 0: it is above 0",
+        POOL + COIN + OPENING.replace("100.000001", "0"), "the quantity 0, which is not above 0",
     ),
     "an opening in parts of a cent": (
         POOL + COIN + OPENING.replace("90.01", "90.001"), "cents of EUR, 0 or more",
@@ -167,10 +167,10 @@ WRONG = {
     "not a number": (POOL + COIN + OPENING.replace("100.000001", "NaN"), "quantity"),
     "two openings": (POOL + COIN + OPENING + OPENING, "line 12: .* opens USDC a second time"),
     "a wallet of the one pool": (
-        POOL + COIN + OPENING + 'wallet = "0xaa"\n', "names a wallet, and the pool is the entity",
+        POOL + COIN + OPENING + 'wallet = "0xaa"\n', "names a wallet, but the pool is the entity",
     ),
     "no wallet of several": (
-        POOL.replace("entity", "wallet") + COIN + OPENING, "names no wallet, and pools are wallets",
+        POOL.replace("entity", "wallet") + COIN + OPENING, "names no wallet, but pools are wallets",
     ),
 }  # fmt: skip
 
@@ -187,7 +187,11 @@ def test_terms_that_mean_nothing_are_refused(
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("UDSC", "UDSC is no coin that is known"), ("EUR", "EUR is a currency"), ("GBP", "GBP is a")],
+    [
+        ("UDSC", "UDSC is no coin that is known"),
+        ("EUR", "EUR is a currency"),
+        ("GBP", "GBP is a"),
+    ],
 )
 def test_what_is_no_known_coin_is_refused_when_it_is_proposed_and_the_coins_are_named(
     terms: Measurement, journal: Journal, tmp_path: Path, name: str, problem: str
@@ -238,6 +242,6 @@ def test_the_shell_shows_and_changes_them_and_the_doctor_finds_what_is_not_in_fo
     monkeypatch.setenv("TREASURY_USER", "bert")
     assert "in force" in run("measurement", "--accept")
     assert '"USDC","","2026-09-30","100.000001","90.01"' in run("openings", "--format", "csv")
-    assert "are for two people" in run("measurement", "--accept", "--propose")
-    assert "goes with --propose" in run("measurement", "--reason", "x")
+    assert "are for two different people" in run("measurement", "--accept", "--propose")
+    assert "requires --propose" in run("measurement", "--reason", "x")
     assert found() == []

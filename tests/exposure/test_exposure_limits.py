@@ -49,8 +49,8 @@ def test_limits_are_read_exactly() -> None:
     [
         ("total = 1.5", "line 2: exposure.total: 1.5 is a float in TOML - write it in quotes"),
         ("total = 1e3", "line 2: exposure.total: 1E.3 is a float in TOML"),
-        ("total = inf", "line 2: exposure.total: Infinity is no limit - leave the line out"),
-        ("total = nan", "line 2: exposure.total: NaN is no limit"),
+        ("total = inf", "line 2: exposure.total: Infinity is not a limit - leave the line out"),
+        ("total = nan", "line 2: exposure.total: NaN is not a limit"),
         ("total = true", "line 2: exposure.total: bool is not an exact amount"),
         ('total = "lots"', "line 2: exposure.total: 'lots' is not a number"),
         ('total = "1e9"', "line 2: exposure.total: '1e9' is no amount - write it as 1234.56"),
@@ -58,9 +58,9 @@ def test_limits_are_read_exactly() -> None:
         ('total = "100000000000000000000000"', "exposure.total: .* has more than 20 digits"),
         ("\n# all\nmost = 3", "unknown field `most`"),
         ("currencies = 4", "Expected `object`, got `int` - at `\\$.exposure.currencies`"),
-        ("[exposure.currencies]\nXYZ = 4", "line 3: exposure.currencies.XYZ: 'XYZ' is no currency"),
-        ("[exposure.currencies]\neur = 4", "'eur' is no currency or coin - write EUR"),
-        ("[exposure.currencies]\nall = 4", "'all' is no currency"),
+        ("[exposure.currencies]\nXYZ = 4", "currencies.XYZ: 'XYZ' is not a currency"),
+        ("[exposure.currencies]\neur = 4", "'eur' is not a currency or coin - write EUR"),
+        ("[exposure.currencies]\nall = 4", "'all' is not a currency"),
         ('[ exposure . currencies ]\n"EUR" = 0.5', "line 3: .*currencies.EUR: 0.5 is a float"),
         ("currencies.EUR = 2.5", "exposure.currencies.EUR: 2.5 is a float"),
     ],
@@ -183,7 +183,7 @@ def test_the_command_shows_proposes_and_refuses(
 
     assert "no limit" in run()[1]
     assert run("--propose", "--accept")[0] == 2
-    assert "--reason goes with --propose" in run("--reason", "x")[1]
+    assert "--reason requires --propose" in run("--reason", "x")[1]
     monkeypatch.setenv("TREASURY_USER", "anna")
     assert "waits for a second person" in run("--propose", "--reason", "the board said so")[1]
     code, words = run("--accept")

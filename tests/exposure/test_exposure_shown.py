@@ -64,8 +64,8 @@ def test_a_letter_loads_nothing_and_asks_for_each_figure() -> None:
     letter = confirmation_letter(exposed(span("5.00", at(30)), doubted(None, subject_id="r2")))
     assert not re.search(r"https?:|url\(|@import|<link|<img", letter)
     words = " ".join(Tags(letter).words.split())
-    assert "Confirmation of what you hold for us at the end of 31 Oct 2026" in words
-    assert "By our records, known to 2 Nov 2026 09:00 CET (Europe/Brussels)" in words
+    assert "Confirmation of balances held for us at the end of 31 Oct 2026" in words
+    assert "By our records as of 2 Nov 2026 09:00 CET (Europe/Brussels)" in words
     assert words.count("Your figure") == 3
     assert "fiat in transit EUR PAY-1 not known unknown reason" in words
     assert "SANDBOX, no real money" in words
@@ -80,7 +80,7 @@ def test_a_letter_cuts_no_table_short_and_says_when_there_is_nothing() -> None:
     many = exposed(*(span("1.00", at(30), reference=f"PAY-{n:04}") for n in range(300)))
     words = Tags(confirmation_letter(many)).words
     assert all(f"PAY-{n:04}" in words for n in range(300))
-    assert "By our records nothing stood with you." in Tags(confirmation_letter(exposed())).words
+    assert "By our records you held nothing for us." in Tags(confirmation_letter(exposed())).words
 
 
 def test_the_section_shows_sums_limits_ages_positions_and_doubts() -> None:
@@ -95,8 +95,8 @@ def test_the_section_shows_sums_limits_ages_positions_and_doubts() -> None:
     words = flat(section)
     assert section.lead == (
         "With the provider at the end of 31 Oct: EUR 100.00, without ETH: no reference rate; 1"
-        " position not provable. The most in the month: EUR 100.00, 30 Oct 12:00 CET. Of it cleared"
-        " by 2 Nov 09:00 CET: EUR 40.00."
+        " position not provable. The most in the month: EUR 100.00, 30 Oct 12:00 CET. Cleared by"
+        " 2 Nov 09:00 CET: EUR 40.00."
     )
     assert "EUR 1 row in no sum, at most EUR 7.00 | EUR 100.00" in words
     assert "EUR 99.00  | above 2 days ended above" in words
@@ -106,7 +106,7 @@ def test_the_section_shows_sums_limits_ages_positions_and_doubts() -> None:
     assert "EUR 7.00" in words
     captions = [grid.caption for grid in section.grids]
     assert captions == [
-        "By currency, and against the limits", "How long it has stood there", "What stood there",
+        "By currency, and against the limits", "By age", "Positions with the provider",
         "Not provable: in no sum above",
     ]  # fmt: skip
 
@@ -118,10 +118,10 @@ def test_a_limit_that_was_passed_within_a_day_alone_is_told() -> None:
 
 def test_the_section_is_silent_only_where_everything_was_asked() -> None:
     nothing = exposure_section(exposed())
-    assert nothing.lead == "Nothing stood there at the end of 31 Oct."
+    assert nothing.lead == "The provider held nothing at the end of 31 Oct."
     assert nothing.grids == ()
     unread = exposure_section(exposed(), is_unread=True)
-    assert unread.lead == "Not known: the services have not been read."
+    assert unread.lead == "Unknown: the services have not been read."
     gone = exposure_section(exposed(span("5.00", at(3), at(4))))
     assert "EUR 0.00" in gone.lead
     assert "The most in the month: EUR 5.00" in gone.lead
@@ -153,15 +153,15 @@ def test_the_words_of_the_figure_say_the_same() -> None:
     exposure = exposed(span("60.00", at(5)), span("60.00", at(7), at(10)), all="100.00")
     limit = exposure.whole["limit"]
     assert exposure_words(exposure.days, OCTOBER, limit) == (
-        "With the provider at the end of each day of October 2026, what is proved: at most EUR"
+        "With the provider at the end of each day of October 2026, as far as proved: at most EUR"
         " 120.00 on 7 Oct, EUR 60.00 on 31 Oct. The limit is EUR 100.00; 3 days ended above it."
     )
     assert "limit" not in exposure_words(exposure.days, OCTOBER)
     ether = exposed(span("60.00", at(5)), span("1", at(30), currency="ETH"))
     told = exposure_words(ether.days, OCTOBER)
-    assert "On 2 days something has no reference rate and is left out." in told
+    assert "On 2 days a currency has no reference rate and is left out." in told
     assert exposure_words(exposed().days, OCTOBER) == (
-        "Nothing stood with the provider in October 2026, as far as is proved."
+        "No proved balance with the provider in October 2026."
     )
     assert exposure_by_day(exposed().days, OCTOBER).axes
 

@@ -60,7 +60,9 @@ def test_a_script_takes_no_address_that_it_did_not_name(
     for known in ((), ADDRESSES[1:]):
         done = cloned(shared_home / "home", tmp_path / "desk", *known)
         assert isinstance(done.exception, InputError)
-        assert "the lake brings addresses that you have not confirmed" in str(done.exception)
+        assert "the lake's settings have addresses that you have not confirmed" in str(
+            done.exception
+        )
         for address in ADDRESSES:
             assert f"is {address}, which you have not confirmed\n" in done.output
         assert not (tmp_path / "desk").exists()
@@ -105,7 +107,7 @@ def test_on_a_terminal_each_address_is_shown_and_asked_about(
     arguments = ("lake", "clone", str(shared_home / "home"), str(desk))
     code, shown = on_terminal(tmp_path, *arguments, answers=f"{answer}\n")
     assert "services.token_url is /oauth/token" in shown
-    assert "Will secrets go to the right addresses?" in shown
+    assert "Are these the right addresses for secrets?" in shown
     assert (desk / "treasury.toml").exists() == (answer == "y")
     assert ("pulled " in shown) == (answer == "y") == (code == 0)
     assert bool(confirmed_values(desk)) == (answer == "y")

@@ -32,7 +32,7 @@ def test_a_clone_answers_as_the_desk_it_comes_from(anna: Path, ben: Path) -> Non
     again = CliRunner().invoke(treasury, ["lake", "clone", str(ben.parent / "home"), str(ben)])
     assert "nothing to pull" in again.output  # a clone that was cut off goes on
     refused = CliRunner().invoke(treasury, ["lake", "clone", str(ben.parent / "x"), str(ben)])
-    assert "is a workspace already" in str(refused.exception)
+    assert "is already a workspace" in str(refused.exception)
     assert (ben / "environment").read_text() == (anna / "environment").read_text()
 
 
@@ -101,12 +101,12 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     assert f"{stored.name} is lost" in examined.output
     assert examined.exit_code == 3
     mended = run(ben, "doctor", "--repair").output
-    assert f"{stored.name} is lost; it was put there again" in mended
-    assert f"{entry.name} is not as it was written; it was put there again" in mended
+    assert f"{stored.name} is lost; it was uploaded again" in mended
+    assert f"{entry.name} is not as it was written; it was uploaded again" in mended
     assert (stored.read_bytes(), entry.read_bytes()) == kept
     home.rename(home.with_name("elsewhere"))
     examined = run(anna, "doctor").output
-    assert "mount the share, or correct [lake] home; what is here is read" in examined
+    assert "mount the share, or correct [lake] home; local data stays readable" in examined
     home.with_name("elsewhere").rename(home)
     here = min((ben / "lake" / "ramp_requests").rglob("*.parquet"))
     here.write_bytes(b"?" * here.stat().st_size)

@@ -130,7 +130,7 @@ def test_a_head_of_a_stranger_or_of_somebody_who_left_is_refused(team: Team) -> 
     team.rules = SignatureRules(keys={"ben": team.rules.keys["ben"]}, required=True)
     with pytest.raises(StorageError, match=r"head 2 .* is signed with the unknown key ed25519:"):
         sharing_of(ben).pull()
-    with pytest.raises(StorageError, match=r"the policy wants signed heads .* is in no policy"):
+    with pytest.raises(StorageError, match=r"the policy requires signed heads .* is in no policy"):
         add(anna, 2, b="OPEN")
     with pytest.raises(StorageError, match="there is no signing key here; nothing was pushed"):
         add(team.desk("carl"), 2, b="OPEN")

@@ -84,8 +84,8 @@ def test_the_next_sync_brings_back_what_a_repair_could_not(
 ) -> None:
     desk.lose(*tables)
     told = desk.repair()
-    assert any(f.do == "run `treasury sync`: it asks for all again" for f in told.findings)
-    assert any("the services could not be asked again" in f.what for f in told.findings)
+    assert any(f.do == "run `treasury sync`: it downloads all rows again" for f in told.findings)
+    assert any("the services could not be queried" in f.what for f in told.findings)
     assert desk.content() != desk.before
     assert set(desk.marks()) == set(tables)
     opened = desk.reachable()
@@ -101,7 +101,7 @@ def test_a_repair_asks_the_services_itself_and_says_what_came(desk: Desk) -> Non
     opened = desk.reachable()
     told = [f.what for f in opened.doctor(repair=True).findings if f.state == "repaired"]
     opened.close_clients()
-    assert any("asked the services again; " in what for what in told)
+    assert any("downloaded again from the services; " in what for what in told)
     assert desk.content() == desk.before
     assert desk.marks() == ()
     assert not Workspace(desk.folder).doctor().damaged

@@ -211,7 +211,7 @@ def test_the_digest_of_the_practice_company_is_rows_of_its_list(
     since = [item for item in items["2026-11"] if item.since and item.since < date(2026, 11, 30)]
     since = [item for item in since if item.kind not in {"not_synced", "statement_missing"}]
     assert len(told) == len(october | {item.item_id for item in since})
-    assert str(Workspace(workspace.folder).notices.send()) == "nothing is new"
+    assert str(Workspace(workspace.folder).notices.send()) == "no new items"
     workspace.journal.verify()
 
 
@@ -265,6 +265,6 @@ def test_a_notice_that_may_not_have_arrived_is_an_item_until_it_is_settled(
     assert (doubt.item_id, doubt.turn, doubt.blocks) == ("notice:webhook desk", "us", "never")
     assert doubt.name == "webhook desk N-2"
     assert workspace.notices.send().sent == {"mail ines": 1}
-    assert str(workspace.notices.send()) == "nothing is new"
+    assert str(workspace.notices.send()) == "no new items"
     workspace.notices.settle("N-2", "arrived", "seen in the channel")
     assert not len(workspace.open_items("2026-11").select(kind="notice_unknown"))

@@ -184,7 +184,7 @@ def test_a_folder_of_ours_that_is_a_link_is_not_written_through(
     precious.mkdir()
     (practice.place / name).symlink_to(precious)
     (practice.place / "x.xml").write_text("<Document>")
-    with pytest.raises(StorageError, match="is no folder"):
+    with pytest.raises(StorageError, match="is not a folder"):
         practice.take()
     assert list(precious.iterdir()) == []
 
@@ -320,7 +320,7 @@ def test_a_folder_that_is_away_and_none_that_is_set_are_said(
     practice: Practice, month_end: Workspace
 ) -> None:
     practice.place.rmdir()
-    with pytest.raises(StorageError, match="is no folder"):
+    with pytest.raises(StorageError, match="is not a folder"):
         practice.look()
     with pytest.raises(SettingsError, match="names no inbox"):
         _ = month_end.inbox

@@ -27,7 +27,7 @@ def killed(folder: Path, kills: int, seed: int) -> Counter[str]:
         states = Counter(notice.state for notice in notices_of(journal.entries()).values())
         of = settings(mail=mailbox.port, url=hook.url)
         notices = desk(journal, of, lambda: [due(number) for number in range(1, kills + 1)])
-        assert str(notices.send()) == "nothing is new"
+        assert str(notices.send()) == "no new items"
 
         def read() -> dict[str, list[str]]:
             mails = (email.message_from_bytes(m, policy=default) for m in mailbox.messages)

@@ -239,7 +239,7 @@ def test_a_killed_watch_is_told_from_a_stopped_one(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
     assert state.is_alive() is False
     assert state.sentence(NOON) == (
-        "watching ended without saying so, last sync 0 s ago: start it again"
+        "watching ended unexpectedly, last sync 0 s ago: start it again"
     )
 
 

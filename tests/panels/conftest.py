@@ -1,4 +1,4 @@
-"""Fixtures for panels: a practice desk for each test, one warm JupyterLab for all of them."""
+"""Fixtures for panels: a practice desk for each test, one warm JupyterLab for all tests."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def secrets_of_practice() -> dict[str, str]:
 
 @contextmanager
 def at_the_desk() -> Iterator[None]:
-    """The environment of an analyst of the practice company; afterwards it is as it was."""
+    """Set an analyst's environment of the practice company, and restore it afterwards."""
     with pytest.MonkeyPatch.context() as patch:
         for name, secret in secrets_of_practice().items():
-            patch.setenv(name, secret)  # what `prepare` sets goes away as well
+            patch.setenv(name, secret)  # variables set by `prepare` are removed as well
         patch.delenv("JUPYTERHUB_USER", raising=False)
         patch.setenv("TREASURY_USER", USER)
         yield
@@ -41,7 +41,7 @@ def at_the_desk() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def synced(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The practice workspace after its first sync, without statements; to be copied."""
+    """Return the practice workspace after its first sync, without statements; to be copied."""
     company = Sandbox()
     with at_the_desk(), company.serve() as served:
         workspace = prepare(tmp_path_factory.mktemp("synced"), company, served)
@@ -58,7 +58,7 @@ def practice(tmp_path: Path, synced: Workspace) -> Iterator[Practice]:
 
 @pytest.fixture
 def month(tmp_path: Path, month_end: Workspace) -> Iterator[Practice]:
-    """A practice desk with the statements of its month."""
+    """Return a practice desk with the statements of its month."""
     with at_the_desk(), practising(tmp_path / "workspace", month_end) as made:
         yield made
 
@@ -109,5 +109,5 @@ def notebook(desk: Desk, practice: Practice, request: pytest.FixtureRequest) -> 
 
 @pytest.fixture
 def paying(month: Practice) -> Practice:
-    """A desk whose statements reach to yesterday, so that what is not paid is known not to be."""
+    """Return a desk with statements up to yesterday, so that unpaid requests are certain."""
     return month

@@ -1,4 +1,4 @@
-"""What a test presses in the funding panel, and what it then sees."""
+"""A test's presses in the funding panel, and their results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def confirm(panel: FundingPanel) -> Frame:
 
 
 def files(panel: FundingPanel, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The files that leave from here on."""
+    """Collect the files downloaded from here on."""
     sent: list[dict[str, Any]] = []
 
     def send(content: dict[str, Any], *_: object) -> None:

@@ -1,4 +1,4 @@
-"""A proxy before the services that puts hostile text into every text field they answer with."""
+"""A proxy for the services that puts hostile text into every text field of their answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INSERTED = json.dumps(HOSTILE)[1:-1].encode()
 
 @contextmanager
 def hostile(served: Served) -> Iterator[Served]:
-    """The same services at another address, their texts followed by markup."""
+    """Serve the same services at another address, with markup added to their texts."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(served))
     thread = threading.Thread(target=server.serve_forever, name="hostile")
     thread.start()
@@ -64,6 +64,6 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
             self._forward()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     return Handler

@@ -1,7 +1,7 @@
-"""A real JupyterLab and a real browser for the panels' tests: one Lab, warm, a notebook a test.
+"""A real JupyterLab and browser for the panels' tests: one warm Lab, one notebook per test.
 
-The Lab listens on loopback and keeps its settings in a folder of its own. Notebooks are opened
-through the application's own commands, which takes a tenth of the time that a page load does.
+The Lab listens on loopback and keeps its settings in a separate folder. Notebooks are opened by the
+application's own commands, which takes a tenth of the time of a page load.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 120_000  # milliseconds, on a machine that is busy with something else
-expect.set_options(timeout=PATIENCE)  # it holds for a whole process, so it is said here alone
+PATIENCE = 120_000  # milliseconds, on a busy machine
+expect.set_options(timeout=PATIENCE)  # valid for the whole process, so it is set only here
 
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {
@@ -69,7 +69,7 @@ T = TypeVar("T")
 
 
 class Lab:
-    """Where the server is, and the folder that it shows."""
+    """The address of the server, and its folder."""
 
     def __init__(self, url: str, token: str, folder: Path) -> None:
         self.url = url
@@ -79,7 +79,7 @@ class Lab:
 
 @contextmanager
 def running_lab(folder: Path, variables: dict[str, str]) -> Iterator[Lab]:
-    """A Lab over `folder`, with `variables` for its kernels; it ends with the block."""
+    """Run a Lab over `folder`, with `variables` for its kernels, during the block."""
     home, token = folder / "home", secrets.token_hex(16)
     notebooks = folder / "notebooks"
     notebooks.mkdir(parents=True)
@@ -133,7 +133,7 @@ def _address(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
 
 
 def at_last(look: Callable[[], list[str]], seconds: float = 30.0) -> list[str]:
-    """What `look` still finds when a page that lays itself out has had time to be right."""
+    """Return what `look` still finds after a page had time to finish its layout."""
     deadline = time.monotonic() + seconds
     while (found := look()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -141,7 +141,7 @@ def at_last(look: Callable[[], list[str]], seconds: float = 30.0) -> list[str]:
 
 
 def until(look: Callable[[], T | None], what: str, seconds: float = PATIENCE / 1000) -> T:
-    """What `look` finds, asked again and again until a deadline."""
+    """Call `look` repeatedly until it finds something; fail at a deadline."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = look()
@@ -152,7 +152,7 @@ def until(look: Callable[[], T | None], what: str, seconds: float = PATIENCE / 1
 
 
 class Desk:
-    """A page with Lab in it; `requests` are the addresses that it asked for."""
+    """A page with Lab in it; `requests` are the addresses that it requested."""
 
     def __init__(self, lab: Lab, page: Page) -> None:
         self.lab = lab
@@ -167,10 +167,10 @@ class Desk:
         self._restored()
 
     def _answer(self, dialog: Dialog) -> None:
-        """Leave a page that asks whether to; whatever else asks is noted.
+        """Confirm leaving a page, and note all other dialogs.
 
-        Lab asks while anything is unsaved, and a panel's widget marks its notebook so whenever it
-        is shown, saved a moment ago or not.
+        Lab prompts while anything is unsaved, and a panel's widget marks its notebook as unsaved
+        whenever it is shown, even just after saving.
         """
         if dialog.type == "beforeunload":
             dialog.accept()
@@ -183,13 +183,13 @@ class Desk:
         self.page.evaluate("async () => { await window.jupyterapp.restored; }")
 
     def reload(self, notebook: Notebook) -> None:
-        """Load the page again and show the same notebook; its kernel goes on."""
+        """Load the page again and show the same notebook; its kernel keeps running."""
         self.page.goto(f"{self.lab.url}/lab?reset")
         self._restored()
         notebook.show()
 
     def theme(self, name: str) -> None:
-        """Change the theme and wait until it is there."""
+        """Change the theme and wait for it."""
         self.page.evaluate(THEME, {"theme": name})
         light = str(name.endswith("Light")).lower()
         self.page.wait_for_function(
@@ -197,21 +197,21 @@ class Desk:
         )
 
     def narrow(self) -> None:
-        """Put the side bars away."""
+        """Close the side bars."""
         self.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
 
     def open(self, name: str, *cells: str) -> Notebook:
-        """A notebook of these code cells in front, with a kernel: one that is idle, or a new one.
+        """Open a notebook with these code cells and a kernel: an idle one, or a new one.
 
-        A kernel that has imported everything is what a test waits longest for, so a closed
-        notebook is kept and given other cells; `name` is the file's where there is none.
+        A test waits longest for a kernel to import everything, so a closed notebook is kept and
+        gets other cells; `name` is the file's name for a new notebook.
         """
         if self._idle:
             notebook = self._idle.pop()
             notebook.show()
             self.page.evaluate(CELLS, list(cells))
             return notebook
-        import nbformat  # takes two seconds: not where every worker collects
+        import nbformat  # takes two seconds, so not at collection
 
         path = self.lab.folder / f"{name}.ipynb"
         content = nbformat.v4.new_notebook(
@@ -225,7 +225,7 @@ class Desk:
 
 
 class Notebook:
-    """An open notebook; closed, it goes to those that are `idle`."""
+    """An open notebook; after closing, it is one of the `idle` ones."""
 
     def __init__(self, page: Page, path: Path, idle: list[Notebook]) -> None:
         self.page = page
@@ -250,25 +250,25 @@ class Notebook:
 
     @property
     def panel(self) -> Locator:
-        """The panel in the notebook's outputs; nothing else is looked at, least of all source."""
+        """Return the panel in the notebook's outputs, never the source."""
         return self.view.locator(".treasury-panel")
 
     @property
     def cells(self) -> Locator:
-        """The notebook's cells."""
+        """Return the notebook's cells."""
         return self.view.locator(".jp-Cell")
 
     def saved(self) -> str:
-        """Save, and read what is then in the file."""
+        """Save, and return the file's content."""
         self.page.evaluate(SAVE)
         return self.path.read_text("utf-8")
 
     def changed(self) -> None:
-        """Mark it as changed since it was saved, as a widget does at its own time."""
+        """Mark it as unsaved, as a widget does at any time."""
         self.page.evaluate(CHANGE)
 
     def close(self) -> None:
-        """Take its cells away; its kernel goes on for the next."""
+        """Remove its cells; its kernel keeps running for the next test."""
         self.show()
         self.page.evaluate(CELLS, ["pass"])
         self.page.evaluate(SAVE)
@@ -277,7 +277,7 @@ class Notebook:
 
 @contextmanager
 def running_browser() -> Iterator[Browser]:
-    """Chromium, driven by Playwright."""
+    """Run Chromium, driven by Playwright."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         try:

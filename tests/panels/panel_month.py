@@ -1,4 +1,4 @@
-"""The verbs of a test at a panel, and what it then says."""
+"""A test's actions at a panel, and their results."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from treasury.panels.frames.list_panel import ListPanel
 
 
 def rows_of(panel: ListPanel) -> tuple[ListRow, ...]:
-    """The rows on screen."""
+    """Return the rows on screen."""
     table = panel.frame().table
     assert table is not None
     return table.rows
 
 
 def words(row: ListRow) -> str:
-    """Everything that a row says."""
+    """Return all text of a row."""
     return "\n".join(line.text for cell in row.cells for line in cell)
 
 
@@ -28,7 +28,7 @@ def asks(panel: ListPanel, name: str, *chosen: str, **typed: str) -> StepBlock:
 
 
 def confirms(panel: ListPanel, step: StepBlock) -> Frame:
-    """Take the second step and wait for what comes of it."""
+    """Take the second step and wait for the result."""
     panel.press("confirm", step=step.key)
     assert panel.wait()
     return panel.frame()

@@ -1,7 +1,7 @@
-"""A practice workspace whose services run in the test process, synced and ready for a panel.
+"""A practice workspace with services in the test process, synced and ready for a panel.
 
-The company of a seed is the same whenever it begins, and so is what a first sync brings: it is
-brought once, and a test begins with a copy.
+The company of a seed is always the same, and so is its first sync. So it is synced once, and each
+test begins with a copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ON_RAMP = "PAY-2026-005409"
 
 
 class Practice:
-    """The desk, the company opposite, and what the services were asked."""
+    """The desk, its company, and the calls to the services."""
 
     def __init__(self, workspace: Workspace, company: Sandbox, served: Served) -> None:
         self.workspace = workspace
@@ -34,46 +34,46 @@ class Practice:
         self.served = served
 
     def waiting(self) -> list[dict[str, Any]]:
-        """What the lake shows as awaiting approval, oldest first."""
+        """Return the lake's requests awaiting approval, oldest first."""
         return self.workspace.sql(
             "SELECT * FROM ramp_requests WHERE status = 'AWAITING_APPROVAL' ORDER BY created_at, id"
         ).arrow.to_pylist()
 
     def request(self, request_id: str) -> Any:
-        """The request as the service has it now."""
+        """Return the service's present request."""
         return self.workspace.client("viewer").ramp.requests.get(request_id).value
 
     def drive(self, name: str, **given: object) -> Any:
-        """What a driver of the sandbox answers, over its control plane."""
+        """Return the answer of a sandbox driver, through its control plane."""
         asked = httpx.post(f"{self.served.base_url}/sandbox/drive/{name}", json=given)
         asked.raise_for_status()
         return asked.json()["result"]
 
     @contextmanager
     def portal(self, credential: str) -> Iterator[Client]:
-        """A client that writes past this desk, as a colleague at the provider's portal does."""
+        """Yield a client that writes past this desk, like a colleague in the provider's portal."""
         settings = self.workspace.settings
         assert settings.services is not None
         with Client(settings.services, settings.credential(credential)) as client:
             yield client
 
     def decisions(self) -> list[str]:
-        """The decisions that reached the service, as paths in order of arrival."""
+        """Return the decisions that reached the service, as paths in order of arrival."""
         ends = ("/approve", "/reject")
         return [path for method, path, _ in self.served.requests if path.endswith(ends)]
 
     def events(self, request_id: str, kind: str) -> list[str | None]:
-        """By whom the service recorded events of a kind."""
+        """Return the users that the service recorded for events of a kind."""
         events = self.request(request_id).events
         return [event.email for event in events if event.event_type == kind]
 
     def act_at(self, instant: str) -> None:
-        """Journal from here on as of an instant: before the bank answers."""
+        """Journal as of an instant from here on, before the bank answers."""
         journal, now = self.workspace.journal, datetime.fromisoformat(instant)
         journal._now = lambda: now
 
     def journaled(self, kind: str) -> list[Any]:
-        """The journal's entries of a kind."""
+        """Return the journal's entries of a kind."""
         return self.workspace.journal.entries(kind)
 
 
@@ -91,7 +91,7 @@ def practising(folder: Path, synced: Workspace) -> Iterator[Practice]:
 
 
 def chosen(panel: ApprovalsPanel, number: int = 0) -> str:
-    """The key of a row on screen."""
+    """Return the key of a row on screen."""
     table = panel.frame().table
     assert table is not None
     return table.rows[number].key
@@ -109,13 +109,13 @@ def propose(
 
 
 def confirm(panel: ApprovalsPanel, step: StepBlock) -> Frame:
-    """Take the second step and wait for what comes of it."""
+    """Take the second step and wait for the result."""
     panel.press("confirm", step=step.key)
     assert panel.wait()
     return panel.frame()
 
 
 def said(frame: Frame) -> str:
-    """The message on screen, as one text."""
+    """Return the message on screen, as one text."""
     assert frame.message is not None
     return "\n".join([frame.message.title, *(line.text for line in frame.message.lines)])

@@ -1,7 +1,7 @@
-"""What the rules' tests share: six panels in one notebook, and one decision of every kind.
+"""Shared by the tests of rules: six panels in one notebook, and one decision of every kind.
 
 A `Way` is a decision that a panel offers, from the choice to the button that confirms. Every rule
-about decisions holds for each of them, so its test is written once and run over all.
+about decisions applies to every way, so its test is written once and run over all.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ HASH = "0x" + "ab" * 32
 
 
 def button(place: Locator, name: str) -> Locator:
-    """The button whose label begins so."""
+    """Return the button with a label that begins with this name."""
     return place.get_by_role("button", name=re.compile(f"^{re.escape(name)}"))
 
 
 def outcome(panel: Locator) -> Locator:
-    """Where a panel says what came of it, well or ill."""
+    """Return the place where a panel shows its result or error."""
     return panel.locator(".tp-status, [role=alert]")
 
 
 def copied(copy: Locator) -> str:
-    """What a Copy button leaves in the clipboard, once it has said so.
+    """Return the clipboard after a Copy button has confirmed.
 
-    It says so for a moment only, which a busy machine may look away from: the page watches.
+    It confirms for a moment only, which a busy machine may miss, so the page itself watches.
     """
     copy.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     copy.evaluate(WATCH)
@@ -62,12 +62,12 @@ WATCH = """one => {
 
 
 def start_of(folder: Path) -> str:
-    """The cell that opens a workspace."""
+    """Return the cell that opens a workspace."""
     return f"import treasury\nt = treasury.open({str(folder)!r})"
 
 
 class Gallery:
-    """Six panels in one notebook, each a cell of its own, with `size` rows to a page."""
+    """Six panels in one notebook, each in a separate cell, with `size` rows per page."""
 
     def __init__(self, desk: Desk, folder: Path, name: str, *, size: int) -> None:
         self.desk = desk
@@ -76,18 +76,18 @@ class Gallery:
         self.run()
 
     def run(self) -> None:
-        """Run every cell, and wait until each panel is there and idle."""
+        """Run every cell, and wait until each panel is shown and idle."""
         self.notebook.show().run()
         self.settled()
 
     def settled(self) -> None:
-        """Wait until each panel is there and idle."""
+        """Wait until each panel is shown and idle."""
         expect(self.notebook.panel).to_have_count(len(PANELS))
         for name in PANELS:
             expect(button(self.panel(name), "Sync").first).to_be_enabled()
 
     def panel(self, name: str) -> Locator:
-        """The panel with that title."""
+        """Return the panel with that title."""
         title = self.desk.page.get_by_role("heading", name=name.title(), exact=True, level=2)
         return self.notebook.panel.filter(has=title)
 
@@ -96,7 +96,7 @@ class Gallery:
 def one_panel(
     desk: Desk, folder: Path, name: str, call: str, *, size: int = SIZE
 ) -> Iterator[Notebook]:
-    """A notebook with one panel on screen, `size` rows a page."""
+    """Open a notebook with one panel on screen, `size` rows per page."""
     notebook = desk.open(name, start_of(folder), f"t.panels.{call}(size={size})")
     try:
         notebook.run()
@@ -107,7 +107,7 @@ def one_panel(
 
 
 def propose_transfers(practice: Practice, *amounts: str) -> list[str]:
-    """Transfers of USDC that a colleague proposes; the actions' ids."""
+    """Propose transfers of USDC as a colleague; return the actions' ids."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREASURY_USER", MAKER)
         return [
@@ -120,7 +120,7 @@ def propose_transfers(practice: Practice, *amounts: str) -> list[str]:
 
 
 def ready_transfers(practice: Practice, *amounts: str) -> None:
-    """Such as a second person has approved."""
+    """Propose transfers and approve them by a second person."""
     ids = propose_transfers(practice, *amounts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREASURY_USER", CHECKER)
@@ -128,7 +128,7 @@ def ready_transfers(practice: Practice, *amounts: str) -> None:
 
 
 def writes(practice: Practice) -> list[str]:
-    """What was sent to the services that is no reading."""
+    """Return the calls to the services that were writes."""
     return [
         path
         for method, path, _ in practice.served.requests
@@ -137,10 +137,10 @@ def writes(practice: Practice) -> list[str]:
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision: how it is begun, what its buttons are called, and what it leaves behind.
+    """A decision: its buttons, and its effects.
 
-    `sent` are the writes that reach the service, `entry` the journal's kind of entry that holds it,
-    `told` what that entry says which a person must have read.
+    `sent` are the writes that reach the service, `entry` the kind of journal entry that holds it,
+    `told` the texts of that entry that a person must have read.
     """
 
     panel: str
@@ -154,7 +154,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     prepare: Callable[[Practice], object] = lambda _: None
 
     def begin(self, panel: Locator) -> Locator:
-        """Take the first step; the section that asks to confirm."""
+        """Take the first step; return the section to confirm."""
         self.choose(panel)
         button(panel, self.verb).click()
         step = panel.locator(".tp-step")
@@ -162,7 +162,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
         return step
 
     def finish(self, panel: Locator) -> None:
-        """Take the second step, and wait until it is said to be done."""
+        """Take the second step, and wait until it is shown as done."""
         button(panel.locator(".tp-step"), self.confirm).click()
         expect(panel.get_by_role("status")).to_contain_text(self.done)
 
@@ -238,14 +238,14 @@ WAYS = {
 
 
 def violations(panel: Locator) -> list[str]:
-    """What axe-core finds wrong in the panel: its rule and the element."""
+    """Return the errors that axe-core finds in the panel: its rule and the element."""
     panel.evaluate("one => one.setAttribute('data-axe', '')")
     found = Axe().run(panel.page, context=["[data-axe]"]).response["violations"]
     panel.evaluate("one => one.removeAttribute('data-axe')")
     return [f"{one['id']}: {node['html'][:120]}" for one in found for node in one["nodes"]]
 
 
-# Contrast of each text with its ground, by WCAG 2: what is below 4.5 to 1.
+# Contrast of each text with its background, by WCAG 2: reports values below 4.5 to 1.
 CONTRAST = """panel => {
     const paint = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
     const read = (colour) => {

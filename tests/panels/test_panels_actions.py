@@ -19,7 +19,7 @@ MAKER = "maker.one"
 
 
 def proposed(practice: Practice, *amounts: str, by: str = MAKER) -> list[str]:
-    """Transfers of USDC that somebody proposes; the ids of the actions."""
+    """Propose transfers of USDC; return the ids of the actions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREASURY_USER", by)
         return [
@@ -113,7 +113,7 @@ def test_a_rejection_needs_its_reason_and_says_so_beside_the_field(practice: Pra
     panel = actions_of(practice)
     frame = ask(panel, "reject", *ids)
     assert [field.error for field in frame.fields] == [
-        "is missing; say why; it is kept in the journal"
+        "is missing; give a reason; it is kept in the journal"
     ]
     ask(panel, "reject", *ids, reason="wrong receiver")
     confirm(panel)
@@ -125,7 +125,7 @@ def test_a_rejection_needs_its_reason_and_says_so_beside_the_field(practice: Pra
 def test_a_verb_is_refused_for_a_state_that_it_is_not_for(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     frame = ask(actions_of(practice), "execute", *ids)
-    assert "is proposed, which is not for" in said(frame)
+    assert "is proposed, and “" in said(frame)
     assert frame.step is None
 
 
@@ -158,7 +158,7 @@ def test_an_outcome_that_is_not_known_is_recovered_in_two_steps(practice: Practi
     practice.company.faults.clear()
     step = step_of(ask(panel, "recover", *ids))
     assert "nothing is sent that could take effect twice" in step.text
-    assert f"{ids[0]} may have been carried out and not be listed yet" in said(confirm(panel))
+    assert f"{ids[0]} may have been carried out without being listed yet" in said(confirm(panel))
     assert practice.workspace.actions.get(ids[0]).state == "unknown"
     policy = practice.workspace.folder / "policy.toml"
     policy.write_text("[recovery]\nsettling_seconds = 0\n", "utf-8")
@@ -290,4 +290,4 @@ def test_a_panel_that_is_older_than_the_decision_says_what_is_so(practice: Pract
     confirm(fresh)
     frame = ask(stale, "approve", *ids)
     assert frame.step is None
-    assert "A-1 is ready, which is not for" in said(frame)
+    assert "A-1 is ready, and “" in said(frame)

@@ -1,4 +1,4 @@
-"""The approvals panel without a browser: what its presses do to the services and the journal."""
+"""The approvals panel without a browser: the effects of presses on services and journal."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_is_confirmed_is_what_is_journaled_and_shown_after(
     facts = {fact.name: [line.text for line in fact.lines] for fact in step.facts}
     assert facts["Decided by"] == [
         "ana.lyst",
-        "claimed: named by an environment variable, and nobody vouches for it",
+        "claimed: named by an environment variable, unverified",
     ]
     assert facts["Credential"] == ["checker (harbour-checker)"]
 
@@ -329,7 +329,7 @@ def test_a_workspace_that_was_never_synced_says_so(practice: Practice, tmp_path:
     empty = prepare(tmp_path / "empty", practice.company, practice.served)
     frame = empty.panels.approvals().frame()
     assert frame.table is None
-    assert frame.empty.startswith("Nothing is known yet")
+    assert frame.empty.startswith("No data yet")
 
 
 def test_widget_state_holds_nothing_of_what_is_shown(panel: ApprovalsPanel) -> None:

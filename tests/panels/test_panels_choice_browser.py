@@ -1,4 +1,4 @@
-"""What a person chooses while a panel draws itself anew stays chosen."""
+"""A person's selection stays while a panel draws itself again."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_a_row_that_is_chosen_while_work_is_under_way_stays_chosen(
         third = panel.locator("tbody tr").nth(2)
         choice = third.locator(".tp-choice input")
         (choice if how == "choice" else third.locator("td").nth(1)).click()
-        expect(panel.get_by_role("progressbar")).to_be_visible()  # chosen in the middle of it
+        expect(panel.get_by_role("progressbar")).to_be_visible()  # chosen while it runs
         expect(panel.get_by_role("progressbar")).to_have_count(0)
         expect(choice).to_be_checked()
         panel.get_by_role("button", name=re.compile("^Trace")).click()
         expect(panel.get_by_role("button", name=re.compile("^Close"))).to_be_visible()
-        expect(panel.get_by_text("Nothing is chosen")).to_have_count(0)
+        expect(panel.get_by_text("No row is chosen")).to_have_count(0)
     finally:
         notebook.close()

@@ -1,6 +1,6 @@
 """The rules about decisions, for every kind of decision that a panel offers, in a real browser.
 
-The tests are named after the twelve rules for panels; those about what is shown are beside this.
+The tests are named after the twelve rules for panels; the rules of display are in another file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 REQUESTS = "/ramp/v1/ramp-requests"
 TRANSFERS = f"/finance/v1/accounts/{SENDER}/transfers/crypto"
 SLOW = 5.0
-"""Seconds that a service takes to answer: long enough for a busy browser to press Cancel."""
+"""Seconds until a service answers: long enough for a busy browser to press Cancel."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def panel(notebook: Notebook) -> Locator:
 
 
 OFTEN = ("approve", "carry_out", "accept")
-"""The ways tried on every submission; the others before a release."""
+"""The ways tested on every submission; the others are tested before a release."""
 
 
 @pytest.fixture(
@@ -64,11 +64,11 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 def decided(month: Practice, way: Way) -> int:
-    """How often the decision stands in the journal."""
+    """Return how often the journal contains the decision."""
     return len(month.journaled(way.entry))
 
 
-# 1. Two steps for anything that moves money; Confirm is never where the first button was.
+# 1. Two steps for anything that moves money; Confirm is never in the place of the first button.
 
 
 def test_rule_1_a_double_click_on_the_first_step_sends_nothing(
@@ -90,7 +90,7 @@ def test_rule_1_a_double_click_on_the_first_step_sends_nothing(
         assert there["y"] > one["y"] + one["height"] or there["x"] > one["x"] + one["width"]
 
 
-# 2. A nonce that is good once.
+# 2. A nonce that is valid once.
 
 
 def test_rule_2_five_clicks_in_one_turn_and_one_in_a_second_view_decide_once(
@@ -120,7 +120,7 @@ def test_rule_2_five_clicks_in_one_turn_and_one_in_a_second_view_decide_once(
         notebook.close()
 
 
-# 3. Work off the kernel's main thread, with progress and a Cancel that works.
+# 3. Work off the kernel's main thread, with progress and a working Cancel.
 
 
 @pytest.mark.parametrize("way", ["approve", "submit_hash"], indirect=True)
@@ -172,7 +172,7 @@ def test_rule_3_a_sync_shows_its_progress_and_can_be_stopped(
         button(panel, "Sync").first.click()
         expect(panel.get_by_role("progressbar")).to_be_visible()
         button(panel, "Cancel").click()
-        expect(panel.get_by_role("status")).to_contain_text("What was stored stays as it was.")
+        expect(panel.get_by_role("status")).to_contain_text("The stored data is unchanged.")
     assert month.workspace.snapshot().commit == commit
 
 
@@ -197,7 +197,7 @@ def test_rule_4_what_is_confirmed_is_what_the_journal_holds(
         assert part in said
 
 
-# 7. What goes wrong is in the panel, says whether anything was sent, and can be tried again.
+# 7. Errors are shown in the panel, state whether anything was sent, and offer Retry.
 
 
 @pytest.mark.parametrize("way", ["approve", "submit_hash"], indirect=True)
@@ -237,7 +237,7 @@ def test_rule_7_a_journal_that_cannot_be_used_is_an_alert_and_can_be_tried_again
     desk: Desk, month: Practice, request: pytest.FixtureRequest, name: str
 ) -> None:
     way = {"matches": WAYS["accept"], "transfers": WAYS["propose"]}.get(name)
-    propose_transfers(month, "1.00")  # a journal that there is
+    propose_transfers(month, "1.00")  # creates the journal
     key = re.sub(r"\W", "_", request.node.name)
     with one_panel(desk, month.workspace.folder, key, name) as notebook:
         panel = notebook.panel
@@ -262,7 +262,7 @@ def test_rule_7_a_journal_that_cannot_be_used_is_an_alert_and_can_be_tried_again
 
 
 def newer_journal(folder: Path) -> Path:
-    """Put the journal of a newer version in its place; the path of the one that was there."""
+    """Replace the journal by one of a newer version; return the path of the former one."""
     path, kept = folder / "journal.sqlite", folder / "kept.sqlite"
     newer = folder / "newer.sqlite"
     kept.write_bytes(path.read_bytes())
@@ -281,14 +281,14 @@ def test_rule_7_a_sync_that_fails_stays_in_sight(
     with one_panel(desk, month.workspace.folder, request.node.name, "sync") as notebook:
         panel = notebook.panel
         button(panel, "Sync").first.click()
-        expect(panel.get_by_role("alert")).to_contain_text("What was stored stays as it was.")
+        expect(panel.get_by_role("alert")).to_contain_text("The stored data is unchanged.")
         expect(panel.get_by_role("note")).to_contain_text("failed")
         button(panel, "Sync").first.click()
         expect(panel.get_by_role("status")).to_contain_text("Synced")
         expect(panel.get_by_role("note")).to_have_count(0)
 
 
-# 8. The keyboard does it all.
+# 8. The keyboard is enough.
 
 
 def test_rule_8_every_decision_is_taken_by_keyboard_and_the_focus_is_kept(
@@ -319,7 +319,7 @@ def test_rule_8_every_decision_is_taken_by_keyboard_and_the_focus_is_kept(
     assert decided(month, way) == before + 1
 
 
-# 10. Safe when run again, when the page is loaded again, when the kernel is restarted.
+# 10. Safe to run again, to load the page again, and to restart the kernel.
 
 
 def test_rule_10_a_cell_run_three_times_has_one_effect(
@@ -375,7 +375,7 @@ def test_rule_10_what_was_done_elsewhere_is_not_done_again(
     stands = (decided(month, way), writes(month))
     button(panel.locator(".tp-step"), way.confirm).click()
     said = outcome(panel)
-    if way.verb == "Check":  # a second proposal is another action, which somebody has to approve
+    if way.verb == "Check":  # a second proposal is another action, which needs approval
         expect(said).to_contain_text(way.done)
         assert writes(month) == stands[1]
         return

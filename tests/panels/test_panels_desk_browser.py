@@ -1,4 +1,4 @@
-"""The panels that look and match, in JupyterLab: the rules that only hold in a real browser."""
+"""The read-only and matching panels in JupyterLab: the rules that need a real browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 
 @contextmanager
 def shown(desk: Desk, folder: Path, call: str, name: str) -> Iterator[Notebook]:
-    """A notebook with one panel on screen."""
+    """Open a notebook with one panel on screen."""
     start = f"import treasury\nt = treasury.open({str(folder)!r})"
     notebook = desk.open(name, start, f"t.panels.{call}()")
     try:
@@ -143,7 +143,7 @@ def test_a_remark_and_its_answer_are_typed_in_the_browser(
         expect(panel.get_by_label("Remark")).to_have_attribute("aria-invalid", "true")
         panel.get_by_label("Remark").fill(hostile)
         button(panel, "Answer").click()
-        expect(panel.get_by_role("alert")).to_contain_text("Nobody has said")
+        expect(panel.get_by_role("alert")).to_contain_text("There is no remark")
         assert month.journaled("item.") == []
         panel.get_by_label("Remark").fill(hostile)
         button(panel, "Remark").dblclick()

@@ -96,7 +96,7 @@ def test_a_press_without_a_choice_asks_for_one(month_end: Workspace) -> None:
     frame = month_end.panels.exceptions().press("trace")
     assert frame.message is not None
     assert frame.message.role == "alert"
-    assert "Nothing is chosen" in frame.message.lines[0].text
+    assert "No row is chosen" in frame.message.lines[0].text
 
 
 def test_a_search_goes_over_all_and_the_file_holds_all(month_end: Workspace) -> None:
@@ -113,7 +113,7 @@ def test_nothing_stored_is_said(tmp_path: Path, month_end: Workspace) -> None:
     text = (month_end.folder / "treasury.toml").read_text("utf-8")
     (folder / "treasury.toml").write_text(text, "utf-8")
     frame = Workspace(folder).panels.exceptions().frame()
-    assert frame.empty == "Nothing is known yet. Sync first."
+    assert frame.empty == "No data yet. Sync first."
 
 
 @pytest.mark.acceptance
@@ -169,10 +169,10 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
         return message
 
     monkeypatch.setenv("TREASURY_USER", "ines")
-    assert "Nobody has said" in said("answer", "hello", item.item_id).lines[0].text
+    assert "There is no remark" in said("answer", "hello", item.item_id).lines[0].text
     assert panel.frame().fields[0].error == ""
     said("remark", " ", item.item_id)
-    assert panel.frame().fields[0].error == "is missing; say it in one line"
+    assert panel.frame().fields[0].error == "is missing; write one line"
     said("remark", "x" * 501, item.item_id)
     assert "Several rows" in said("remark", "a", item.item_id, other.item_id).lines[0].text
     assert desk.journal.head().seq == 0
@@ -214,7 +214,7 @@ def test_a_file_that_is_no_sheet_and_one_that_is_too_large_are_refused(
     panel = month_end.panels.exceptions("2026-10")
     for typed, why in (
         ({"file": "a.xlsx", "content": base64.b64encode(b"x").decode()}, "a.xlsx is no workbook"),
-        ({"file": "a.xlsx", "content": "&"}, "a.xlsx did not arrive whole"),
+        ({"file": "a.xlsx", "content": "&"}, "a.xlsx arrived incomplete"),
         ({"file": "a.xlsx"}, "a.xlsx is empty, or too large for a panel"),
     ):
         panel.press("decide", **typed)
@@ -241,7 +241,7 @@ def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
 
 
 def downloaded(panel: ExceptionsPanel, name: str) -> bytes:
-    """The file that a press hands over, put together as the page does."""
+    """Return the downloaded file of a press, put together like the page does."""
     parts: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(panel, "send", lambda content, **_: take(content, parts))

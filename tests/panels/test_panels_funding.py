@@ -1,4 +1,4 @@
-"""The funding panel without a browser: what may be paid, and what its presses leave behind."""
+"""The funding panel without a browser: payable requests, and the effects of presses."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_account_to_pay_from_is_asked_for_beside_its_field(panel: FundingPan
     assert field.error.startswith("is missing; give one of ")
     frame = ask(panel, "export", row["request"], pay_from="9999")
     (field,) = [one for one in frame.fields if one.name == "pay_from"]
-    assert "names no account" in field.error
+    assert "matches no account" in field.error
 
 
 @pytest.mark.acceptance
@@ -99,7 +99,7 @@ def test_marked_sent_is_a_remark_and_no_evidence(panel: FundingPanel, paying: Pr
     row = rows(panel, "PAY")[0]
     frame = ask(panel, "sent", row["request"])
     (field,) = [one for one in frame.fields if one.name == "reason"]
-    assert field.error == "is missing; say how you know"
+    assert field.error == "is missing; give the source of your information"
     assert paying.journaled("request.") == []
     before = copies(shown(panel, row["request"]))
     ask(panel, "sent", row["request"], reason="released at the bank")
@@ -205,7 +205,7 @@ def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
     assert any(line.text.startswith("CHANGED: ") for line in shown(other, row["request"]).cells[1])
     frame = ask(other, "export", row["request"], pay_from="6689")
     assert frame.step is None
-    assert "is to be paid to other details than before (IBAN was X" in said(frame)
+    assert "has other payment details than before (IBAN was X" in said(frame)
     assert paying.journaled("payment_file.made") == []
 
 

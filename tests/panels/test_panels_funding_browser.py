@@ -1,4 +1,4 @@
-"""The funding panel in JupyterLab, in a real browser: the rules that only hold there."""
+"""The funding panel in JupyterLab, in a real browser: the rules that only apply there."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def button(panel: Locator, name: str) -> Locator:
 
 
 def row(panel: Locator, state: str) -> Locator:
-    """The first row in a state."""
+    """Return the first row in a state."""
     box = panel.page.get_by_role("checkbox", name=re.compile(f", {state}$"))
     return panel.get_by_role("row").filter(has=box).first
 

@@ -1,4 +1,4 @@
-"""The funding panel's payment files: made once, of what is still so, and again only after a no."""
+"""The funding panel's payment files: made once, from current data, again only after a rejection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def panel(paying: Practice) -> FundingPanel:
 
 
 def leave(panel: FundingPanel, paying: Practice) -> tuple[dict[str, Any], Entry]:
-    """The first row to be paid, and the entry of the file that it then leaves in."""
+    """Make a payment file of the first payable row; return the row and the file's entry."""
     row = rows(panel, "PAY")[0]
     ask(panel, "export", row["request"], pay_from="6689")
     confirm(panel)
@@ -41,7 +41,7 @@ def sent_amount(row: dict[str, Any]) -> str:
 
 
 def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, hour: int) -> None:
-    """Add what the bank says of the one payment of a file, at an hour of 30 October."""
+    """Add the bank's answer to the one payment of a file, at an hour of 30 October."""
     (_, iban), amount = filed["payees"][0], f"{Decimal(filed['amounts'][0]):.2f}"
     path = folder / f"answer-{hour}.xml"
     path.write_text(
@@ -105,7 +105,7 @@ def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
     frame = ask(colleague, "export", first["request"], second["request"], pay_from="6689")
     assert frame.step is None
     assert f"{first['reference']} is in a payment file" in said(frame)
-    assert "say first that the file was not uploaded" in said(frame)
+    assert "first mark the file as not uploaded" in said(frame)
 
 
 @pytest.mark.acceptance
@@ -211,7 +211,7 @@ def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
     confirm(panel)
     again = paying.journaled("payment_file.made")[-1]
     assert again.body["message_id"] != first.body["message_id"]
-    # What the bank said of the first one is no answer to this one.
+    # The bank's answer to the first file is no answer to this one.
     assert shown(panel, row["request"]).cells[3][0].text == "IN FILE"
 
 
@@ -264,7 +264,7 @@ def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
     confirm(panel)
     sent = files(other, monkeypatch)
     frame = confirm(other)
-    assert "some of it has left in payments-" in said(frame)
+    assert "some requests are already in payments-" in said(frame)
     assert sent == []
     assert len(paying.journaled("payment_file.made")) == 1
 
@@ -278,7 +278,7 @@ def test_what_a_colleague_remarked_on_meanwhile_leaves_in_no_file(
     Workspace(paying.workspace.folder).funding.marked_sent(row["reference"], "paid by phone")
     sent = files(panel, monkeypatch)
     frame = confirm(panel)
-    assert "remarked on by ana.lyst meanwhile; no file was made" in said(frame)
+    assert "some requests got a remark by ana.lyst meanwhile; no file was made" in said(frame)
     assert sent == []
     assert paying.journaled("payment_file.made") == []
 
@@ -298,7 +298,7 @@ def test_a_file_that_cannot_be_journaled_does_not_leave(
         patch.setattr(paying.workspace.journal, "extend", full)
         assert "the disk is full" in said(confirm(panel))
     assert sent == []
-    assert panel.frame().step == step  # still there: it can be tried again
+    assert panel.frame().step == step  # still open: it can be tried again
     confirm(panel)
     assert sent[-1]["last"]
 
@@ -356,7 +356,7 @@ def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
     ]  # fmt: skip
     assert LIABILITY in [note.text for note in frame.step.notes]
     assert paying.journaled("payment_file.payee_accepted") == []
-    # The bank names another meanwhile: what was compared is not accepted for it.
+    # The bank has named someone else meanwhile: an accepted comparison does not cover that.
     for name, hour in (("Some Third", 9), ("Another Operator", 10)):
         told = payment(row["reference"], "RVMC", text=name, **ordered)
         said_at = {"message_id": f"B{hour}", "at": f"2026-10-30T{hour:02}:00:00Z"}

@@ -1,4 +1,4 @@
-"""What the settings say of payer, payee and bank stands in the payment file of the panel."""
+"""The settings of payer, payee and bank appear in the panel's payment file."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ OF_BANK = 'batch_booking = true\nanswers = "rejections"'
 
 @pytest.fixture
 def paying(month: Practice) -> Practice:
-    """A desk whose statements reach to yesterday, so that what is not paid is known not to be."""
+    """Return a desk with statements up to yesterday, so that unpaid requests are certain."""
     return month
 
 
 def with_settings(practice: Practice, **lines: str) -> FundingPanel:
-    """The panel of a desk with more lines in its settings: after the company, and its account."""
+    """Return the panel of a desk with more settings for the company and its account."""
     path = practice.workspace.folder / FILE_NAME
     text = path.read_text("utf-8")
     for pattern, name in (
@@ -43,7 +43,7 @@ def with_settings(practice: Practice, **lines: str) -> FundingPanel:
 
 
 def export(panel: FundingPanel) -> Frame:
-    """Ask for a payment file of the first that is payable."""
+    """Request a payment file of the first payable row."""
     request = next(row["request"] for row in panel.rows.arrow.to_pylist() if row["state"] == "PAY")
     panel.press("export", chosen=(request,), pay_from="6689")
     assert panel.wait()

@@ -1,4 +1,4 @@
-"""The matches panel without a browser: what its presses do to the journal."""
+"""The matches panel without a browser: the effects of presses on the journal."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_what_was_decided_otherwise_is_refused_and_names_who(
 
 
 def group_of(panel: MatchesPanel) -> list[dict[str, Any]]:
-    """The three credits of EUR 4,570.64 that are paid for three requests of one amount."""
+    """Return the three credits of EUR 4,570.64 that pay three requests of the same amount."""
     rows = panel.rows.to_arrow().to_pylist()
     return [row for row in rows if row["group_id"] is not None]
 
@@ -242,7 +242,7 @@ def test_a_panel_of_an_earlier_instant_is_refused(month: Practice) -> None:
 def test_a_workspace_without_statements_says_so(practice: Practice) -> None:
     frame = practice.workspace.panels.matches().frame()
     assert frame.table is None
-    assert frame.empty == "Not known: no bank line is stored. Add statements first."
+    assert frame.empty == "Unknown: no bank line is stored. Add statements first."
 
 
 def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
@@ -255,7 +255,7 @@ def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
     )
     panel.press("compare", chosen=line["entry_id"])
     (ended,) = (words(row) for row in rows_of(panel) if "PAY-2026-005191" in words(row))
-    assert "nothing is expected any more: CANCELLED" in ended
+    assert "no longer expected: CANCELLED" in ended
     assert "still expected" not in ended
 
 
@@ -267,4 +267,4 @@ def test_of_a_request_whose_payout_is_awaited_the_comparison_says_what_is_expect
     for row in rows_of(panel):
         assert "SUCCEEDED" in words(row)
         assert "still expected EUR 4,570.64" in words(row)
-        assert "nothing is expected any more" not in words(row)
+        assert "no longer expected" not in words(row)

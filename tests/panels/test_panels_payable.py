@@ -1,4 +1,4 @@
-"""Deposit details beside what waits: only for what is to be paid, held against the last ones."""
+"""Deposit details next to requests: only for payable ones, compared with the last ones."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def otherwise(name: str) -> object:
 
 
 def test_every_deposit_detail_is_compared() -> None:
-    """A column of deposit details that is not compared is one that a thief may change."""
+    """A detail that is not compared could be changed by a thief."""
     columns = {name for name in RAMP.schema.names if name.startswith("deposit_")}
     ids = {"deposit_bank_account_id", "deposit_wallet_id"}
     assert set(DETAILS) == columns - ids

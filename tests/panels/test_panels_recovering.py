@@ -1,4 +1,4 @@
-"""What was typed is for one decision; a panel that fails says so and can be tried again."""
+"""Typed text is for one decision; a panel that fails shows it and can be tried again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_fields_are_empty_after_each_decision(month: Practice) -> None:
     panel = month.workspace.panels.matches()
     before = panel.frame().form
     step = asks(panel, "accept", rows_of(panel)[0].key, reason="seen on the portal")
-    assert panel.frame().form == before  # it may be gone back to
+    assert panel.frame().form == before  # it can be returned to
     assert confirms(panel, step).form == before + 1
     assert panel.press("decisions").form == before + 2
     step = asks(panel, "undo", rows_of(panel)[0].key)
@@ -77,7 +77,7 @@ def test_work_that_fails_leaves_a_panel_that_can_be_tried_again(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = month_end.panels.exceptions()
-    panel._read_state = None  # as after a decision elsewhere
+    panel._read_state = None  # like after a decision elsewhere
     with monkeypatch.context() as failing:
         failing.setattr(panel, "tables", broken("Table with name items does not exist"))
         failing.setattr("threading.excepthook", lambda _: None)
@@ -141,7 +141,7 @@ def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) ->
     )
     frame = panel.press("accept", chosen=loose["entry_id"])
     (field,) = [field for field in frame.fields if field.name == "belongs_to"]
-    assert "give the reference of what it is for" in field.error
+    assert "give the reference of its expectation" in field.error
     (code,) = month.workspace.sql(
         "SELECT v.reference_code AS code FROM virtual_bank_accounts AS v"
         " JOIN statement_entries AS e ON e.entry_id = ? AND e.currency = v.currency LIMIT 1",

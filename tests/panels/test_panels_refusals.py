@@ -1,4 +1,4 @@
-"""What is wrong is said beside its field or in its panel; nothing is sent, and nothing is lost."""
+"""An error is shown at its field or in its panel; nothing is sent, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def journal_of(practice: Practice) -> Path:
 
 
 def form(practice: Practice, name: str, **typed: str) -> Frame:
-    """What is on screen after a transfer is checked."""
+    """Return the screen after a transfer is checked."""
     panel = practice.workspace.panels.transfers()
     panel.press(name)
     panel.press("check", **typed)
@@ -42,7 +42,7 @@ def form(practice: Practice, name: str, **typed: str) -> Frame:
 
 
 def refused(frame: Frame, practice: Practice) -> str:
-    """The alert of a frame, where nothing was sent or journaled."""
+    """Return the alert of a frame after which nothing was sent or journaled."""
     assert frame.message is not None
     assert frame.message.role == "alert"
     assert frame.step is None
@@ -102,7 +102,7 @@ def test_a_hash_that_is_none_is_refused_beside_its_field(practice: Practice) -> 
 @pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("typed", "what"),
-    [("NL00 TEST 0000", "names no account"), ("", "is missing"), ("NL05", "names no account")],
+    [("NL00 TEST 0000", "matches no account"), ("", "is missing"), ("NL05", "matches no account")],
 )
 def test_an_account_to_pay_from_that_is_none_of_ours_is_refused_beside_its_field(
     practice: Practice, typed: str, what: str
@@ -120,7 +120,7 @@ def test_an_ending_of_two_accounts_to_pay_from_is_refused_beside_its_field(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
-    other = next(  # an account of our own whose number ends alike
+    other = next(  # an own account with the same last digits
         iban
         for iban in (f"DE{check:02d}500105170000006689" for check in range(2, 99))
         if is_iban(iban)
@@ -133,7 +133,7 @@ def test_an_ending_of_two_accounts_to_pay_from_is_refused_beside_its_field(
     panel = Workspace(practice.workspace.folder).panels.funding(size=50)
     _deliver(panel, monkeypatch, row)  # without its statements it would be CHECK BANK
     frame = panel.press("export", chosen=row["request"], pay_from="6689")
-    assert "'6689' stands for several accounts" in beside(frame)["pay_from"]
+    assert "'6689' matches several accounts" in beside(frame)["pay_from"]
     assert other in beside(frame)["pay_from"]
     refused(frame, practice)
     panel.press("export", chosen=row["request"], pay_from="70000006689")
@@ -215,7 +215,7 @@ def test_an_iban_whose_checksum_is_wrong_is_never_put_into_a_payment_file(
 def _deliver(
     panel: Any, monkeypatch: pytest.MonkeyPatch, row: dict[str, Any], **changed: str
 ) -> None:
-    """The service delivered other details for a row."""
+    """Make the service deliver other details for a row."""
     monkeypatch.setattr(panel, "chosen_rows", lambda: [row | changed])
 
 
@@ -231,11 +231,11 @@ def test_an_approver_without_the_right_is_told_so_in_the_panel(practice: Practic
     assert practice.decisions() == []
 
 
-# A journal that cannot be used: by a newer version, or locked
+# A journal that cannot be used: of a newer version, or locked
 
 
 def newer(practice: Practice) -> Callable[[], None]:
-    """Put a newer version's journal in the place of ours; gives what puts ours back."""
+    """Replace our journal by a newer version's; return a function that restores ours."""
     path = journal_of(practice)
     ours, theirs = path.read_bytes(), path.with_name("newer.sqlite")
     theirs.write_bytes(ours)
@@ -254,7 +254,7 @@ def newer(practice: Practice) -> Callable[[], None]:
 
 
 def locked(practice: Practice) -> Callable[[], None]:
-    """Another process writes to our journal and does not end; gives what ends it."""
+    """Let another process write to our journal without end; return a function that stops it."""
     other = sqlite3.connect(journal_of(practice), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     return other.close
@@ -267,7 +267,7 @@ TROUBLE = {"newer": (newer, "newer version of treasury"), "locked": (locked, "is
 def trouble(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Callable[[Practice], Callable[[], None]], str]:
-    monkeypatch.setattr(engines, "WAIT_SECONDS", 0)  # an impatient journal, for a quick test
+    monkeypatch.setattr(engines, "WAIT_SECONDS", 0)  # no waiting, for a quick test
     return TROUBLE[request.param]
 
 

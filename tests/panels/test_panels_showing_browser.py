@@ -1,7 +1,7 @@
-"""The rules about what is shown, over all six panels at once, in a real browser.
+"""The rules of display, over all six panels at once, in a real browser.
 
-One notebook shows the six panels of a practice month; a second one shows those of a month whose
-every text is an attack. Nothing is decided here, so both serve all the tests.
+One notebook shows the six panels of a practice month; a second one those of a month with an attack
+in every text. No decision is made here, so both serve all the tests.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SIZE = 4
 THEMES = ("JupyterLab Light", "JupyterLab Dark")
 WIDTHS = (1280, 1000, 760, 500)
 PICTURES = os.environ.get("TREASURY_PICTURES")
-"""A folder for pictures of each panel, to be looked at."""
+"""A folder for pictures of each panel, for inspection."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def attacked(
 
 
 def hostile_statements(folder: Path) -> list[Path]:
-    """The bank files, with markup in every name and every remittance."""
+    """Return the bank files, with markup in every name and every remittance."""
     marked = HOSTILE.replace("<", "&lt;").replace(">", "&gt;")
     files = sorted((folder / "bank").glob("*.xml"))
     for file in files:
@@ -92,19 +92,19 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def picture(panel: Locator, name: str) -> None:
-    """A picture, where somebody asked for them."""
+    """Save a picture if a folder is given."""
     if PICTURES is not None:
         panel.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
 def poor_contrast(panel: Locator) -> list[str]:
-    """The texts of the panel that stand out too little from their ground."""
+    """Return the panel's texts with too little contrast."""
     found: list[str] = panel.evaluate(CONTRAST)
     return found
 
 
 def hidden_from_view(panel: Locator) -> list[str]:
-    """The texts and controls of the panel that stand outside it, or are cut off."""
+    """Return the panel's texts and controls that are outside it, or cut off."""
     found: list[str] = panel.evaluate(CUT_OFF)
     return found
 
@@ -143,7 +143,7 @@ def test_rule_5_markup_is_literal_in_a_step_and_in_what_came_of_it(
 ) -> None:
     attacked.notebook.show()
     panel = attacked.panel("approvals")
-    panel.locator(".tp-choice input").nth(1).check()  # the first is asked about below
+    panel.locator(".tp-choice input").nth(1).check()  # the first is decided below
     button(panel, "Approve").click()
     expect(button(panel, "Confirm approval")).to_be_visible()
     expect(panel.locator(".tp-step")).to_contain_text(HOSTILE)
@@ -164,7 +164,7 @@ def test_rule_6_five_dollars_and_six_dollars_are_no_formula(attacked: Gallery, n
     assert panel.locator("mjx-container, .MathJax, math").count() == 0
 
 
-# 8. The keyboard reaches everything, and no key of a panel is one of the notebook's.
+# 8. The keyboard reaches everything, and no key of a panel triggers the notebook.
 
 
 def test_rule_8_typing_dd_on_anything_that_takes_the_focus_deletes_no_cell(
@@ -209,7 +209,7 @@ TAB_STOPS = f"""panel => {{
 }}"""
 
 
-# 9. Names and live status for assistive technology; legible in both themes, and when narrow.
+# 9. Names and live status for assistive technology; legible in both themes and when narrow.
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -279,7 +279,7 @@ def test_rule_9_nothing_is_cut_off_at_any_width(
     picture(panel, f"{name}-{width}")
 
 
-# 11. Nothing is left out silently.
+# 11. Nothing is omitted silently.
 
 
 def test_rule_11_a_search_finds_the_last_row_and_the_download_has_them_all(
@@ -346,8 +346,8 @@ def test_rule_12_what_a_copy_button_gives_is_what_the_lake_has(
     button(panel, "Transfers (").click()
 
 
-# 10. Safe when run again, when the page is loaded again, when the kernel is restarted. These come
-# last: they leave the notebook as new.
+# 10. Safe to run again, to load the page again, and to restart the kernel. These tests are last,
+# because they leave the notebook as new.
 
 
 def test_rule_10_six_panels_are_run_again_and_loaded_again(desk: Desk, shown: Gallery) -> None:

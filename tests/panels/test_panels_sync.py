@@ -1,4 +1,4 @@
-"""The sync panel without a browser: ages, a sync of some, Cancel, and an error that stays."""
+"""The sync panel without a browser: ages, a partial sync, Cancel, and an error that stays."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_sync_of_the_chosen_brings_only_those(panel: SyncPanel, practice: Prac
 def test_everything_compared_says_that_nothing_drifted(panel: SyncPanel) -> None:
     panel.press("full")
     assert panel.wait(120)
-    assert "What was stored is what the services have" in said(panel.frame())
+    assert "The stored data equals that of the services" in said(panel.frame())
 
 
 def test_cancel_stores_nothing_of_it(
@@ -74,7 +74,7 @@ def test_cancel_stores_nothing_of_it(
     panel.press("cancel")
     go_on.set()
     assert panel.wait()
-    assert said(panel.frame()) == "Cancelled\nWhat was stored stays as it was."
+    assert said(panel.frame()) == "Cancelled\nThe stored data is unchanged."
     assert commits(practice) == before
 
 
@@ -88,7 +88,7 @@ def test_the_last_error_stays_in_sight_until_a_sync_works(
     frame = panel.frame()
     assert frame.message is not None
     assert frame.message.role == "alert"
-    assert "What was stored stays as it was." in said(frame)
+    assert "The stored data is unchanged." in said(frame)
     later = panel.press("search", search="")
     assert later.banners[0].title.startswith("The sync of ")
     panel.press("sync")
@@ -125,7 +125,7 @@ def test_a_watching_in_trouble_is_a_banner(panel: SyncPanel, practice: Practice)
     state = WatchState(doing="stopped", since=at, pid=1, host="x", parts=(), error="<b>refused</b>")
     _write(practice.workspace.folder, state)
     (banner,) = panel.frame().banners
-    assert banner.title == "Watching is in trouble"
+    assert banner.title == "Watching has an error"
     assert "<b>refused</b>" in banner.lines[0].text
 
 

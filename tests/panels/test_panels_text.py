@@ -1,4 +1,4 @@
-"""Outside text in a panel: literal, and nothing in it hidden."""
+"""Outside text in a panel is literal, with hidden characters shown."""
 
 from __future__ import annotations
 

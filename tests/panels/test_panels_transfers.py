@@ -1,4 +1,4 @@
-"""The transfers panel without a browser: what it lists, traces and proposes."""
+"""The transfers panel without a browser: its lists, traces and proposals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def panel(practice: Practice) -> TransfersPanel:
 
 @pytest.fixture
 def accounts(practice: Practice) -> list[str]:
-    """Two accounts; the first holds USDC on BASE."""
+    """Return two accounts; the first holds USDC on BASE."""
     found = practice.workspace.sql(
         "SELECT DISTINCT a.id, max(b.total) AS total FROM accounts AS a"
         " JOIN wallet_balances AS b ON b.account_id = a.id AND b.asset = 'USDC'"

@@ -1,12 +1,12 @@
 """The examples of a page, run on the practice company's month: files, commands and Python.
 
-A block ```csv NAME or ```toml NAME is a file that the page gives from there on. A ```console block
-is a command after `$`, with who types it before it where that matters, and what it prints; a
-```python block prints what the ```text block after it shows, and has the workspace as `t`.
+A block ```csv NAME or ```toml NAME is a file that later blocks use. A ```console block is a command
+after `$`, preceded by its person if that matters, with its output; a ```python block prints the
+```text block after it, and has the workspace as `t`.
 
-    python tests/report/doc_console.py docs/fees.md
+python tests/report/doc_console.py docs/fees.md
 
-writes what the blocks print into the page; the test only compares.
+writes the output of the blocks into the page; the test only compares.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BLOCK = re.compile(
 
 
 def as_run(page: str, workspace: Workspace, folder: Path) -> str:
-    """The page with what its examples print now, where `folder` holds its files."""
+    """Return the page with the present output of its examples; `folder` has its files."""
     names: dict[str, Any] = {"t": workspace}
 
     def file(block: re.Match[str]) -> str:
@@ -71,7 +71,7 @@ def as_run(page: str, workspace: Workspace, folder: Path) -> str:
 
 
 def with_limits(page: str, folder: Path) -> Workspace:
-    """A desk of the page's own policy, after the people that it names did what it says."""
+    """Return a desk with the page's own policy, after its people did what the page describes."""
     (policy,) = (content for name, content in _FILE.findall(page) if name == "policy.toml")
     with (folder / "policy.toml").open("a", encoding="utf-8") as file:
         file.write(f"\n{policy}")
@@ -83,7 +83,7 @@ def with_limits(page: str, folder: Path) -> Workspace:
 
 
 def _trimmed(text: str) -> str:
-    """Lines without the blanks at their end, and none empty at the end of all."""
+    """Return lines without trailing blanks, and without empty lines at the end."""
     lines = "\n".join(line.rstrip() for line in text.splitlines()).rstrip()
     return f"{lines}\n" if lines else ""
 

@@ -1,4 +1,4 @@
-"""Reconciliations made by hand: an October of a few lines, whose texts a test can choose."""
+"""Reconciliations made by hand: an October of a few lines, with texts that a test can choose."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ Row = dict[str, Any]
 
 
 def line(entry: str = "e1", **changed: Any) -> Row:
-    """A matched credit of EUR 100.00 on our own account, with what a test changes about it."""
+    """Return a matched credit of EUR 100.00 on our own account, with a test's changes."""
     return {
         **dict.fromkeys(SCHEMAS["lines"].names),
         "entry_id": entry,
@@ -125,11 +125,11 @@ def line(entry: str = "e1", **changed: Any) -> Row:
 
 
 _NUMBERS = count()
-"""A request of its own for each row that names none."""
+"""A separate request for each row that names none."""
 
 
 def waiting(state: str = "PAY", **changed: Any) -> Row:
-    """An on-ramp request of EUR 15,000.00, one TARGET day overdue."""
+    """Return an on-ramp request of EUR 15,000.00, one TARGET day overdue."""
     return {
         "state": state,
         "due": date(2026, 10, 30),
@@ -152,7 +152,7 @@ def waiting(state: str = "PAY", **changed: Any) -> Row:
 
 
 def account(**changed: Any) -> Row:
-    """An own account whose October is proved."""
+    """Return an own account that is proved for October."""
     return {
         "account": OWN,
         "name": "EUR operating account",
@@ -170,7 +170,7 @@ def account(**changed: Any) -> Row:
 
 
 def virtual(proof: str = "by provider report", **changed: Any) -> Row:
-    """A virtual account with one credit."""
+    """Return a virtual account with one credit."""
     return {
         "virtual_bank_account_id": f"v{next(_NUMBERS)}",
         "name": "EUR collections",
@@ -187,7 +187,7 @@ def virtual(proof: str = "by provider report", **changed: Any) -> Row:
 
 
 def fee(**changed: Any) -> Row:
-    """The on-ramp of the specification: 25,000 gross, 200 fee, 26,865.995017 USDC."""
+    """Return the on-ramp of the specification: 25,000 gross, 200 fee, 26,865.995017 USDC."""
     return {
         "request_id": "r1",
         "reference": "PAY-2026-004417",
@@ -210,7 +210,7 @@ def fee(**changed: Any) -> Row:
 
 
 def transit(**changed: Any) -> Row:
-    """An on-ramp debited on 29 October and not delivered."""
+    """Return an on-ramp debited on 29 October and not delivered."""
     return {
         "what": "on-ramp, debited and not delivered",
         "reference": "PAY-2026-005364",
@@ -224,7 +224,7 @@ def transit(**changed: Any) -> Row:
 
 
 def _tied(lines: Sequence[Row]) -> Decimal:
-    """The closing balance that these lines give the sample's own account."""
+    """Return the closing balance of the sample's own account after these lines."""
     own = [row for row in lines if row["statement_account"] == OWN and row["currency"] == "EUR"]
     signed = (row["amount"] * (1 if row["direction"] == "CRDT" else -1) for row in own)
     return sum(signed, start=Decimal("387449.74"))
@@ -239,7 +239,7 @@ def reconciliation(
     known_at: datetime = KNOWN,
     **tables: Sequence[Row],
 ) -> Reconciliation:
-    """A reconciliation of these rows; one proved account and nothing else where none are given."""
+    """Return a reconciliation of these rows; by default, one proved account."""
     own = account(closing_balance=_tied(tables.get("lines", ())))
     rows: Mapping[str, Sequence[Row]] = {"statements": [own], **tables}
     made = {

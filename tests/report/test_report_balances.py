@@ -1,4 +1,4 @@
-"""Custodial balances: proved by looks on either side of a month's end, or said to be in doubt."""
+"""Custodial balances: proved by observations on both sides of a month's end, or in doubt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOKS = (
 )
 BEFORE_ITS_END = datetime(2026, 12, 31, 22, 30, tzinfo=UTC)
 AFTER_ITS_END = datetime(2026, 12, 31, 23, 30, tzinfo=UTC)
-"""Half an hour on either side of midnight in Brussels."""
+"""Half an hour before and after midnight in Brussels."""
 Key = tuple[str, str]
 
 
@@ -61,7 +61,7 @@ class Desk:
         self.company.banks.sepa_credit(iban=iban, amount=Decimal(amount), text=code, instant=True)
 
     def true_balances(self) -> dict[Key, Decimal]:
-        """What the company's own ledger holds, by account and asset."""
+        """Return the balances in the company's own ledger, by account and asset."""
         wallets = self.workspace.sql("SELECT id, account_id FROM wallets").arrow.to_pylist()
         of = {row["id"]: row["account_id"] for row in wallets}
         held: dict[Key, Decimal] = defaultdict(Decimal)
@@ -73,7 +73,7 @@ class Desk:
         return dict(held)
 
     def arrived(self, euros: str) -> Decimal:
-        """The coins that a credit became."""
+        """Return the coins that a credit was converted into."""
         (found,) = (
             one for one in self.company.finance.all_arrivals() if one.euros == Decimal(euros)
         )

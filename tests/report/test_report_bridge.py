@@ -1,4 +1,4 @@
-"""Money in transit has three figures by definition, and rows that lead from each to the others."""
+"""Money in transit has three definitions, and rows that lead from each figure to the others."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_report_the_workbook_and_the_workspace_show_the_same_rows(
     (section,) = [one for one in sections(october) if one.anchor == "transit"]
     (grid,) = [one for one in section.grids if one.sheet == "In transit bridge"]
     cells = [[cell.text for cell in row] for row in grid.rows]
-    assert ["on-ramp", "all of them", "10", "50,188.00", "41,338.00", "95,362.01"] in cells
+    assert ["on-ramp", "total", "10", "50,188.00", "41,338.00", "95,362.01"] in cells
     with workbook_beside(october, tmp_path / "close.xlsx"):
         pass
     sheet = load_workbook(tmp_path / "close.xlsx", read_only=True)["In transit bridge"]

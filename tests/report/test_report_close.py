@@ -191,7 +191,7 @@ def test_the_pack_has_what_is_read_what_is_booked_and_what_proves_it(
 
 
 def test_an_answer_that_does_not_say_what_it_rests_on_makes_no_pack(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="what it was made from"):
+    with pytest.raises(InputError, match="this answer does not contain its basis"):
         write_close(closing_of(reconciliation(lines=[line()]), ZONE), tmp_path / "close")
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""`docs/closing.md` is followed word by word: what it says to type is typed, and prints that."""
+"""`docs/closing.md` is followed literally: its commands are run, and print what it shows."""
 
 from __future__ import annotations
 

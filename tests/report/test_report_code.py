@@ -1,4 +1,4 @@
-"""What a pack says of the code that made it covers the rooms that an answer is made in."""
+"""A pack's hash of the code covers all packages that compute an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import treasury
 from treasury.close.evidence import _ROOMS, _SOURCES, code_of
 
 NOT_OF_AN_ANSWER = {"actions", "api", "workspace"}
-"""Rooms that are loaded too: the journal's actions are inputs of an answer."""
+"""Packages that are loaded too: the journal's actions are inputs of an answer."""
 
 
 def test_every_room_that_a_pack_is_made_in_is_part_of_the_hash_of_the_code() -> None:

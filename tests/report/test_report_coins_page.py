@@ -1,4 +1,4 @@
-"""`docs/coins.md` on the practice month: what its examples print, and what bean-check says."""
+"""`docs/coins.md` on the practice month: the output of its examples, and of bean-check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.acceptance
 
 
 def test_every_example_prints_what_the_page_shows(month_end: Workspace, tmp_path: Path) -> None:
-    """One terms after another are put in force by two people, so the desk is a copy."""
+    """Two people put one version of the terms after another in force, so the desk is a copy."""
     shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("close"))
     page = (ROOT / "docs" / "coins.md").read_text("utf-8")
     assert page.count("```console") + page.count("```python") >= 13

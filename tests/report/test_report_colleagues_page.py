@@ -1,4 +1,4 @@
-"""`docs/colleagues.md` is followed word by word beside a sandbox, and prints what it says."""
+"""`docs/colleagues.md` is followed literally with a sandbox, and prints what it shows."""
 
 from __future__ import annotations
 

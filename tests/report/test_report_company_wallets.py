@@ -1,4 +1,4 @@
-"""Company wallets: the service's word, until an explorer export and a stated balance prove them."""
+"""Company wallets count as delivered by the service until an export and a balance prove it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def delivered(desk: Workspace) -> list[dict[str, Any]]:
-    """What the service says it delivered to the company's wallet on BASE in October."""
+    """Return the service's deliveries to the company's wallet on BASE in October."""
     return desk.sql(
         "SELECT * FROM ramp_requests WHERE ramp_type = 'ON_RAMP' AND status = 'SUCCEEDED'"
         " AND company_wallet_chain = 'BASE' AND completed_at >= '2026-09-30 22:00:00+00'"

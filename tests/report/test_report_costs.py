@@ -1,4 +1,4 @@
-"""What conversions cost, by hand: exact values, what is counted apart, and how each is shown."""
+"""Conversion costs, by hand: exact values, separate counts, and their display."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rates(
     publisher: str = "company",
     at_par: Mapping[str, str] | None = None,
 ) -> ReferenceRates:
-    """Rates of the company, or of another, for one day: base, quote, rate."""
+    """Return rates of the company, or of another source, for one day: base, quote, rate."""
     rows = [
         {
             "publisher": publisher,
@@ -68,7 +68,7 @@ def rates(
 
 
 def exchange(**changed: Any) -> dict[str, Any]:
-    """EUR 1,000.00 gross, EUR 8.00 fee, USDC 1,100.000000."""
+    """Return an exchange of EUR 1,000.00 gross, EUR 8.00 fee, USDC 1,100.000000."""
     fields: dict[str, Any] = {
         "source": REQUEST,
         "source_id": "r1",
@@ -101,7 +101,7 @@ def test_an_on_ramp_costs_its_fee_and_what_the_rate_took() -> None:
     assert values == [Decimal(1000), Decimal(990), Decimal(10), Decimal(8)]
     assert row["reference_difference"] == 2
     assert row["cost_bp"] == Decimal("100.00")
-    assert row["reference_difference_bp"] == Decimal("20.16")  # of 992, what was converted
+    assert row["reference_difference_bp"] == Decimal("20.16")  # of 992, the converted amount
     assert (row["given_currency"], row["received_currency"]) == ("EUR", "USDC")
 
 
@@ -292,7 +292,7 @@ def test_conversions_of_many_days_and_coins_are_valued_as_each_by_itself(
 
 
 def converted(**changed: Any) -> dict[str, Any]:
-    """A credit of EUR 990.00 that became USDC 1,096.150000 between two balances of a day."""
+    """Return a credit of EUR 990.00 converted to USDC 1,096.150000 between two balances."""
     return {
         **dict.fromkeys(CONVERSIONS.names),
         "state": "proved",

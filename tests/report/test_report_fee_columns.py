@@ -1,4 +1,4 @@
-"""Fees that are computed a column at a time are what is computed of one request after another."""
+"""Fees computed by column equal fees computed request by request."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ PERCENTAGES = (
     "100",
 )
 LIMIT = 10**28
-"""In units of the last decimal, where amounts begin that are computed by themselves."""
+"""The amount, in units of the last decimal, above which amounts are computed separately."""
 
 
 def amount(random: Random) -> Decimal | None:
-    """An amount of any size: none, nothing, halves, at the limit, of 37 digits."""
+    """Return a random amount: None, zero, halves, at the limit, of 37 digits."""
     units = random.choice(
         (
             random.randrange(10**7) * 10**16,  # cents
@@ -46,7 +46,7 @@ def amount(random: Random) -> Decimal | None:
 
 
 def drawn(random: Random, number: int) -> dict[str, Any]:
-    """A request whose fee is mostly near what it should be, and sometimes anything."""
+    """Return a request with a fee mostly near the expected one, and sometimes random."""
     currency, gross = random.choice(CURRENCIES), amount(random)
     percentage = random.choice(PERCENTAGES)
     share = None if percentage is None else Decimal(percentage)

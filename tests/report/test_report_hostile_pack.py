@@ -1,4 +1,4 @@
-"""Packs sealed again by somebody hostile: findings, one line each, and never a traceback."""
+"""Packs sealed again by an attacker: findings, one line each, and never a traceback."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def copy(pack: Path, tmp_path: Path) -> Path:
 
 
 def sealed_again(folder: Path, change: Callable[[JSON], object] = lambda _: None) -> None:
-    """Hash every file, change the evidence and seal it, whatever is in it."""
+    """Hash every file, change the evidence and seal it with any content."""
     told = json.loads((folder / EVIDENCE).read_bytes())
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != EVIDENCE]
     hashes = {
@@ -72,7 +72,7 @@ def canonical(told: JSON) -> bytes:
 
 
 def verified(folder: Path, *options: str) -> Result:
-    """What the command says: an error in a line, or findings in a line each."""
+    """Return the command's output: one line for an error, or one per finding."""
     done = CliRunner().invoke(treasury, [*options, "verify", str(folder)])
     if done.exit_code == 0:
         return done
@@ -126,7 +126,7 @@ def test_every_field_of_the_evidence_may_be_anything(copy: Path) -> None:
 
 
 def reads(folder: Path) -> bool:
-    """Whether the pack would be computed again: what is refused before that costs nothing."""
+    """Return whether the pack would be recomputed; refusals before that cost nothing."""
     from treasury.core.errors import InputError
     from treasury.report.pack.sealed_pack import read_sealed
 
@@ -151,7 +151,7 @@ SEALED_AGAIN: dict[str, Callable[[JSON], object]] = {
     "code": lambda told: told["code"].update(libraries={}),
 }
 OFTEN = ("rules", "ledger", "answer")
-"""What is tried on every submission; the others before a release."""
+"""Cases tested on every submission; the others are tested before a release."""
 
 
 @pytest.mark.acceptance
@@ -210,7 +210,7 @@ def test_names_that_lead_out_of_the_pack_are_findings(copy: Path) -> None:
 
 
 def special(path: Path, kind: str) -> None:
-    """Put what is no file in the place of a file."""
+    """Put a special file in the place of a regular one."""
     path.unlink(missing_ok=True)
     match kind:
         case "pipe":
@@ -225,7 +225,7 @@ def special(path: Path, kind: str) -> None:
             path.mkdir()
         case "socket":
             here = Path.cwd()
-            os.chdir(path.parent)  # the name of a socket is short
+            os.chdir(path.parent)  # the path of a socket is short
             try:
                 with socket.socket(socket.AF_UNIX) as bound:
                     bound.bind(path.name)
@@ -311,7 +311,7 @@ CHANGES = dict(parquet_changes())
 @pytest.mark.acceptance
 @pytest.mark.thorough
 def test_every_table_of_a_pack_may_be_anything(pack: Path, tmp_path: Path) -> None:
-    """Each kind of change meets a table, before a release; a third of them on every submission."""
+    """Each kind of change meets a table before a release; a third of them on every submission."""
     tables = sorted(
         path.relative_to(pack).as_posix()
         for folder in ("inputs", "tables")
@@ -326,7 +326,7 @@ def test_every_table_of_a_pack_may_be_anything(pack: Path, tmp_path: Path) -> No
             shutil.copytree(pack, copy)
             try:
                 change(copy / name)
-            except pa.ArrowInvalid:  # no such table can be written
+            except pa.ArrowInvalid:  # that table cannot be written
                 continue
             sealed_again(copy)
             verified(copy)
@@ -359,7 +359,7 @@ def test_a_table_that_no_memory_holds_is_a_finding(
     pq.write_table(pa.table(dict.fromkeys(columns, texts)), copy / name, compression="zstd")
     assert (copy / name).stat().st_size < 1 << 20
     sealed_again(copy)
-    assert "cannot be computed again" in refused(copy)
+    assert "cannot be recomputed" in refused(copy)
 
 
 @pytest.mark.acceptance
@@ -368,4 +368,4 @@ def test_a_table_of_too_many_rows_is_not_begun(copy: Path) -> None:
     rows = verification_process.MOST_ROWS + 1
     pq.write_table(pa.table({"number": pa.nulls(rows, pa.int8())}), copy / name)
     sealed_again(copy)
-    assert f"commits.parquet: says that it has {rows:,} rows" in refused(copy)
+    assert f"commits.parquet: has {rows:,} rows" in refused(copy)

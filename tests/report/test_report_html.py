@@ -39,7 +39,7 @@ LOADING = {"src", "srcset", "data", "action", "poster", "background", "formactio
 
 
 class Page(HTMLParser):
-    """The elements of a page, and what is written in it."""
+    """The elements of a page, and its texts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ def page(r: Reconciliation) -> Page:
 
 @cache
 def full_page() -> Page:
-    """The page of the full month, drawn once; to be read only."""
+    """Return the page of the full month, drawn once; read only."""
     return page(FULL)
 
 
@@ -210,7 +210,7 @@ def test_the_page_forbids_scripts_and_loads_by_itself() -> None:
 
 
 def hostile() -> Reconciliation:
-    """A month in which every text that there is, is an attack."""
+    """Return a month with an attack in every text."""
 
     def poisoned(row: dict[str, Any], table: str, *keep: str) -> dict[str, Any]:
         texts = [field.name for field in SCHEMAS[table] if str(field.type) == "string"]
@@ -283,7 +283,7 @@ def test_the_same_month_gives_the_same_page() -> None:
 
 def test_every_list_that_may_be_cut_names_a_sheet_that_has_it() -> None:
     grids = [grid for section in sections(closing_of(FULL, ZONE)) for grid in section.grids]
-    short = {"Left out of matching, by rule", "SHA-256 of what this report was made from"}
+    short = {"Left out of matching, by rule", "SHA-256 of the data behind this report"}
     assert {grid.caption for grid in grids if not grid.sheet} == short
     assert {grid.sheet for grid in grids} - {""} <= {sheet.name for sheet in SHEETS}
 
@@ -291,7 +291,7 @@ def test_every_list_that_may_be_cut_names_a_sheet_that_has_it() -> None:
 @pytest.mark.acceptance
 def test_every_figure_of_the_pack_is_in_the_page_with_its_words() -> None:
     closing = closing_of(FULL, ZONE)
-    assert not len(closing.exposure.positions), "nothing stood, and that is said without a figure"
+    assert not len(closing.exposure.positions), "without a balance there is no figure"
     drawn = {name: one for name, one in month_figures(closing).items() if name != "exposure"}
     told = [a["aria-label"] for a in full_page().named("div") if a.get("role") == "img"]
     assert sorted(told) == sorted(one.words for one in drawn.values())

@@ -45,7 +45,7 @@ def ledger(folder: Path, *lines: str, head: str = "account,currency,balance") ->
 
 
 def account(**changed: Any) -> dict[str, Any]:
-    """An own account that holds EUR 251,686.06 all month."""
+    """Return an own account that holds EUR 251,686.06 all month."""
     held = Decimal("251686.06")
     return moved_account(opening_balance=held, closing_balance=held) | changed
 
@@ -249,7 +249,7 @@ def test_a_transfer_between_own_accounts_is_on_its_way_over_the_cut_off(
 
 
 def summed(journal: Path) -> list[str]:
-    """What a ledger that took over the journal has: account, currency, debit less credit."""
+    """Return the balances of a ledger that imported the journal: account, currency, balance."""
     balances: dict[tuple[str, str], Decimal] = {}
     with journal.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):

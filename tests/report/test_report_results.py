@@ -1,4 +1,4 @@
-"""Every answer made of tables: shown, to pandas, to Excel, and the query behind it."""
+"""Every answer made of tables: display, pandas, Excel, and its query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from treasury.workspace import Workspace
 
 
 def results(t: Workspace, folder: Path) -> dict[str, Any]:
-    """One of each result, of the practice company's month where a workspace makes it."""
+    """Return one of each result, of the practice company's month if a workspace makes it."""
     from treasury.close.ledger.ledger_comparison import compare_ledger
     from treasury.extract import SyncReport
     from treasury.extract.sync_run import Skipped, TableReport
@@ -83,7 +83,7 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
 
 
 def _filled_in(sheet: Path) -> Path:
-    """A decision sheet whose first row has a choice that is none, with a reason."""
+    """Return a decision sheet with an invalid choice and a reason in its first row."""
     book = openpyxl.load_workbook(sheet)
     at = {cell.value: cell.column for cell in book["Open items"][1]}
     for title in ("Decision", "Reason", "Proposed by"):
@@ -93,12 +93,12 @@ def _filled_in(sheet: Path) -> Path:
 
 
 def _statement(t: Workspace) -> StoredStatement:
-    """One of the stored statements."""
+    """Return one of the stored statements."""
     return find_statement(t.snapshot(), t.statements.list().arrow.to_pylist()[0]["file_name"])
 
 
 def classes() -> set[str]:
-    """Every class of the package that is a result, once all of its modules are there."""
+    """Return every result class of the package, after loading all of its modules."""
     for module in pkgutil.walk_packages(treasury.__path__, "treasury."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)

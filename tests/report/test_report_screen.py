@@ -296,7 +296,7 @@ def test_funding_totals_are_apart_by_state_and_currency() -> None:
 def test_the_first_screen_does_not_roll_open_items_forward(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The roll-forward matches everything again, twice; it is worked out for whoever shows it."""
+    """The roll-forward matches everything twice, so it is computed only when it is shown."""
 
     def never(*_: object) -> None:
         raise AssertionError

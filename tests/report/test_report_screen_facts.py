@@ -1,4 +1,4 @@
-"""The facts of the first screen for a program: the same as its words, amounts as text."""
+"""The facts of the first screen for a program: equal to its words, amounts as text."""
 
 from __future__ import annotations
 

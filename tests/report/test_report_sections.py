@@ -1,4 +1,4 @@
-"""What the report shows of a figure is what the workbook shows of it, and each is there once."""
+"""The report and the workbook show the same figures, each only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pack checked by itself and with its workspace; what was changed is found and named."""
+"""A pack verified alone and with its workspace; changes are found and named."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def copied(workspace: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk whose October is closed, with a ledger; to be read or copied."""
+    """Return a desk with October closed, with a ledger; to be read or copied."""
     folder = tmp_path_factory.mktemp("packs")
     desk = copied(month_end, folder / "desk")
     (folder / "ledger.csv").write_text(BOOKS)
@@ -78,7 +78,7 @@ def test_the_evidence_names_what_the_close_was_made_from_and_every_file(
     desk.journal.verify(told.journal)
     assert (told.rules_hash, told.rules) == (period.close.rules_hash, period.close.rules)
     assert told.code == code_of()
-    # The month's own, and those that end on the day before it: they prove its opening balances.
+    # The month's own files, and the ones that end on the day before, which prove opening balances.
     own = [path for path in (desk.folder / "bank").iterdir() if path.stem[-7:] >= "2026-09"]
     assert told.bank_files == {path.name: sha256(path.read_bytes()) for path in own}
     assert told.ledger == {"file_name": "ledger.csv", "sha256": sha256(BOOKS.encode())}
@@ -112,7 +112,7 @@ def test_a_pack_is_checked_wherever_it_is_put(pack: Path, tmp_path: Path) -> Non
 
 
 def told_of(folder: Path) -> list[str]:
-    """What is named as wrong; the evidence where it does not even read."""
+    """Return the subjects of findings, or the evidence if it cannot be read."""
     try:
         return [one.what for one in verify_pack(folder).findings]
     except InputError:
@@ -140,13 +140,13 @@ def test_a_file_that_is_missing_or_added_is_found(pack: Path, tmp_path: Path) ->
     told = {one.what: one.problem for one in verify_pack(copy).findings}
     assert told == {
         "journal.csv": "is missing",
-        "tables/more.parquet": "is no part of the pack",
+        "tables/more.parquet": "does not belong to the pack",
         "link": "is a link",
     }
 
 
 def resealed(folder: Path, **changed: object) -> None:
-    """What somebody does who changes the evidence and seals it again."""
+    """Change the evidence and seal it again."""
     evidence = msgspec.json.decode((folder / EVIDENCE).read_bytes(), type=Evidence)
     made = msgspec.structs.replace(evidence, **changed).sealed()
     (folder / EVIDENCE).write_bytes(encode(made))
@@ -238,7 +238,7 @@ def test_a_month_that_is_not_closed_has_a_pack_that_holds(
 def test_the_ledger_of_a_close_is_kept_with_it(desk: Workspace, pack: Path, tmp_path: Path) -> None:
     assert (pack / "inputs" / "ledger.csv").read_text() == BOOKS
     assert "Ledger on 31 October 2026" in (pack / "report.html").read_text()
-    with pytest.raises(InputError, match="with the ledger that was given then"):
+    with pytest.raises(InputError, match="with the ledger given at its close"):
         desk.close("2026-10", tmp_path / "x", ledger=pack / "inputs" / "ledger.csv")
 
 

@@ -34,7 +34,7 @@ LARGE = Decimal("98765432.10")
 COINS = Decimal("98765432.123456")
 WORD = "INVOICE/" * 30
 PLACES = {"screen": (1280, "screen"), "phone": (390, "screen"), "paper": (1032, "print")}
-"""Width in pixels; A4 across, without its margins, has 1032."""
+"""Width in pixels; A4 landscape without its margins has 1032."""
 WIDE = """[...document.querySelectorAll('.scroll')]
     .filter(one => !one.querySelector('svg') && one.scrollWidth > one.clientWidth + 1)
     .map(one => one.innerText.slice(0, 60))"""
@@ -50,7 +50,7 @@ def browser() -> Iterator[Browser]:
 
 
 def page() -> str:
-    """A month of large amounts, long words and findings that take a line to say."""
+    """Return a page of large amounts, long words and long findings."""
     r = reconciliation(
         statements=[account(opening_balance=LARGE), account(account=PROVIDER, name=WORD)],
         lines=[

@@ -297,7 +297,7 @@ def test_the_command_shows_gas_and_refuses_two_answers(
     assert len(table.splitlines()) == len(gas.by_use) + 1
     both = run(desk, "fees", "--month", MONTH, "--gas", "--cost")
     assert both.exit_code != 0
-    assert "ask for one" in str(both.exception)
+    assert "give one" in str(both.exception)
     assert "no gas is known" in run(month_end, "fees", "--month", MONTH, "--gas").stdout
 
 

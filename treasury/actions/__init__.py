@@ -1,8 +1,8 @@
-"""Actions: writes to a payment service that people have agreed to, journaled before they leave.
+"""Actions: writes to a payment service that people approve and the journal records beforehand.
 
-Every write is a declared kind (`KINDS`): its fields, what has to be true, the sentence that says
-what will happen, the call and its credential, how safe it is to send again, how its effect shows.
-The life of an action is its entries in the journal and nothing else:
+Every write is a declared kind (`KINDS`): its fields, its conditions, the sentence that describes
+it, the call and its credential, whether it is safe to send again, and how its effect is found. The
+state of an action follows from its journal entries alone:
 
     a = t.actions.propose("crypto_transfer.create", sender_account_id=…, receiver_account_id=…,
                           chain="BASE", asset="USDC", amount="100.00", reason="invoice 2211")
@@ -11,24 +11,26 @@ The life of an action is its entries in the journal and nothing else:
     t.actions.recover()                         # settles what a crash left open
     t.actions.list(state="proposed")            # -> [Action]; .get("A-1") -> Action
     t.actions.reject(a.id, "wrong receiver"), .withdraw(a.id), .again(a.id)
-    t.actions.settle(a.id, carried_out=False, reason="provider's mail of …")   # a person's word
+    t.actions.settle(a.id, carried_out=False, reason="provider's mail of …")   # by hand
 
-Several at once, with one confirmation that totals them by currency:
+Several actions can be confirmed at once, with totals by currency:
 
     shown = t.actions.batch("A-1", "A-2")       # .text, .lines, .totals, .hash
-    t.actions.approve("A-1", "A-2", shown=shown)                # all of them or none
+    t.actions.approve("A-1", "A-2", shown=shown)                # all or none
     t.actions.execute_all(["A-1", "A-2"], progress=…)           # -> [Ran(action, error)]
 
-For a form: `field_names(kind_of(name).fields)` gives the fields and whether each is needed;
-`t.actions.draft(kind, live=…, **fields)` checks and words it without writing anything
-(`Confirmation`: text, masked, facts, money, needed, content_hash). `propose_drafts(c, nonce=…)`
-journals what was shown, `carry_out(c, nonce=…)` proposes and executes what one person may decide.
-An error about a field is an InputError whose text begins with the field's name and a colon; what
-the world or the policy does not allow is an ActionRefused.
+For a form, `field_names(kind_of(name).fields)` lists the fields and whether each is required.
+`t.actions.draft(kind, live=…, **fields)` validates the fields and words the action without writing
+anything (`Confirmation`: text, masked, facts, money, needed, content_hash). `propose_drafts(c,
+nonce=…)` journals the confirmation. `carry_out(c, nonce=…)` proposes and executes an action that
+needs only one person.
+
+An InputError about a field begins with the field's name and a colon. An ActionRefused means that
+the current facts or the policy do not allow the action.
 
 `Action`: id, kind, state (`states`), text, masked, facts, money, target, fields, needed, waits_for,
 proposed_by, approvals, credential, reason, why, sending, outcome (record, response, status, how).
-Who may what is `policy.toml` in the workspace (`policy`).
+The permissions are in the workspace's `policy.toml` (`policy`).
 """
 
 from __future__ import annotations
@@ -70,4 +72,4 @@ _NAMES = {
 __getattr__ = given_names(
     __name__, {name: module for module, names in _NAMES.items() for name in names}
 )
-"""Whoever asks for a policy does not need the client of the services."""
+"""The policy can be read without importing the client of the services."""

@@ -1,4 +1,4 @@
-"""What every part of the room works with: the book, the services, the policy, the clocks, who."""
+"""The journal, services, policy, clocks and person that all parts of the actions package share."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from treasury.lake import Snapshot
 
 
 class Present:
-    """The person at this process: established for each decision, remembered for what follows it.
+    """The person at this process: identified for each decision, remembered for its results.
 
-    What came of something that was sent is journaled under the name that it was sent by; the hub or
-    the policy may be out of reach by then, and must not stand in the way.
+    The result of a call is journaled under the name it was sent by. By then the hub or the policy
+    may be out of reach, and that must not stop the journaling.
     """
 
     def __init__(self, who: Callable[[], Actor]) -> None:
@@ -33,17 +33,17 @@ class Present:
         self._last: Actor | None = None
 
     def __call__(self) -> Actor:
-        """The person, established anew."""
+        """Identify the person again."""
         self._last = self._who()
         return self._last
 
     def last(self) -> Actor:
-        """The person as last established."""
+        """Return the person as last identified."""
         return self._last or self()
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """One workspace's; `connect` gives the client of a named credential."""
+    """The context of one workspace; `connect` returns the client of a named credential."""
 
     book: ActionBook
     connect: Callable[[str], Client]
@@ -52,20 +52,20 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Callable[[], Snapshot] | None
     now: Callable[[], datetime]
     wall: Callable[[], datetime]
-    """The clock by which sendings are timed; `now` of a practice company may not move."""
+    """The clock that times sending; a practice company's `now` may stay fixed."""
     boot: Callable[[], BootTime] = boot_time
-    """The clock that runs during suspend."""
+    """The clock that also runs during suspend."""
     who: Present
     journal_folder: Path | None
-    """Where the journal's file is; None for a database, of which there is one for everybody."""
+    """The folder of the journal's file; None for a database, which all desks share."""
 
     @property
     def place(self) -> str:
-        """Where actions are carried out: what is decided for one environment is for no other."""
+        """The environment where actions are carried out; a decision for one holds for no other."""
         return place_of(self.settings)
 
     def require_place(self, action: Action) -> None:
-        """ActionRefused where an action was decided for another environment or other hosts."""
+        """Raise ActionRefused if an action was decided for another environment or other hosts."""
         if action.place != self.place:
             raise ActionRefused(
                 f"{action.id} was proposed for {action.place}, and this workspace is for"
@@ -74,26 +74,26 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def require_original(self) -> None:
-        """ActionRefused where this is a copy of a workspace: neither knows what the other sent."""
+        """Raise ActionRefused in a copied workspace: neither copy knows what the other sent."""
         if self.journal_folder is not None:
             require_original(self.journal_folder)
 
     def register(self) -> None:
-        """Note where the workspace is, so that a copy that is made of it from now on shows."""
+        """Record the workspace's location, so that a later copy is detected."""
         if self.journal_folder is not None:
             register(self.journal_folder)
 
     def is_same_client(self, action: Action) -> bool:
-        """Whether its credential is still the client that people were shown."""
+        """Return whether the action's credential is still the client that people were shown."""
         return self.settings.credential(action.credential).client_id == action.client_id
 
     def credential_for(self, kind: Kind) -> str:
-        """The kind's own credential; the only one there is where that is another."""
+        """Return the kind's own credential, or the only one if that has another name."""
         names = sorted(self.settings.credentials)
         return names[0] if kind.credential not in names and len(names) == 1 else kind.credential
 
     def policy_drafts(self, policy: Policy, actor: Actor) -> list[Draft]:
-        """What makes a decision's policy part of the journal, where it is not yet."""
+        """Return the entry that journals the policy of a decision, unless the journal has it."""
         if policy.hash in self.book.fold.policies:
             return []
         return [Draft("policy.saved", policy.hash, {"content": policy.text}, actor)]

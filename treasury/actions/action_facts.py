@@ -1,8 +1,8 @@
-"""What a person is shown of the world when deciding, and what of it has moved since.
+"""The facts that a person is shown when deciding, and which of them changed since.
 
-A decision is about these facts and no others. A material one that is no longer what was shown makes
-the decision lapse; the others (a version, a balance, who made a record) may move. A fact can also
-say what is wrong with it: then the action cannot be taken while it stands.
+A decision rests on these facts only. It lapses if a material fact changes. Other facts (a version,
+a balance, who made a record) may change. A fact with a problem blocks the action until the problem
+is solved.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ NOT_SHOWN = "not shown"
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was so; `field` is the action's field that it is about."""
+    """One observed fact; `field` is the action's field that it concerns."""
 
     name: str
     value: str
     material: bool = True
     field: str = ""
     problem: str = ""
-    """Why the action cannot be taken while this is so; empty where it can."""
+    """Why the action is blocked; empty if it is not."""
     takes_two: bool = False
-    """Whether a second person has to agree while this is so, whatever the policy says otherwise."""
+    """Whether this fact requires a second person, even if the policy does not."""
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """One fact that is no longer what the person saw."""
+    """One fact that differs from what the person saw."""
 
     fact: str
     was: str
@@ -42,12 +42,12 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 def fact(name: str, value: object, **more: Any) -> Fact:
-    """A fact; outside text is brought to one visible line, None is `not shown`."""
+    """Build a fact: clean outside text to one visible line, show None as `not shown`."""
     return Fact(name=name, value=NOT_SHOWN if value is None else clean(value), **more)
 
 
 def changed(agreed: Iterable[Fact], fresh: Iterable[Fact]) -> tuple[Moved, ...]:
-    """The material facts that differ, one that came or went included, in the order shown."""
+    """Return the material facts that differ, added and removed ones included, in display order."""
     before = {fact.name: fact.value for fact in agreed if fact.material}
     after = {fact.name: fact.value for fact in fresh if fact.material}
     return tuple(

@@ -1,9 +1,8 @@
-"""The journal's entries about actions, folded once and then kept up with.
+"""The state of all actions, folded from the journal's entries and kept up to date.
 
-Whoever decides does it on the book as it was read: the entries are appended only if the journal
-still ends where the book does (`Journal.decide`). If it does not, the new entries are read and the
-decision is taken again, or refused, on what they say. So of two processes that execute one action,
-one does.
+A decision is made on the entries read so far and appended only if the journal still ends there
+(`Journal.decide`). Otherwise the new entries are read and the decision is made again or refused. So
+if two processes execute the same action, only one of them succeeds.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
-"""Kinds whose person is a maker of the request: never the one to approve it."""
+"""Kinds that make their author a maker of the request, who may never approve it."""
 
 
 class ActionBook:
     """Every action by id, in the order proposed; safe to use from several threads.
 
-    `fold` is what the entries amount to that were read so far.
+    `fold` is the state after the entries read so far.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -40,10 +39,11 @@ class ActionBook:
         self._wrong: JournalError | None = None
 
     def refresh(self) -> None:
-        """Read what was written since."""
+        """Read the entries written since the last read."""
         with self._lock:
             added, wrong = self._journal.follow(self._head)
-            if added and added[0].prev_hash != self._head.hash:  # another journal than was read
+            # The journal was replaced by another one.
+            if added and added[0].prev_hash != self._head.hash:
                 self._forget()
                 added, wrong = self._journal.follow(self._head)
             self._take(added)
@@ -52,9 +52,9 @@ class ActionBook:
     def decide(
         self, build: Callable[[], Sequence[Draft]], *, thorough: bool = False
     ) -> list[Entry]:
-        """Append what `build` makes of the book as it is; nothing where `build` raises.
+        """Append the entries that `build` makes from the current state; none if `build` raises.
 
-        Raises what `Journal.decide` raises, whose `thorough` it is.
+        Raises the errors of `Journal.decide`, which also gets `thorough`.
         """
 
         def drafts(head: Head) -> Sequence[Draft]:
@@ -75,16 +75,16 @@ class ActionBook:
             return added
 
     def leave(self, build: Callable[[], Sequence[Draft]]) -> Action:
-        """Append the entry by which an action leaves; return the action as that entry leaves it.
+        """Append the entry that starts sending an action; return the action after that entry.
 
-        Of several threads only the one that appended an entry gets it, so one sends it.
+        Only the thread that appended the entry gets the action, so only one thread sends it.
         """
         with self._lock:
             entry = self.decide(build, thorough=True)[-1]
             return self.get(entry.subject)
 
     def note(self, drafts: Sequence[Draft]) -> None:
-        """Append what has happened, whatever others wrote and whatever became of the journal."""
+        """Append past events, even if others wrote to the journal or it was replaced."""
         with self._lock:
             added = self._journal.note(drafts)
             if added and added[0].prev_hash == self._head.hash:
@@ -93,38 +93,38 @@ class ActionBook:
                 self.refresh()
 
     def newest_about(self, action_id: str) -> Head | None:
-        """The last entry about an action, read from the journal now; None where there is none."""
+        """Return the last entry about an action, read from the journal now; None without one."""
         return self._journal.newest_about(action_id)
 
     def get(self, action_id: str) -> Action:
-        """An action by its id; InputError where there is none."""
+        """Return an action by its id; raise InputError for an unknown id."""
         with self._lock:
             action = self.fold.actions.get(action_id)
         if action is None:
             raise InputError(
-                f"there is no action {action_id}", do="see `treasury actions list` for those"
+                f"there is no action {action_id}", do="list the ids with `treasury actions list`"
             )
         return action
 
     def all(self) -> list[Action]:
-        """Every action, oldest first."""
+        """Return every action, oldest first."""
         with self._lock:
             return list(self.fold.actions.values())
 
     def next_id(self, ahead: int = 0) -> str:
-        """The id of the next action that is proposed."""
+        """Return the id that the next proposed action gets."""
         return f"A-{self.fold.proposals + 1 + ahead}"
 
     def twins(self, fingerprint: str, *, but: str = "") -> Iterator[Action]:
-        """Other actions of exactly the same content."""
+        """Yield the other actions with exactly the same content."""
         for action_id in self.fold.alike.get(fingerprint, ()) if fingerprint else ():
             if action_id != but:
                 yield self.fold.actions[action_id]
 
     def blocking(self, fingerprint: str, *, but: str = "") -> Action | None:
-        """A twin that may have been carried out, once or twice, and is not known to have been.
+        """Return a twin whose outcome is unknown or that may have been carried out twice.
 
-        Of two that carry a version only one can take effect: those block nothing.
+        Twins that carry a version block nothing, because only one of them can take effect.
         """
         for twin in self.twins(fingerprint, but=but):
             if (twin.state in UNSETTLED or twin.doubled) and twin.safety != "versioned":
@@ -132,14 +132,15 @@ class ActionBook:
         return None
 
     def look_alikes(self, fingerprint: str) -> list[Action]:
-        """Twins that are open or done: not wrong, but to be said."""
+        """Return twins that are open or done: allowed, but worth a note."""
         return [twin for twin in self.twins(fingerprint) if twin.state in OPEN | {"done"}]
 
     def wished_since(self, fingerprint: str, moment: datetime) -> datetime:
-        """Since when a record at the service may be what an action of a moment wishes for.
+        """Return the earliest creation time of a service record that may stem from this request.
 
-        That is some days before it; where the same was wished for until then and came to nothing,
-        some days before that. A journal that was put back from an older copy may be wrong there.
+        It is `WINDOW` before `moment`. If the same content was proposed shortly before and dropped,
+        it is `WINDOW` before that proposal. A journal restored from an older copy may lack such
+        proposals.
         """
         earlier = [twin for twin in self.twins(fingerprint) if twin.state in OPEN | DROPPED]
         since = moment - WINDOW
@@ -149,7 +150,7 @@ class ActionBook:
         return since
 
     def makers(self, request_id: str) -> list[Actor]:
-        """Who made a ramp request from here, or changed its amount, or may have."""
+        """Return the people who made a ramp request here, changed its amount, or may have."""
         makers = []
         for action in self.all():
             records = [action.target] if action.state in UNSETTLED else []
@@ -160,11 +161,12 @@ class ActionBook:
         return makers
 
     def strangers(self, records: Iterable[Any]) -> list[Twin]:
-        """Those of the service's records that no action here has made or is making, newest first.
+        """Return the service's records that no action here made or is making, newest first.
 
-        A key tells its action only once that has left from here: a key that was used and, by this
-        journal, never left is that of a journal that went back. ActionRefused where a record
-        carries the key of an action that is said not to have been carried out: it was.
+        A key identifies its action only after the action was sent from here. A used key that this
+        journal never sent shows that the journal was restored from an older copy. Raises
+        ActionRefused if a record carries the key of an action that counts as not carried out: it
+        was carried out.
         """
         twins = [
             Twin(
@@ -183,14 +185,14 @@ class ActionBook:
             action = used_keys.get(twin.key or "")
             if action is not None and action.state not in UNSETTLED | {"done"}:
                 raise ActionRefused(
-                    f"{action.id} is {action.state}, and was carried out: {twin} carries its key;"
-                    " nothing was proposed or sent",
+                    f"{action.id} is {action.state}, but was carried out: {twin} carries its"
+                    " key; nothing was proposed or sent",
                     do=f"run `treasury actions recover {action.id}`, and look at it again",
                 )
         return [twin for twin in twins if twin.id not in own_ids and twin.key not in used_keys]
 
     def records(self, *, but: str = "") -> set[str]:
-        """The ids of the records that actions, other than the named one, have made."""
+        """Return the ids of the records made by actions other than `but`."""
         outcomes = (action.outcome for action in self.all() if action.id != but)
         return {outcome.record for outcome in outcomes if outcome is not None and outcome.record}
 

@@ -1,7 +1,7 @@
-"""Several actions: as a list that reads as one, and confirmed at once.
+"""Lists of actions, and the batch that confirms several actions at once.
 
-A list is a line each where it is printed, a table in a notebook. What is confirmed is one text,
-totals by currency, and the hash of each as shown.
+A list prints one action per line and shows a table in a notebook. A batch has one text, totals by
+currency, and the hash of each action as shown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COLUMNS = ("Action", "State", "What it does", "Proposed by", "Agreed")
 
 
 class ActionList(tuple[Action, ...]):
-    """Actions, oldest first; a tuple in everything but how it is shown."""
+    """Actions, oldest first: a tuple with a readable display."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class Total(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person confirms; nothing is summed across currencies."""
+    """Several actions that a person confirms at once; currencies are never summed together."""
 
     ids: tuple[str, ...]
     hashes: dict[str, str]
@@ -72,7 +72,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hash(self) -> str:
-        """What stands for all of it."""
+        """One hash over the hashes of all actions in the batch."""
         return hashlib.sha256("\n".join(self.hashes.values()).encode()).hexdigest()
 
     @property
@@ -86,7 +86,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def batch_of(actions: Sequence[Action]) -> Batch:
-    """The batch of these actions, in their order."""
+    """Return the batch of these actions, in their order."""
     amounts: dict[str, list[Decimal]] = defaultdict(list)
     for action in actions:
         if action.money is not None:

@@ -1,12 +1,12 @@
-"""Where each action stands: nothing but what its entries in the journal amount to, in their order.
+"""The states of actions, derived from their journal entries alone, in order.
 
     proposed -> ready -> sending -> done
        |          |         |-> refused   nothing was carried out
-       |          |         |-> unknown   nobody can tell yet; never sent again by itself
-       |          |-> lapsed              what was approved is no longer so
+       |          |         |-> unknown   outcome unknown; never resent automatically
+       |          |-> lapsed              a fact that was approved has changed
        |-> rejected, withdrawn
 
-What never left goes back to ready. An action of one person is ready when it is proposed.
+An action that was never sent returns to ready. An action of one person is ready when proposed.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ State = Literal[
     "proposed", "ready", "sending", "done", "refused", "unknown", "lapsed", "rejected", "withdrawn"
 ]
 OPEN: Final = frozenset({"proposed", "ready"})
-"""What may still be decided, withdrawn or executed."""
+"""States in which an action can be decided, withdrawn or executed."""
 DROPPED: Final = frozenset({"lapsed", "refused", "rejected", "withdrawn"})
-"""What came to nothing."""
+"""States in which an action ended without effect."""
 UNSETTLED: Final = frozenset({"sending", "unknown"})
-"""What may have been carried out and is not known to have been."""
+"""States of actions whose outcome is unknown."""
 ALLOWED_SKEW: Final = timedelta(minutes=1)
-"""How far the wall clocks of two desks may be apart."""
+"""The largest difference allowed between the wall clocks of two desks."""
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 _EARLIER_DEADLINE: Final = 60
-"""The transport's deadline, in seconds, for entries of earlier versions."""
+"""The transport's deadline in seconds, for entries of earlier versions."""
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """Who approved which content, when."""
+    """One approval: the person, the time and the approved content."""
 
     actor: Actor
     at: datetime
@@ -55,7 +55,7 @@ class Approval(msgspec.Struct, frozen=True):
 
 
 class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as it leaves: the ids of its route, its exact body, the ids of like records so far."""
+    """A call as it is sent: its route's ids, its exact body, the ids of similar records so far."""
 
     ids: tuple[str, ...]
     body: str
@@ -64,10 +64,10 @@ class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sending(PinnedCall, frozen=True, kw_only=True):
-    """What left, or was about to, and when by the clock of sendings and by ours.
+    """One attempt to send, and its time by the sending clock and the desk's clock.
 
-    `seq` and `hash` are its entry's. Entries of earlier versions have neither term nor boot clock:
-    the default term counts from `left_at`.
+    `seq` and `hash` belong to its entry. Entries of earlier versions have neither term nor boot
+    clock: for them the default term counts from `left_at`.
     """
 
     seq: int
@@ -81,24 +81,24 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
     deadline_seconds: Seconds
     actor: Actor
     ended_at: datetime | None = None
-    """When its sender stopped sending, by the wall clock; None if it has not journaled that."""
+    """When the sender stopped sending, by the wall clock; None if that is not journaled."""
 
     @property
     def term(self) -> timedelta:
-        """How long bytes may leave."""
+        """How long bytes may be sent."""
         return timedelta(seconds=self.term_seconds)
 
     @property
     def settled_from(self) -> datetime:
-        """From when anybody may settle it, by the wall clock: no byte is under way by then."""
+        """From when anyone may settle it, by the wall clock; no byte is in transit by then."""
         return self.left_at + self.term + timedelta(seconds=self.deadline_seconds) + ALLOWED_SKEW
 
     def listed_by(self, settling_time: timedelta) -> datetime:
-        """When an effect is listed for certain: its bytes may have left as late as possible."""
+        """Return when an effect is certainly listed, if its bytes left as late as possible."""
         return (self.ended_at or self.left_at + self.term) + settling_time
 
     def passed_by(self, now: datetime, boot: BootTime) -> str:
-        """By which clock its term has passed; empty while it lasts."""
+        """Return the name of the clock by which the term has passed; empty before that."""
         if now - self.left_at > self.term:
             return "the wall clock"
         awake = timedelta() if self.left_boot is None else self.left_boot.until(boot)
@@ -108,10 +108,11 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an action that was carried out.
+    """The outcome of an action that was carried out.
 
-    `how`: the service answered, was asked again, was sent the same again, shows one record that can
-    only be ours, or a person said so. `response` is the record's own JSON.
+    `how` is how it became known: the service answered, was read again, was sent the same call
+    again, shows one record that can only be ours, or a person decided. `response` is the record's
+    own JSON.
     """
 
     kind: str
@@ -123,17 +124,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     record: str
     response: str | None
     service_user: str | None
-    """Whom the service recorded for it; our own person is `decided_by`."""
+    """The user that the service recorded; the person here is `decided_by`."""
     decided_by: str
     at: datetime
 
 
 class ProposedContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What people are shown and agree to, as the journal then holds it.
+    """The content that people are shown and approve, as the journal stores it.
 
-    `content_hash` covers the exact content and the material facts; `money` is what it moves or is
-    about, in its own currency; `target` the record it is about; `needed` is how many people have to
-    agree, its maker included; `place` the environment that it is for.
+    `content_hash` covers the exact content and the material facts. `money` is the amount moved or
+    concerned, in its own currency. `target` is the record concerned. `needed` counts the people who
+    have to agree, including the maker. `place` is the environment it is for.
     """
 
     kind: str
@@ -158,7 +159,7 @@ class ProposedContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Action(ProposedContent, frozen=True, kw_only=True):
-    """One action: what it would do, who agreed to it, and where it stands."""
+    """One action: its content, its approvals and its state."""
 
     id: str
     state: State
@@ -174,18 +175,18 @@ class Action(ProposedContent, frozen=True, kw_only=True):
     why: str = ""
     """Why it is refused, unknown, lapsed, rejected or withdrawn."""
     refusal_in_doubt: bool = False
-    """Whether the service refused it and may have meant a repeat: unknown until it is settled."""
+    """Whether the refusal may only concern a repeat; the outcome is then unknown until settled."""
     is_settled: bool = False
     """Whether it was settled as not carried out, so that a second one may have been executed."""
     doubled: str = ""
-    """Why it may have been done twice, until a person settles that; empty where it was not."""
+    """Why it may have been done twice, until a person settles that; empty if it was not."""
 
     def __str__(self) -> str:
         return f"{self.id} {self.state}: {self.text}"
 
     @property
     def name(self) -> str:
-        """What people call it: the name of its ramp request, else its id."""
+        """The name people use: that of its ramp request, or its id."""
         return self.request.name if self.request is not None else self.id
 
     @property
@@ -195,23 +196,23 @@ class Action(ProposedContent, frozen=True, kw_only=True):
 
     @property
     def departure(self) -> Sending:
-        """How it left last, for an action that has left."""
+        """The last attempt, for an action that was sent."""
         assert self.sending is not None
         return self.sending
 
     def draft(self, word: str, actor: Actor, **more: object) -> Draft:
-        """An entry about it; what was agreed to is named in each."""
+        """Draft an entry about it; each entry names the approved content."""
         body = {"kind": self.kind, "target": self.target, "content_hash": self.content_hash}
         return Draft(f"action.{word}", self.id, body | more, actor)
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Everybody who agreed to it, its maker first."""
+        """Everyone who agreed to it, its maker first."""
         return (self.proposed_by.name, *(approval.actor.name for approval in self.approvals))
 
 
 def after(action: Action | None, entry: Entry) -> Action | None:
-    """The action after one more entry about it; None where the entry is about none."""
+    """Return the action after one more entry; None if the entry starts no action."""
     if action is None:
         return _proposed(entry) if entry.kind == "action.proposed" else None
     step = _STEPS.get(entry.kind)
@@ -226,7 +227,7 @@ def _proposed(entry: Entry) -> Action:
     names = ProposedContent.__struct_fields__
     proposal: dict[str, Any] = {name: body[name] for name in names if name in body}
     proposal |= {
-        # worked out anew: earlier versions had other eyes for what is the same
+        # Computed again, because earlier versions compared contents by other rules.
         "fingerprint": fingerprint_of(body["kind"], body["fields"], facts),
         "id": entry.subject,
         "state": "ready" if needed <= 1 else "proposed",
@@ -259,7 +260,7 @@ def _ended(state: State) -> Callable[[Action, Entry], Action]:
 
 
 def _refused(action: Action, entry: Entry) -> Action:
-    """Nothing was carried out: it speaks for its own sending, and never for one that came after."""
+    """Take a refusal: it applies to its own attempt, never to a later one."""
     body = entry.body
     if action.state not in UNSETTLED or body.get("attempt", action.attempts) < action.attempts:
         return action
@@ -300,7 +301,7 @@ def _doubled(action: Action, why: str) -> Action:
 
 
 def _instant(text: str) -> datetime:
-    """The instant of an entry; ValueError if it has no time zone."""
+    """Parse the instant of an entry; raise ValueError if it has no time zone."""
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
@@ -381,10 +382,10 @@ _STEPS: Final[dict[str, Callable[[Action, Entry], Action]]] = {
 
 
 class ActionFold:
-    """What the entries that were added amount to.
+    """The state after the entries added so far.
 
-    `alike` has the ids of actions of one content by its fingerprint, `policies` the hashes of the
-    policies whose text the journal holds, `proposals` how many actions were proposed.
+    `alike` maps a fingerprint to the ids of actions with that content. `policies` holds the hashes
+    of the policies whose text the journal contains. `proposals` counts the proposed actions.
     """
 
     def __init__(self) -> None:
@@ -393,14 +394,14 @@ class ActionFold:
         self.policies: set[str] = set()
         self.proposals = 0
         self.last_left = datetime.min.replace(tzinfo=UTC)
-        """The latest instant at which anything left, by the clocks of the machines it left from."""
+        """The latest instant at which anything was sent, by the clocks of the sending machines."""
         self.adopted = 0
-        """The number of the last entry by which an older copy was taken for the journal."""
+        """The number of the last entry that adopted an older copy as the journal."""
 
     def add(self, entry: Entry) -> None:
-        """Take the next entry of the journal; one that is about no action changes nothing.
+        """Add the next entry of the journal; ignore one that concerns no action.
 
-        Raises JournalError if it does not read.
+        Raises JournalError if the entry cannot be read.
         """
         try:
             self._add(entry)
@@ -430,8 +431,8 @@ class ActionFold:
     def _found_done(self, former: Action, action: Action) -> Action:
         """Compare an action that turned out to be done with those of the same content.
 
-        One that left later may be a second effect. One that was proposed later, because this one
-        had come to nothing, lapses. Of two that carry a version only one can take effect.
+        A twin that was sent later may be a second effect. A twin that was proposed later, because
+        this one was dropped, lapses. Of two that carry a version only one can take effect.
         """
         said = action.outcome is not None and action.outcome.how == "said by a person"
         if action.sending is None or said or action.safety == "versioned":
@@ -448,7 +449,7 @@ class ActionFold:
 
 
 def actions_of(entries: Iterable[Entry]) -> tuple[Action, ...]:
-    """Every action that these entries are about, oldest first, as it stands after them."""
+    """Return every action in these entries, oldest first, in its state after them."""
     fold = ActionFold()
     for entry in entries:
         fold.add(entry)

@@ -1,4 +1,4 @@
-"""What an analyst does with actions: propose, approve, reject, withdraw, execute, recover, list."""
+"""The operations on actions: propose, approve, reject, withdraw, execute, recover, list."""
 
 from __future__ import annotations
 
@@ -44,19 +44,18 @@ _UNREAD: Final = (
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one action of a batch: the action as it stands, and what was in its way."""
+    """The result of one action of a batch: the action afterwards, and its error, if any."""
 
     action: Action
     error: TreasuryError | None = None
 
 
 class Actions:
-    """The actions of one workspace; `connect` gives the client of a named credential.
+    """The actions of one workspace; `connect` returns the client of a named credential.
 
-    What is proposed is checked against `snapshot`, the last sync, and against the services where
-    there is none. `now` is the desk's clock, `wall` the one by which sendings are timed, `who` the
-    person at the desk; the default of both is the journal's. `boot` is the clock that runs during
-    suspend.
+    Proposals are checked against `snapshot`, the last sync, or against the services without one.
+    `now` is the desk's clock, `wall` the clock that times sending, `who` the person at the desk;
+    the last two default to the journal's. `boot` is the clock that runs during suspend.
     """
 
     def __init__(
@@ -92,19 +91,21 @@ class Actions:
 
     @property
     def policy(self) -> Policy:
-        """The policy as its file says now; SettingsError names the key that does not read."""
+        """The policy as its file states it now; raises SettingsError naming an invalid key."""
         return self._context.load_policy()
 
-    # What there is
+    # Reading
 
     def list(self, *, state: State | None = None, kind: str | None = None) -> ActionList:
-        """Every action, oldest first; those in a state or of a kind where named.
+        """Return every action, oldest first, optionally of one state or kind.
 
-        InputError for a state or a kind that there is none of.
+        Raises InputError for an unknown state or kind.
+
+        >>> t.actions.list(state="ready")
         """
         if state is not None and state not in get_args(State):
             raise InputError(
-                f"there is no state {clean(state)[:60]!r} of an action",
+                f"{clean(state)[:60]!r} is not a state of an action",
                 do=f"give one of {', '.join(get_args(State))}",
             )
         kind_name = None if kind is None else kind_of(kind).name
@@ -116,30 +117,33 @@ class Actions:
         )
 
     def get(self, action_id: str) -> Action:
-        """An action as it stands; InputError where there is none."""
+        """Return an action as it is now; raise InputError for an unknown id.
+
+        >>> t.actions.get("A-1").state
+        """
         self._book.refresh()
         return self._book.get(action_id)
 
     def unsettled(self) -> tuple[Action, ...]:
-        """What may have been carried out and is not known to have been."""
+        """Return the actions whose outcome is unknown."""
         return tuple(self._recovery.unsettled())
 
     def adopt_journal(self, reason: str) -> tuple[Action, ...]:
-        """Go on with an older copy of a journal, or a copy of a workspace; what is open lapses.
+        """Adopt an older copy of a journal, or a copied workspace; all open actions lapse.
 
-        The copy does not know what was carried out elsewhere or since, so nothing that it holds as
-        approved is sent: propose it again once the service was looked at. Gives what lapsed. Raises
-        InputError without a reason, ActionRefused where there is nothing to adopt.
+        The copy does not know what was carried out elsewhere or later, so none of its approved
+        actions is sent. Check the service, then propose them again. Returns the lapsed actions.
+        Raises InputError without a reason, ActionRefused if there is nothing to adopt.
         """
         if not reason.strip():
-            raise InputError("reason: is missing", do="say why this copy is the one to go on with")
+            raise InputError("reason: is missing", do="give the reason to continue with this copy")
         lost, actor = self._journal.lost(), self._context.who()
         folder = self._journal.folder
         original = None if folder is None else original_of(folder)
         if lost is None and original is None:
             raise ActionRefused(
-                "the journal did not go back, and this workspace is no copy: there is nothing to"
-                " adopt",
+                "the journal did not go back, and this workspace is no copy: there is nothing"
+                " to adopt",
                 do="run `treasury journal verify`",
             )
         self._context.load_policy().check_identity(actor)
@@ -164,7 +168,7 @@ class Actions:
             self._book.get(entry.subject) for entry in added if entry.kind == "action.lapsed"
         )
 
-    # What is wanted
+    # Proposing
 
     def draft(
         self,
@@ -175,12 +179,13 @@ class Actions:
         without_key: bool = False,
         **fields: object,
     ) -> Confirmation:
-        """What `propose` would propose: to be shown, and journaled nowhere.
+        """Return what `propose` would propose, to be shown and not journaled.
 
-        With `live` everything is read from the service, for a decision that is taken at once.
-        `without_key` leaves out a key that is sent as evidence only, for a service that refuses it.
-        Raises InputError, whose text begins with the field's name, for a field that cannot be;
-        ActionRefused for what the world or the policy does not allow; ServiceError.
+        With `live`, all facts are read from the service, for an immediate decision. `without_key`
+        omits a key that is sent only as evidence, for a service that refuses it.
+
+        Raises InputError for an invalid field (the text begins with its name), ActionRefused if the
+        facts or the policy do not allow the action, ServiceError if the service cannot be read.
         """
         return draft(self._context, kind, fields, reason=reason, live=live, without_key=without_key)
 
@@ -193,12 +198,17 @@ class Actions:
         without_key: bool = False,
         **fields: object,
     ) -> Action:
-        """Propose an action; it is ready at once where one person is enough. Sends nothing."""
+        """Propose an action; it is ready at once if one person is enough. Nothing is sent.
+
+        Takes the parameters of `draft` and raises the same errors.
+
+        >>> t.actions.propose("ramp_request.approve", request_id="PAY-1042")
+        """
         drafted = self.draft(kind, reason=reason, live=live, without_key=without_key, **fields)
         return self.propose_drafts(drafted)[0]
 
     def propose_drafts(self, *drafts: Confirmation, nonce: str | None = None) -> tuple[Action, ...]:
-        """Propose what was shown, all of it or nothing; a nonce is good for one proposal."""
+        """Propose these drafts, all or none; each nonce is valid for one proposal."""
         policy, actor = self.policy, self._context.who()
         self._context.register()
 
@@ -216,17 +226,18 @@ class Actions:
     def again(
         self, action_id: str, *, reason: str | None = None, without_key: bool = False
     ) -> Action:
-        """Propose the same once more, on what is so now: what lapsed, was refused or rejected.
+        """Propose a lapsed, refused or rejected action again, on the current facts.
 
-        ActionRefused where the service shows that it was carried out after all.
+        Raises ActionRefused if the service shows that it was carried out after all.
         """
         before = self.get(action_id)
         action = self._recovery.adopt_by_key(before)
         if action.state != before.state and action.outcome is not None:
             raise ActionRefused(
-                f"{action_id} was carried out: {action.outcome.record} carries its key; nothing was"
-                " proposed",
-                do=f"look at {action_id} as it is now; propose it anew if it is wanted twice",
+                f"{action_id} was carried out: {action.outcome.record} carries its key;"
+                " nothing was proposed",
+                do=f"look at {action_id} in its current state; propose it as a new action if"
+                " you want it twice",
             )
         return self.propose(
             action.kind,
@@ -236,20 +247,23 @@ class Actions:
             **action.fields,
         )
 
-    # What is decided
+    # Deciding
 
     def batch(self, *action_ids: str) -> Batch:
-        """What a person confirms for several at once: each sentence, and totals by currency."""
+        """Return the batch to confirm for several actions: sentences, and totals by currency."""
         self._book.refresh()
         return batch_of([self._book.get(action_id) for action_id in _each(action_ids)])
 
     def approve(
         self, *action_ids: str, shown: Batch | None = None, reason: str | None = None
     ) -> tuple[Action, ...]:
-        """Approve actions, all of them or none; the hash of what was shown is journaled.
+        """Approve actions, all or none; the hash of what was shown is journaled.
 
-        `shown` is the batch that was confirmed: what differs from it is refused. Raises
-        ActionRefused where this person made one of them, has approved it before, or may not.
+        `shown` is the confirmed batch; an action that differs from it is refused. Raises
+        ActionRefused if this person made one of them, has already approved it, or is not allowed
+        to.
+
+        >>> t.actions.approve("A-1", shown=t.actions.batch("A-1"))
         """
         ids, policy, actor = _each(action_ids), self.policy, self._context.who()
         self._context.register()
@@ -274,7 +288,7 @@ class Actions:
         return tuple(self._book.get(action_id) for action_id in ids)
 
     def reject(self, action_id: str, reason: str) -> Action:
-        """Turn an action down; whoever may approve it may."""
+        """Reject an action; anyone who may approve it may reject it."""
         actor, policy = self._context.who(), self.policy
 
         def check(action: Action) -> None:
@@ -283,7 +297,7 @@ class Actions:
         return self._end("rejected", action_id, reason, actor, check)
 
     def withdraw(self, action_id: str, reason: str = "") -> Action:
-        """Take back an action that one proposed oneself."""
+        """Withdraw an action of one's own."""
         actor = self._context.who()
 
         def check(action: Action) -> None:
@@ -295,14 +309,16 @@ class Actions:
 
         return self._end("withdrawn", action_id, reason, actor, check)
 
-    # What is done
+    # Executing
 
     def execute(self, action_id: str) -> Action:
-        """Carry out an action that is ready, once.
+        """Carry out a ready action, once.
 
-        Raises ActionRefused where nothing was carried out (it is not ready, what was approved has
-        moved), OutcomeUnknown where nobody can tell yet, and the service's own error where it
-        refused. Each of them is in the journal, except what never left this machine.
+        Raises ActionRefused if nothing was carried out (it is not ready, or an approved fact has
+        changed), OutcomeUnknown if the outcome is unknown, and the service's own error if it
+        refused. All of these are journaled, except if nothing left this machine.
+
+        >>> t.actions.execute("A-1")
         """
         self._book.refresh()
         return self._sender.execute(action_id, live_services(self._context.connect))
@@ -310,11 +326,11 @@ class Actions:
     def execute_all(
         self, action_ids: Iterable[str], *, progress: Callable[[int, int], None] | None = None
     ) -> tuple[Ran, ...]:
-        """Carry out several, each as `execute` does; what is wrong with one stops no other.
+        """Carry out several actions, each like `execute`; an error of one does not stop the others.
 
-        Stops where the service is out of reach, where an outcome is unknown, or where `progress`
-        raises: what was not tried stays ready. JournalError where it cannot be written what came of
-        those that were sent.
+        Stops if the service is out of reach, if an outcome is unknown, or if `progress` raises. The
+        remaining actions stay ready. Raises JournalError if the results of sent actions cannot be
+        journaled.
         """
         ids, services, ran = _each(action_ids), live_services(self._context.connect), _Batched()
         self._book.refresh()
@@ -340,20 +356,23 @@ class Actions:
         nonce: str | None = None,
         compare: Callable[[RampSeen | None], None] | None = None,
     ) -> Action:
-        """Propose and execute in one step what a single person may decide; as `execute` raises.
+        """Propose and execute an action that one person may decide; raises like `execute`.
 
-        `compare` is given the ramp request as it is read before anything is written, and may raise.
+        `compare` gets the ramp request as read before anything is written, and may raise.
         """
         services = live_services(self._context.connect)
         return self._sender.carry_out(confirmed, services, nonce, compare)
 
     def recover(self, *action_ids: str) -> tuple[Action, ...]:
-        """Settle what is unsettled, or the ones named, as far as that is possible now.
+        """Settle all unsettled actions, or the named ones, as far as possible now.
 
-        One named that was refused is done where the service's record carries its key.
-        Nothing is sent that could take effect twice. What stays open says why; ServiceError where
-        the service is out of reach. Actions that can only be settled later keep their state; if one
-        of them was named, ActionRefused gives the time, after all others are settled.
+        A named action that was refused becomes done if the service's record carries its key.
+        Nothing is sent that could take effect twice. An action that stays open gives the reason.
+        Actions that can only be settled later keep their state; if one of them was named,
+        ActionRefused gives the time, after all others are settled. Raises ServiceError if the
+        service is out of reach.
+
+        >>> t.actions.recover()
         """
         early: EarlyRecovery | None = None
         ids, looked_at = action_ids or tuple(a.id for a in self.unsettled()), list[Action]()
@@ -368,23 +387,25 @@ class Actions:
         return tuple(looked_at)
 
     def settling_until(self, action_id: str) -> datetime:
-        """From when an action that was cut off, or has no answer, can be settled.
+        """Return from when an interrupted or unanswered action can be settled.
 
-        By the wall clock, of the database server in PostgreSQL.
+        The time is by the wall clock, with PostgreSQL by the database server's.
         """
         return self._recovery.settling_until(self.get(action_id))
 
     def wall(self) -> datetime:
-        """The time by the clock that sendings are timed by, in UTC."""
+        """Return the time in UTC by the clock that times sending."""
         return self._context.wall()
 
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None = None
     ) -> Action:
-        """Settle an action of unknown outcome by a person's word, with the reason.
+        """Settle an action of unknown outcome by hand, with a reason.
 
-        An action that may have been done twice is settled in the same way, once the second effect
-        is undone. ActionRefused gives the time if it is too early.
+        An action that may have been done twice is settled the same way, after the second effect is
+        undone. Raises ActionRefused, with the time, if it is too early.
+
+        >>> t.actions.settle("A-3", carried_out=False, reason="provider's mail of 2 December")
         """
         self._book.refresh()
         return self._recovery.settle(
@@ -411,7 +432,7 @@ class Actions:
             )
         if any(same_person(name, actor.name) for name in action.people):
             raise ActionRefused(
-                f"{actor.name} has agreed to {action.id} already, and the maker is never the"
+                f"{actor.name} has already agreed to {action.id}, and the maker is never the"
                 " checker; nothing was approved",
                 do="ask a colleague",
             )
@@ -430,7 +451,7 @@ class Actions:
         check: Callable[[Action], None],
     ) -> Action:
         if word == "rejected" and not reason.strip():
-            raise InputError("reason: is missing", do="say why it is turned down")
+            raise InputError("reason: is missing", do="give the reason")
 
         def entries() -> _Drafts:
             action = self._book.get(action_id)

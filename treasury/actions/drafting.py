@@ -1,7 +1,7 @@
-"""From what a person wants to what a person confirms: checked, worded, hashed, not yet journaled.
+"""Drafts of actions: validated, worded and hashed, but not yet journaled.
 
-A draft is checked against the last sync, and against the service where that does not hold enough or
-speaks against it. What is wrong is said before anything is written or sent.
+A draft is checked against the last sync, and against the service if the sync lacks data or shows a
+problem. Problems are reported before anything is written or sent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from treasury.journal.chain import canonical
 
 
 class Confirmation(ProposedContent, frozen=True, kw_only=True):
-    """What a person is asked to confirm, and what the journal then holds word for word."""
+    """The content that a person confirms and that the journal stores word for word."""
 
     notes: tuple[str, ...]
     actor: Actor
@@ -49,7 +49,7 @@ def draft(
     live: bool = False,
     without_key: bool = False,
 ) -> Confirmation:
-    """The action to confirm; InputError for a field, ActionRefused where it may not be taken."""
+    """Draft the action; raise InputError for a field, ActionRefused if it is not allowed."""
     kind = kind_of(name)
     if without_key and not kind.has_key:
         raise InputError(
@@ -72,7 +72,8 @@ def draft(
     if uses is not None and policy.one_person and not (reason or "").strip():
         raise InputError(
             f"reason: is missing, and {uses.name} {uses.value} already",
-            do="give the hash of this request's own transaction, or say why it is the same one",
+            do="give the hash of this request's own transaction, or the reason why it is the"
+            " same one",
         )
     needed = policy.people(kind, findings.money, [uses] if uses is not None else ())
     since = context.book.wished_since(fingerprint, at)
@@ -124,7 +125,7 @@ def draft(
 
 
 def _with_ids(context: Context, values: Mapping[str, object]) -> Mapping[str, object]:
-    """The fields with the id of a ramp request that is named by its payment reference."""
+    """Replace a payment reference in `request_id` by the id of its ramp request."""
     name = values.get("request_id")
     if context.snapshot is None or not isinstance(name, str):
         return values
@@ -137,7 +138,7 @@ def _with_ids(context: Context, values: Mapping[str, object]) -> Mapping[str, ob
 
 
 def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) -> Draft:
-    """The entry that holds what was confirmed."""
+    """Draft the entry that stores the confirmed content."""
     body = msgspec.structs.asdict(confirmed)
     for name in ("actor", "at"):
         del body[name]
@@ -145,14 +146,14 @@ def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) 
 
 
 def lapse_draft(action: Action, actor: Actor, why: str, moved: Sequence[Moved] = ()) -> Draft:
-    """The entry that an action is open no more, for what people agreed to is no longer so."""
+    """Draft the entry that closes an open action, because an approved fact has changed."""
     return action.draft("lapsed", actor, why=why, moved=moved)
 
 
 def hold_day(
     context: Context, policy: Policy, actor: Actor, drafts: Sequence[Confirmation]
 ) -> None:
-    """ActionRefused where these, which nobody else approves, are more than the day allows."""
+    """Raise ActionRefused if drafts without a second approver exceed the daily limit."""
     spent: list[tuple[Kind, AssetAmount]] = []
     for confirmed in drafts:
         if confirmed.needed > 1 or confirmed.money is None:
@@ -164,7 +165,7 @@ def hold_day(
 
 
 def body_of(kind: Kind, fields: Any, findings: Findings, key: str) -> Body | None:
-    """The body as it is to be sent; InputError where the contract does not allow it."""
+    """Return the body to send; raise InputError if the API contract does not allow it."""
     try:
         return kind.body(fields, findings, key)
     except InputError as error:
@@ -177,7 +178,8 @@ def _read_findings(
     stored, service = _sources(context, credential, live=live)
     findings = kind.read(fields, ServiceRecords(*stored, service))
     if findings.problem and stored:
-        with suppress(ServiceError):  # which may know it better than the last sync
+        # The service may have newer data than the last sync.
+        with suppress(ServiceError):
             findings = kind.read(fields, ServiceRecords(service))
     if findings.problem:
         raise ActionRefused(
@@ -190,7 +192,7 @@ def _read_findings(
 def _sources(
     context: Context, credential: str, *, live: bool
 ) -> tuple[list[StoredSource], LiveSource]:
-    """The last sync, unless all is read from the service, and the service."""
+    """Return the last sync, unless everything is read from the service, and the service."""
     service = LiveSource(lambda: context.connect(credential))
     return [StoredSource(context.snapshot())] if context.snapshot and not live else [], service
 
@@ -204,9 +206,9 @@ def _alike(
     *,
     live: bool,
 ) -> Fact | None:
-    """What the service has since then that does the same and that nobody here has made.
+    """Describe equivalent records that the service has since then and no action here made.
 
-    A service that cannot be asked says nothing: before anything is sent it is in any case.
+    An unreachable service is not an error here: it is read again before anything is sent.
     """
     fields, body = call
     if kind.twins is None or body is None:
@@ -224,8 +226,8 @@ def _refuse_blocked(context: Context, fingerprint: str) -> None:
     twin = context.book.blocking(fingerprint)
     if twin is not None:
         raise ActionRefused(
-            f"{twin.id} is the same, and whether it was carried out is not known: {twin.masked}"
-            " Nothing was proposed",
+            f"{twin.id} is the same, and its outcome is unknown: {twin.masked} Nothing was"
+            " proposed",
             do=f"run `treasury actions recover {twin.id}`, or settle it, before doing it again",
         )
 
@@ -236,14 +238,14 @@ def _notes(
     repeats = context.book.look_alikes(fingerprint)
     notes = [f"LOOK: the same as {twin.id}, which is {twin.state}" for twin in repeats[-1:]]
     if alike is not None:
-        notes.append(f"LOOK: {alike.name} there is {alike.value}, which nobody made from here")
+        notes.append(f"LOOK: {alike.name} there is {alike.value}, which was not made from here")
     if policy.one_person:
-        notes.append("This workspace has one person: nobody else approves it")
+        notes.append("This workspace has one person: no second person approves it")
     return tuple(notes)
 
 
 def is_as_approved(action: Action) -> bool:
-    """Whether what the journal holds of it is what its people agreed to, byte for byte."""
+    """Return whether the journaled content is byte for byte what its people approved."""
     sent = (action.key, action.credential, action.client_id, action.place)
     now = _content_hash(action.kind, action.operation, action.fields, action.facts, sent)
     return {now} == {action.content_hash, *(approval.content_hash for approval in action.approvals)}
@@ -262,7 +264,7 @@ def _content_hash(
 
 
 def _plain(fields: Any) -> dict[str, Any]:
-    """The fields by their own names, amounts as text."""
+    """Return the fields by their own names, amounts as text."""
     values = msgspec.structs.asdict(fields)
     return {
         name: value if value is None or isinstance(value, str) else f"{value:f}"

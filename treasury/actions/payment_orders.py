@@ -1,12 +1,12 @@
-"""Payment orders for a bank's upload: SEPA credit transfers as pain.001.001.09.
+"""Payment orders for upload to a bank: SEPA credit transfers as pain.001.001.09.
 
-The bank pays exactly what the file orders. A payee's name, a reference or an amount that SEPA
-cannot carry unchanged is refused and paid by hand. Our own name and the towns decide nothing and
-are written in SEPA's letters. The message's id follows from what
-is ordered, so a bank that is given the same orders twice sees the same id twice.
+The bank pays exactly what the file orders. A payee's name, reference or amount that SEPA cannot
+carry unchanged is refused; pay it by hand. Our own name and the towns affect no payment and are
+transliterated to SEPA's letters. The message id is derived from the orders, so a bank that receives
+the same orders twice sees the same id twice.
 
-Structure: ISO 20022 CustomerCreditTransferInitiationV09, as the EPC's customer-to-bank guidelines
-for SEPA credit transfers (EPC132-08) restrict it.
+Structure: ISO 20022 CustomerCreditTransferInitiationV09, as restricted by the EPC's
+customer-to-bank guidelines for SEPA credit transfers (EPC132-08).
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _REFERENCE: Final = re.compile(r"(?!/)(?!.*//)(?!.*/$).{1,35}")
 
 
 class Payer(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose account pays; `name` is the holder's as the bank has it."""
+    """The paying account; `name` is the holder's as registered at the bank."""
 
     name: str
     iban: str
     town: str = ""
     country: str = ""
-    """ISO 3166 alpha-2; with the town it is needed where a payee's bank is outside the EEA."""
+    """ISO 3166 alpha-2. Country and town are required if a payee's bank is outside the EEA."""
     batch_booking: bool = False
-    """Whether the bank is asked for one debit of the whole file."""
+    """Whether the bank should make one debit for the whole file."""
 
 
 class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """One order, in euro. `reference` goes along as end-to-end id and as remittance text."""
+    """One order in euro. `reference` is both the end-to-end id and the remittance text."""
 
     reference: str
     beneficiary: str
@@ -57,7 +57,7 @@ class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
     bic: str | None = None
     town: str = ""
     country: str = ""
-    """The payee's address, structured; empty where nobody gave it."""
+    """The payee's country, ISO 3166 alpha-2; empty if not given."""
 
     def __str__(self) -> str:
         bic = f", BIC {self.bic}" if self.bic else ""
@@ -76,18 +76,17 @@ def pain001(
     *,
     attempt: int = 0,
 ) -> str:
-    """The XML of these orders; amounts in EUR.
+    """Return the XML of these orders; amounts in EUR.
 
-    Each is debited by itself, unless the payer's account is booked by batch.
-
-    `attempt` is how many files with one of them the bank has rejected before.
-    Raises InputError, which names the order and the field, for what SEPA cannot carry.
+    Each order is debited separately, unless the payer's account uses batch booking. `attempt`
+    counts the earlier files with one of these orders that the bank rejected. Raises InputError,
+    naming the order and the field, for content that SEPA cannot carry.
     """
     if not transfers:
-        raise InputError("there is nothing to pay", do="choose what is to be paid")
+        raise InputError("there is nothing to pay", do="choose the items to pay")
     if not is_iban(payer.iban):
         raise InputError(
-            f"pay_from: {clean(payer.iban)[:40]} is no IBAN",
+            f"pay_from: {clean(payer.iban)[:40]} is not an IBAN",
             do="correct the account in its settings",
         )
     payer = _written(payer)
@@ -97,11 +96,11 @@ def pain001(
     for transfer in transfers:
         _check(transfer)
     _check_address(payer, transfers)
-    # Banks answer in other letters, so what is told apart by these alone is one id.
+    # Banks may change the case in their answers, so ids that differ only in case are the same.
     references = Counter(transfer.reference.upper() for transfer in transfers)
     if len(references) < len(transfers):
         repeated = next(name for name, count in references.items() if count > 1)
-        raise _refused(f"{repeated}: the reference is there more than once")
+        raise _refused(f"{repeated}: the reference occurs more than once")
     number, whole = str(len(transfers)), _amount(total(transfer.amount for transfer in transfers))
     message = message_id(transfers, payer, attempt)
     root = ET.Element("Document", xmlns=NAMESPACE)
@@ -159,7 +158,7 @@ def _written(payer: Payer) -> Payer:
 
 
 def payer_problem(payer: Payer) -> str | None:
-    """Return what keeps the payer's name out of a file, if anything."""
+    """Return why the payer's name cannot be in a file; None if it can."""
     return _text_problem("the payer's name", sepa_letters(payer.name), 70)
 
 
@@ -184,7 +183,7 @@ def _add(batch: ET.Element, transfer: CreditTransfer) -> None:
 
 
 def _add_address(party: ET.Element, holder: Payer | CreditTransfer) -> None:
-    """The town and the country of a party, where they are given; SEPA takes no other form."""
+    """Add the town and the country of a party if given; SEPA takes no other form."""
     if holder.town:
         address = _under(party, "PstlAdr")
         _under(address, "TwnNm", holder.town)
@@ -192,7 +191,7 @@ def _add_address(party: ET.Element, holder: Payer | CreditTransfer) -> None:
 
 
 def _under(parent: ET.Element, path: str, text: str | None = None) -> ET.Element:
-    """A new element below new ones of these names."""
+    """Add nested elements of these names; return the innermost."""
     for name in path.split("/"):
         parent = ET.SubElement(parent, name)
     parent.text = text
@@ -204,7 +203,7 @@ def _amount(amount: Decimal) -> str:
 
 
 def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int = 0) -> str:
-    """The file's id: the same for the same orders, another one for each attempt after the first."""
+    """Return the file's id: equal for equal orders, different for each later attempt."""
     ordered = sorted(
         (order.reference, order.beneficiary, plain_account(order.iban), _amount(order.amount))
         for order in transfers
@@ -214,7 +213,7 @@ def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int =
     return f"PAY-{hashlib.sha256(whole).hexdigest()[:30].upper()}"
 
 
-# What SEPA cannot carry
+# Content that SEPA cannot carry
 
 
 def _check(transfer: CreditTransfer) -> None:
@@ -225,10 +224,10 @@ def _check(transfer: CreditTransfer) -> None:
     _check_text(f"{name}: the beneficiary", transfer.beneficiary, 70)
     if not is_iban(transfer.iban):
         raise _refused(
-            f"{name}: {clean(transfer.iban)[:40]} is no IBAN: its check digits do not hold"
+            f"{name}: {clean(transfer.iban)[:40]} is not an IBAN: its check digits are wrong"
         )
     if transfer.bic and not is_bic(plain_account(transfer.bic)):
-        raise _refused(f"{name}: {clean(transfer.bic)[:40]} is no BIC")
+        raise _refused(f"{name}: {clean(transfer.bic)[:40]} is not a BIC")
     if not 0 < transfer.amount <= LARGEST or not is_exact_in(transfer.amount, "EUR"):
         raise _refused(
             f"{name}: {transfer.amount:f} is not an amount from 0.01 to {LARGEST} in cents"
@@ -245,7 +244,7 @@ EEA: Final = frozenset(
 
 
 def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
-    """SEPA asks for the payer's address where the payee's bank is outside the EEA."""
+    """Require the payer's address if a payee's bank is outside the EEA, as SEPA does."""
     _check_place("company", payer, "[workspace] in treasury.toml")
     if payer.town:
         return
@@ -259,7 +258,7 @@ def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
 
 
 def _check_place(subject: str, holder: Payer | CreditTransfer, place: str) -> None:
-    """A town and a country that SEPA carries, or neither; `place` is where they are stated."""
+    """Check that town and country are both valid or both absent; `place` names their setting."""
     if bool(holder.town) != bool(holder.country):
         raise InputError(
             f"{subject}: its address has a town or a country, and not both; no file was made",
@@ -270,7 +269,8 @@ def _check_place(subject: str, holder: Payer | CreditTransfer, place: str) -> No
         _check_text(f"{subject}: its town", holder.town, 35, step)
         if not re.fullmatch(r"[A-Z]{2}", holder.country):
             raise InputError(
-                f"{subject}: {visible(holder.country)[:20]} is no country's code; no file was made",
+                f"{subject}: {visible(holder.country)[:20]} is not a country code; no file was"
+                " made",
                 do=f"write it like BE under {place}",
             )
 

@@ -1,6 +1,6 @@
-"""What a person saw of a ramp request when deciding, as the facts of a decision.
+"""A ramp request as a person saw it when deciding, as the facts of a decision.
 
-The amounts are named for what they are; the payee is where the money or the coins go.
+Each amount keeps its specific name; the payee is the destination of the money or the coins.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from treasury.core.text import clean
 
 
 class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """A ramp request as shown: amounts in fiat and crypto, and where the money or coins go.
+    """A ramp request as shown: amounts in fiat and crypto, and the payee.
 
-    The payee is our wallet for an on-ramp and our bank account for an off-ramp. None is what was
-    not shown.
+    The payee is our wallet for an on-ramp and our bank account for an off-ramp. None means not
+    shown.
     """
 
     id: str
@@ -44,17 +44,17 @@ class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What people call it: its payment reference, else its id."""
+        """The name people use: its payment reference, or its id."""
         return self.payment_reference or self.id
 
     @property
     def on_ramp(self) -> bool:
-        """Whether fiat goes in and crypto comes out."""
+        """Whether fiat is converted to crypto."""
         return self.ramp_type == "ON_RAMP"
 
     @classmethod
     def of(cls, request: RampRequest) -> RampSeen:
-        """The facts of a request as the service's detail gives them."""
+        """Return the facts of a request from the service's detail record."""
         wallet, bank = request.company_wallet, request.company_bank_account
         fiat, crypto = request.fiat_currency, request.crypto_currency
         on_ramp = request.ramp_type == "ON_RAMP"
@@ -82,7 +82,7 @@ class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> RampSeen:
-        """The facts of a row of the table `ramp_requests`."""
+        """Return the facts of a row of the table `ramp_requests`."""
         on_ramp = row["ramp_type"] == "ON_RAMP"
         payee = {
             "payee_account": row.get(
@@ -109,7 +109,7 @@ _UNITS: Final = {
 
 
 def facts_of(request: RampSeen) -> tuple[Fact, ...]:
-    """The facts; the version and the maker may move, for they only say that something may have."""
+    """Return the facts; version and maker are not material, as they only hint at a change."""
     facts = [Fact(name=name.replace("_", " "), value=_text(request, name)) for name in _MATERIAL]
     facts.append(Fact(name="created by", value=_text(request, "created_by"), material=False))
     facts.append(Fact(name="version", value=_text(request, "version"), material=False))
@@ -117,7 +117,7 @@ def facts_of(request: RampSeen) -> tuple[Fact, ...]:
 
 
 def moved(agreed: RampSeen, fresh: RampSeen) -> tuple[Moved, ...]:
-    """The facts that differ, except the version, which only says that something may have moved."""
+    """Return the facts that differ, except the version, which only hints at a change."""
     return changed(facts_of(agreed), facts_of(fresh))
 
 

@@ -1,4 +1,4 @@
-"""Names in the letters that SEPA carries, as the EPC's conversion table writes them (EPC217-08).
+"""Transliteration to the letters that SEPA carries, by the EPC's conversion table (EPC217-08).
 
 SEPA messages carry Latin letters without accents, digits and ten other characters. The table of
 "SEPA Requirements for an Extended Character Set" maps every other letter of the European languages
@@ -11,7 +11,7 @@ import unicodedata
 from typing import Final
 
 _LETTERS: Final = {
-    # Latin letters that are no letter with an accent
+    # Latin letters that do not decompose into a letter and an accent
     "ß": "s", "ẞ": "S", "Æ": "A", "æ": "a", "Œ": "O", "œ": "o", "Ø": "O", "ø": "o", "Ð": "D",
     "ð": "d", "Þ": "T", "þ": "t", "Đ": "D", "đ": "d", "Ħ": "H", "ħ": "h", "ı": "i", "ĸ": "k",
     "Ł": "L", "ł": "l", "Ŋ": "N", "ŋ": "n", "Ŧ": "T", "ŧ": "t", "ŉ": "n", "ſ": "s",
@@ -40,7 +40,7 @@ _TABLE: Final = (
 
 
 def sepa_letters(text: str) -> str:
-    """Return a text in SEPA's letters; a character that the table does not know stays as it is."""
+    """Transliterate a text to SEPA's letters; keep characters that the table lacks."""
     return "".join(map(_converted, unicodedata.normalize("NFC", text)))
 
 

@@ -1,8 +1,8 @@
-"""The requests that a transaction hash stands on already: one transaction pays for one request.
+"""Find requests that already use a transaction hash: one transaction pays for one request.
 
-A hash that is given for a second request may hide that nothing was sent for it. So it takes a
-second person, and a workspace of one person says why. What is known comes from the last sync and
-from the actions that gave a hash here and that the last sync may not show yet.
+A hash that is given for a second request may hide that nothing was sent for it. So it requires a
+second person, or a reason in a workspace of one person. Known uses come from the last sync and from
+actions here that the last sync may not include yet.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ORDER BY name
 def requests_with_hash(
     context: Context, kind: Kind, fields: Any, *, before: int | None = None
 ) -> tuple[str, ...]:
-    """The references of other requests that have the hash of this action, or are given it here.
+    """Return the references of other requests that have this action's hash or are given it.
 
-    Of actions that have not left, those count that were proposed before an entry of the journal.
+    Actions that were not sent count only if they were proposed before the entry `before`.
     """
     if kind.gives_hash is None:
         return ()
@@ -51,19 +51,19 @@ def requests_with_hash(
 
 
 def uses_fact(names: Sequence[str]) -> Fact | None:
-    """What a person is shown of them; None where the hash stands on no other request."""
+    """Return the fact that shows these requests; None without any."""
     if not names:
         return None
     return fact(STANDS_ON, ", ".join(names), material=False, takes_two=True)
 
 
 def new_uses(names: Iterable[str], facts: Iterable[Fact]) -> Moved | None:
-    """The requests that whoever agreed was not shown."""
+    """Return the requests that the approvers were not shown."""
     agreed = next((fact.value for fact in facts if fact.name == STANDS_ON), "")
     fresh = [name for name in names if name not in agreed.split(", ")]
     return Moved(STANDS_ON, agreed or "no other request", ", ".join(fresh)) if fresh else None
 
 
 def _key(transaction_hash: str) -> str:
-    """A hash as it is compared: on chains that write 0x, letters of either case are the same."""
+    """Normalise a hash for comparison: on chains that write 0x, case does not matter."""
     return transaction_hash.lower() if transaction_hash[:2].lower() == "0x" else transaction_hash

@@ -1,10 +1,10 @@
-"""What would do the same: by its content here, and at the service by its record.
+"""Duplicates of an action: by content among our actions, and by record at the service.
 
-Two actions of the same content are told apart by nothing, however their amounts and addresses are
-written. A record at the service that is just like an action, and that this journal does not know,
-was made by somebody else, or from here by a journal that was put back from an older copy since:
-either way a person sees it before the same is done once more. So the service's records are read
-back to before the wish, however long ago that was and however many came since.
+Two actions have the same content if only the notation of amounts and addresses differs. A record at
+the service that equals an action and is unknown to this journal was made by another user, or from
+here before the journal was restored from an older copy. Either way a person sees it before the same
+is done again. So the service's records are read back to `WINDOW` before the proposal, however many
+followed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from treasury.journal.chain import canonical
 LIKE: Final = "just like it at the service"
 _NONE: Final = "none"
 WINDOW: Final = timedelta(days=3)
-"""How long before a proposal a record was made that may be the same wish."""
+"""How long before a proposal a record may have been made for the same purpose."""
 _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{40,}", re.ASCII | re.IGNORECASE)
 _TO: Final = ("receiver_account_id", "receiver_external_id")
 
 
 class Twin(msgspec.Struct, frozen=True):
-    """A record that is just like an action, whatever became of it; its key where that is shown."""
+    """A record that equals an action, in any state; its key if the service shows it."""
 
     id: str
     at: datetime | None
@@ -45,9 +45,9 @@ class Twin(msgspec.Struct, frozen=True):
 
 
 def fingerprint_of(name: str, content: Mapping[str, Any], facts: Iterable[Fact]) -> str:
-    """What two actions have in common when they would do the same.
+    """Return a hash that is equal for actions that would do the same.
 
-    An amount counts by its value, an address without its case, a receiver by who it is.
+    Amounts are compared by value, addresses without case, receivers by identity.
     """
     likeness = {field: _plain(field, value) for field, value in content.items()}
     receiver = next((fact.value for fact in facts if fact.name == "receiver"), None)
@@ -67,18 +67,18 @@ def _plain(field: str, value: Any) -> Any:
 
 
 def twins_since(twins: Iterable[Twin], moment: datetime) -> list[Twin]:
-    """Those that were made at a moment or since, or do not say when."""
+    """Return the twins made at or after a moment, or without a time."""
     return [twin for twin in twins if twin.at is None or twin.at >= moment]
 
 
 def twin_fact(twins: Iterable[Twin]) -> Fact | None:
-    """What a person is shown of them; None where there are none. That there are is no obstacle."""
+    """Return the fact that shows these twins; None without any. It does not block the action."""
     listing = ", ".join(map(str, twins))
     return fact(LIKE, listing, material=False) if listing else None
 
 
 def new_among(twins: Iterable[Twin], facts: Iterable[Fact]) -> Moved | None:
-    """The twins that whoever agreed was not shown."""
+    """Return the twins that the approvers were not shown."""
     agreed = next((fact.value for fact in facts if fact.name == LIKE), "")
     ids = {words.partition(" ")[0] for words in agreed.split(", ")}
     fresh = [twin for twin in twins if clean(twin.id) not in ids]

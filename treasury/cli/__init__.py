@@ -1,7 +1,7 @@
-"""The command line: the verbs of the workspace, in a shell.
+"""The command line: the operations of the workspace, in a shell.
 
 Every command that prints rows takes `--format table|json|csv|parquet`. An error is one line on
-standard error that says what to do next, and an exit code that is not 0.
+standard error with the next step, and a non-zero exit code.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["main", "treasury"]
 
 
 class _Guarded(click.Group):
-    """A group whose commands write to a guarded terminal."""
+    """A group with guarded terminal output."""
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs, none of which is loaded for it."""
+        """List the verbs without loading them."""
         limit = formatter.width - 6 - max(map(len, VERBS))
         rows = [
             (name, click.Command(name, help=VERBS[name].about).get_short_help_str(limit))
@@ -34,7 +34,7 @@ class _Guarded(click.Group):
             formatter.write_dl(rows)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run as click does."""
+        """Run the group like click, with guarded output."""
         with guarded_output():
             return super().main(*arguments, **options)
 
@@ -48,17 +48,18 @@ class _Guarded(click.Group):
     "-w",
     envvar="TREASURY_WORKSPACE",
     type=click.Path(file_okay=False),
-    help="Folder of the workspace; the nearest one where not given.",
+    help="Folder of the workspace; default: the nearest one.",
 )
 @click.pass_context
 def treasury(context: click.Context, workspace: str | None) -> None:
     """Close the month: pull, read the bank, reconcile, report, act."""
-    keep_to_user()  # until a workspace is opened that says otherwise
+    # This applies until a workspace with other settings is opened.
+    keep_to_user()
     context.obj = workspace
 
 
 def main() -> None:
-    """Run a command; whatever it cannot do becomes one line and an exit code."""
+    """Run a command; print any error as one line and set the exit code."""
     guard_output()
     try:
         sys.exit(treasury(prog_name="treasury", standalone_mode=False))

@@ -1,4 +1,4 @@
-"""Run as `python -m treasury.cli`."""
+"""Entry point of `python -m treasury.cli`."""
 
 from treasury.cli import main
 

@@ -1,4 +1,4 @@
-"""The question on a terminal whether secrets may go to new or changed addresses."""
+"""The terminal prompt that confirms new or changed addresses of secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treasury.core.settings.confirmed_addresses import AddressDifference, Ask
 
 
 def terminal_question() -> Ask | None:
-    """Return the prompt for the person; None in a script."""
+    """Return the prompt, or None in a script."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
 

@@ -1,6 +1,6 @@
-"""What a command is given: the workspace that it is about, the form of its answer, the month.
+"""Shared options of commands: the workspace, the output format, the month.
 
-A month is written after a command or as --month; it is the last one that ended if not given.
+A month is an argument or --month; the default is the last month that ended.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from treasury.workspace import Workspace, find_workspace
 Command = Callable[..., Any]
 
 
-_LAST = "the last one that ended if not given."
+_LAST = "default: the last one that ended."
 month_option = click.option("--month", metavar="YYYY-MM", help=f"The month; {_LAST}")
-"""--month alone, for a command that takes other names after it."""
+"""The option --month, for a command with other arguments."""
 
 
 class CommandView:
-    """A workspace as the options of a command line say it: which, as known when, printed how."""
+    """A workspace seen through the options of a command line: folder, point in time, format."""
 
     def __init__(self, context: click.Context, form: str = "table", as_of: str | None = None):
         self.context = context
         self.form = form
         self.as_of = as_of
         self.zone: ZoneInfo | None = None
-        """The desk's, in which instants are printed; None until the workspace is opened."""
+        """The time zone in which instants are printed; None until the workspace is opened."""
 
     @property
     def folder(self) -> Path:
@@ -45,35 +45,35 @@ class CommandView:
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The workspace, or the view of it as known at the instant that was given."""
+        """The workspace, or its view at the given instant."""
         workspace = Workspace(self.folder, ask=terminal_question())
         self.zone = workspace.settings.zone
         return workspace.at(self.as_of) if self.as_of else workspace
 
     @property
     def is_table(self) -> bool:
-        """Whether a person reads the answer, not a program."""
+        """Whether a person rather than a program reads the output."""
         return self.form == "table"
 
     def rows(self, table: pa.Table, **how: Any) -> None:
-        """Print rows in the form that was asked for, as `print_rows` does."""
+        """Print rows in the requested format, like `print_rows`."""
         print_rows(table, self.form, zone=self.zone, **how)
 
     def report(self, report: Tables) -> None:
-        """Print what a verb did: its own sentences for a person, its first sheet for a program."""
+        """Print a report: sentences for a person, the first table for a program."""
         if self.is_table:
             click.echo(str(report))
         else:
             self.rows(report.arrow)
 
     def notes(self, notes: Iterable[object]) -> None:
-        """Say on standard error what stands beside the rows."""
+        """Print notes about the rows on standard error."""
         for note in notes:
             click.echo(clean(str(note)), err=True)
 
 
 def pass_view(function: Command) -> Command:
-    """Give a command a `CommandView` of its options `--format` and `--as-of`, if it has them."""
+    """Pass a command a `CommandView` of its options `--format` and `--as-of`, if it has them."""
 
     @click.pass_context
     @wraps(function)
@@ -91,34 +91,37 @@ def pass_view(function: Command) -> Command:
 
 
 def print_options(function: Command) -> Command:
-    """What a command that prints rows is given: the view, by the option `--format`."""
+    """Add the view and the option `--format` to a command that prints rows."""
     return format_option(pass_view(function))
 
 
 def view_options(function: Command) -> Command:
-    """What a command that only looks is given: the view, by `--format` and `--as-of`."""
+    """Add the view, `--format` and `--as-of` to a read-only command."""
     return as_of_option(print_options(function))
 
 
 def by_two_people(
     subject: str, proposed: str, *, title: str, empty: str
 ) -> Callable[[Command], Command]:
-    """Terms that hand out `propose`, `accept` and `list`, as options of a command that has them.
+    """Add the options `--propose`, `--accept` and `--reason` to a command for terms.
 
-    `subject` is what `--propose` proposes, `proposed` what `--reason` says the reason of.
+    The command's function returns the terms, which have `propose`, `accept` and `list`. `subject`
+    and `proposed` complete the help of `--propose` and `--reason`.
     """
 
     def command_of(terms_of: Command) -> Command:
         @click.option("--propose", is_flag=True, help=f"Propose {subject} in policy.toml.")
-        @click.option("--accept", is_flag=True, help="Put what a colleague proposed in force.")
+        @click.option(
+            "--accept", is_flag=True, help="Accept a colleague's proposal and put it in force."
+        )
         @click.option("--reason", default="", help=f"Why {proposed} proposed; it is journaled.")
         @view_options
         @wraps(terms_of)
         def command(view: CommandView, propose: bool, accept: bool, reason: str) -> None:
             if propose and accept:
-                raise click.UsageError("--propose and --accept are for two people")
+                raise click.UsageError("--propose and --accept are for two different people")
             if reason and not propose:
-                raise click.UsageError("--reason goes with --propose")
+                raise click.UsageError("--reason requires --propose")
             terms = terms_of(view.workspace)
             rows = terms.propose(reason) if propose else terms.accept() if accept else terms.list()
             view.rows(rows.arrow, title=title, empty=empty)
@@ -129,13 +132,13 @@ def by_two_people(
 
 
 def month_argument(function: Command) -> Command:
-    """MONTH or --month, which the command gets as `month`."""
+    """Add the argument MONTH and the option --month, passed as `month`."""
     return _either(function, "YYYY-MM", month_option)
 
 
 def months_argument(function: Command) -> Command:
-    """MONTHS or --month, one month or the first and the last of several, as `month`."""
-    written, help_text = "YYYY-MM[..YYYY-MM]", f"The month, or the first and the last; {_LAST}"
+    """Add the argument MONTHS and the option --month, one month or a range, passed as `month`."""
+    written, help_text = "YYYY-MM[..YYYY-MM]", f"The month, or first..last; {_LAST}"
     return _either(function, written, click.option("--month", metavar=written, help=help_text))
 
 

@@ -1,8 +1,8 @@
-"""A table for a person: in columns where they fit the terminal, else every row as a block of lines.
+"""Tables for people: columns if they fit the terminal, else a block of lines per row.
 
-An amount, a date, a reference or an account is never broken: only the words between them are put on
-several lines. Where the columns do not fit, those that matter least are left out and named with the
-way to see them; where the others still do not fit, the rows stand one below the other.
+An amount, a date, a reference or an account is never broken across lines; other words may be. If
+the columns do not fit, the least important ones are omitted, with a note how to see them. If the
+rest still does not fit, the rows are printed as blocks.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from treasury.core.tables.table_view import cell_text
 from treasury.core.text import clean
 
 _WIDTH: Final = 240
-"""Characters of a line where there is no terminal."""
+"""Characters of a line without a terminal."""
 _FOLDED: Final = 200_000
-"""Characters of a table up to which its texts are put on several lines."""
+"""Size of the largest table with wrapped texts, in characters."""
 _TEXT_LEAST: Final = 20
-"""Characters that a column of sentences has at least, where they are put on several lines."""
+"""Smallest width of a wrapped column of sentences, in characters."""
 _GAP: Final = 2
 _INDENT: Final = 4
 _TOGETHER: Final = 1_000
-"""Lines that are written at a time."""
+"""Number of lines written at a time."""
 _MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _WHOLE: Final = re.compile(
     r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # an amount with its currency
@@ -40,13 +40,13 @@ _WHOLE: Final = re.compile(
     r"|\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: [A-Z]{2,5}\b)?"
     r"|\b[0-9][0-9,]* (?:TARGET|calendar|business) days?\b"
 )
-"""What is not broken although it has blanks in it."""
+"""Texts that are not broken although they contain blanks."""
 _BLANK: Final = "\u00a0"
-"""Stands for a blank that a line is not broken at; `clean` leaves none in a text."""
+"""Replaces a blank where a line must not break; `clean` leaves none in a text."""
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """A table as text, nothing hidden in it; `to_right` says which columns are of amounts."""
+    """A table as clean text; `to_right` marks the columns of amounts."""
 
     title: str
     names: Sequence[str]
@@ -60,11 +60,11 @@ class _Grid(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Characters of all cells."""
+        """The number of characters in all cells."""
         return sum(len(text) for row in self.rows for text in row)
 
     def without(self, left_out: Sequence[str]) -> _Grid:
-        """The table without some of its columns."""
+        """Return the table without some of its columns."""
         places = [at for at, name in enumerate(self.names) if name not in left_out]
         return _Grid(
             self.title,
@@ -83,9 +83,9 @@ def print_table(
     *,
     as_stored: bool = False,
 ) -> None:
-    """Print every row with these columns; `empty` where there is none.
+    """Print every row with these columns; `empty` if there are no rows.
 
-    `spare` are the columns that are left out of a narrow terminal, the first of them first.
+    `spare` are the columns to omit on a narrow terminal, in this order.
     """
     if not table.num_rows:
         click.echo(f"{title}: {empty}" if title else empty)
@@ -121,18 +121,18 @@ def print_table(
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal, by $COLUMNS first; None where output goes elsewhere."""
+    """Return the terminal's width, by $COLUMNS first; None if output is redirected."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return int(columns)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
-    except (OSError, ValueError):  # no terminal, or no file at all
+    except (OSError, ValueError):  # not a terminal, or not a file
         return None
 
 
 def echo_folded(text: str) -> None:
-    """Print lines of text; one that is wider than the terminal goes on below, indented."""
+    """Print lines of text; wrap and indent lines wider than the terminal."""
     width = terminal_width()
     for line in text.split("\n"):
         if width is None or _width(line) <= width:
@@ -146,9 +146,9 @@ def echo_folded(text: str) -> None:
 
 
 def _left_out(grid: _Grid, spare: Sequence[str], width: int) -> list[str] | None:
-    """The spare columns that have to go until the others fit; None where even that is not enough.
+    """Return the spare columns to omit so that the others fit; None if they cannot fit.
 
-    A column that says nothing in any row goes first.
+    Empty columns are omitted first.
     """
     blank = [
         name
@@ -171,7 +171,7 @@ def _natural_widths(grid: _Grid) -> list[int]:
 
 
 def _least_widths(grid: _Grid) -> list[int]:
-    """The width below which a column would break what is whole, or fold sentences into a sliver."""
+    """Return the smallest widths that break no whole text and keep sentences readable."""
     widths = []
     for at, natural in enumerate(_natural_widths(grid)):
         pieces = [piece for row in grid.rows for piece in _pieces(row[at])]
@@ -182,7 +182,7 @@ def _least_widths(grid: _Grid) -> list[int]:
 
 
 def _widths(grid: _Grid, width: int, spare: Sequence[str]) -> list[int]:
-    """Widths that fit: spare columns give way first, then the widest of the others."""
+    """Return widths that fit: spare columns shrink first, then the widest of the others."""
     widths, least = _natural_widths(grid), _least_widths(grid)
     while not _fits(widths, width):
         wide = [at for at in range(len(widths)) if widths[at] > least[at]]
@@ -195,12 +195,12 @@ def _widths(grid: _Grid, width: int, spare: Sequence[str]) -> list[int]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The parts of a text that a line is not broken in."""
+    """Return the parts of a text at which a line may break."""
     return _WHOLE.sub(lambda found: found[0].replace(" ", _BLANK), text).split(" ")
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """The lines of a text in a column; a part that is longer than the column stays whole."""
+    """Return the lines of a text in a column; a part wider than the column stays whole."""
     if _width(text) <= width:
         return [text]
     lines, line = [], ""
@@ -215,7 +215,7 @@ def _folded(text: str, width: int) -> list[str]:
 
 
 def _aligned(grid: _Grid, widths: Sequence[int]) -> Iterator[str]:
-    """The rows of a table below its heads, their cells below each other."""
+    """Yield the lines of a table: its heads, then its rows, aligned."""
     rule = ["─" * width for width in widths]
     for row in (grid.heads, rule, *grid.rows):
         cells = [_folded(text, width) for text, width in zip(row, widths, strict=True)]
@@ -230,7 +230,7 @@ def _filled(text: str, width: int, to_right: bool) -> str:
 
 
 def _one_below_the_other(grid: _Grid, width: int | None) -> Iterator[str]:
-    """A block of lines for each row: the name of a column and what is in it."""
+    """Yield a block of lines for each row: column names with their values."""
     heads = grid.heads
     indent = max(map(_width, heads))
     for number, row in enumerate(grid.rows, start=1):
@@ -243,7 +243,7 @@ def _one_below_the_other(grid: _Grid, width: int | None) -> Iterator[str]:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
+    """Return the number of terminal columns that a text takes."""
     return len(text) if text.isascii() else cell_len(text)
 
 

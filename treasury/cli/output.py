@@ -1,7 +1,7 @@
-"""Rows on standard output: a table for a person; JSON, CSV or Parquet for a program.
+"""Rows on standard output: a table for people; JSON, CSV or Parquet for programs.
 
-Amounts keep every digit in each of them: JSON and CSV write them as decimal text, Parquet as
-decimals. Text from outside is shown without its control characters, which JSON escapes.
+Every format keeps all digits of amounts: JSON and CSV as decimal text, Parquet as decimals. Outside
+text is shown without its control characters, which JSON escapes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from treasury.core.tables.table import in_zone
 from treasury.core.text import clean, is_hidden
 
 as_of_option = click.option(
-    "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
+    "--as-of", metavar="INSTANT", help="As known at this instant, like 2026-11-01T09:00Z."
 )
 format_option = click.option(
     "--format",
@@ -34,21 +34,21 @@ format_option = click.option(
     type=click.Choice(("table", "json", "csv", "parquet")),
     default="table",
     show_default=True,
-    help="How to print the rows.",
+    help="Format of the rows.",
 )
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Check it and say what would be journaled; write nothing."
+    "--dry-run", is_flag=True, help="Check it and show what would be journaled; write nothing."
 )
 
 
 def say_verdict(name: str, verdict: str, *, dry_run: bool) -> None:
-    """Say what was decided about something, and whether that is journaled."""
+    """Print a decision, and whether it is journaled."""
     click.echo(f"{name}: {verdict}" + (" (not written)" if dry_run else ""))
 
 
 @cache
 def layouts() -> dict[str, dict[str, list[str]]]:
-    """What a person is shown of each table: its columns, and which of them are spare."""
+    """Return the columns shown to a person for each table, and which of them are spare."""
     return package_toml("treasury.cli", "layouts.toml")
 
 
@@ -63,10 +63,10 @@ def print_rows(
     as_stored: bool = False,
     zone: ZoneInfo | None = None,
 ) -> None:
-    """Print all rows; a person sees the columns of the `layout`, in their order, or every column.
+    """Print all rows; a person sees the columns of the `layout`, in order, or every column.
 
-    `without` are columns that a layout goes without this time. A person's table has their words and
-    instants in `zone`; `as_stored` leaves the words of the data.
+    `without` are columns to omit from the layout. For a person, codes are replaced by words and
+    instants are in `zone`; `as_stored` keeps the codes.
     """
     match form:
         case "json":
@@ -102,7 +102,7 @@ def _json(table: pa.Table) -> str:
 
 
 def _escaped(line: str) -> str:
-    r"""A line of JSON whose hidden characters are escaped: `\u009b`."""
+    r"""Escape the hidden characters of a line of JSON: `\u009b`."""
     if line.isprintable():
         return line
     return "".join(json.dumps(char)[1:-1] if is_hidden(char) else char for char in line)

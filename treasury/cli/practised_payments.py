@@ -1,8 +1,8 @@
-"""What the practice company's colleagues did on the last TARGET day of the month that is over.
+"""Payments of the practice company's colleagues on the last TARGET day of the past month.
 
-Ten requests left in one payment file. The bank carries most of them out, rejects one, knows one
-payee by another name and is silent about one; ines asked something of the one that came back, and
-jonas answered. All of it goes the way that people go: the funding panel, the bank's reports, the
+Ten requests are paid by one payment file. The bank carries out most orders, rejects one, knows one
+payee by another name and does not answer one. ines remarked on the rejected one, and jonas
+answered. All steps use the same means as real work: the funding panel, the bank's reports, the
 journal.
 """
 
@@ -23,18 +23,18 @@ from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
 _MADE: Final = timedelta(hours=2)
-"""From the approval of the last request to the payment file."""
+"""The time from the last request's approval to the payment file."""
 _ANSWERED: Final = timedelta(minutes=10)
-"""From the payment file to the bank's answer."""
+"""The time from the payment file to the bank's answer."""
 _REJECTED: Final = "RJCT"
 _REMARK: Final = "the bank says the account is closed; asked the provider, ticket 77"
 _ANSWER: Final = "they confirm the account: ask the bank, then make a new file"
 
 
 def begin_payments(folder: Path, company: Sandbox) -> Sequence[str]:
-    """Have the company ask for what the payment file orders, and name those requests.
+    """Have the company create the requests that the payment file pays; return their ids.
 
-    None in a workspace where people decided before this was practised: it stays as it is.
+    Returns no ids in a workspace with decisions that predate this practice: it stays unchanged.
     """
     entries = Workspace(folder).journal.entries()
     if entries and not files_made(entries):
@@ -43,9 +43,10 @@ def begin_payments(folder: Path, company: Sandbox) -> Sequence[str]:
 
 
 def play_payments(workspace: Workspace, company: Sandbox, requests: Sequence[str]) -> None:
-    """Pay them by a file, have the bank answer it, and remark on what came back; only once.
+    """Pay the requests by a file, have the bank answer, and add remarks; only once.
 
-    The workspace is synced and has its statements. Writes the bank's reports beside its files.
+    The workspace is synced and has its statements. The bank's reports are written next to its
+    files.
     """
     if not requests or files_made(workspace.journal.entries()).keys() & set(requests):
         return
@@ -79,7 +80,7 @@ def play_payments(workspace: Workspace, company: Sandbox, requests: Sequence[str
 
 
 def _desk_of(workspace: Workspace, name: str, at: datetime) -> Workspace:
-    """The workspace as it is before a colleague at an instant."""
+    """Return the workspace as a colleague's desk at an instant."""
     desk = Workspace(workspace.folder)
     company = msgspec.structs.replace(desk.settings.workspace, now=at)
     desk.settings = msgspec.structs.replace(desk.settings, workspace=company)
@@ -89,7 +90,7 @@ def _desk_of(workspace: Workspace, name: str, at: datetime) -> Workspace:
 
 
 def _payment_file(desk: Workspace, requests: Sequence[str]) -> str:
-    """The text of the payment file that a person makes of requests in the funding panel."""
+    """Return the payment file that a person makes of requests in the funding panel."""
     panel = desk.panels.funding()
     parts: list[dict[str, Any]] = []
 

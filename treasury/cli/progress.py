@@ -1,4 +1,4 @@
-"""A sync's progress as bars in a terminal; nothing is drawn where there is none."""
+"""Progress bars of a sync in a terminal; without one, nothing is drawn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TerminalProgress:
             console=console,
             disable=not console.is_terminal,
             transient=True,
-            redirect_stdout=False,  # what is written meanwhile goes through the guard
+            redirect_stdout=False,  # other output goes through the guard
             redirect_stderr=False,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -39,7 +39,7 @@ class TerminalProgress:
         self._progress.stop()
 
     def start(self, task: str, total: int | None = None) -> None:
-        """A task begins; its size may be unknown."""
+        """Start a task; its size may be unknown."""
         with self._lock:
             if task not in self._tasks:
                 self._tasks[task] = self._progress.add_task(clean(task), total=total)
@@ -47,12 +47,12 @@ class TerminalProgress:
                 self._progress.update(self._tasks[task], total=total)
 
     def advance(self, task: str, count: int = 1) -> None:
-        """More of it is done."""
+        """Advance a task."""
         with self._lock:
             self._progress.advance(self._tasks[task], count)
 
     def finish(self, task: str) -> None:
-        """It is done."""
+        """Finish a task."""
         with self._lock:
             task_id = self._tasks[task]
             completed = self._progress.tasks[task_id].completed

@@ -1,6 +1,6 @@
-"""A new `treasury.toml`: made whole of what was answered, checked, then put in place.
+"""Build a new `treasury.toml` from the answers, check it, and write it.
 
-What was not answered stands as a comment to fill in, so that no value of a template is ever read.
+Missing answers become comments to fill in, so that no placeholder is ever read as a value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from treasury.core.settings import (
 
 
 def from_template(name: str, **values: object) -> str:
-    """A settings file of its template; the filter `toml` writes a text as a TOML string."""
+    """Render a settings file; the filter `toml` writes a text as a TOML string."""
     import jinja2
 
     environment = jinja2.Environment(  # noqa: S701 - TOML has no markup
@@ -41,7 +41,7 @@ def from_template(name: str, **values: object) -> str:
 
 
 class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a new workspace is told; what it has none of is left out."""
+    """Answers of `treasury init`; None means "not configured"."""
 
     company: str
     environment: str = "staging"
@@ -51,20 +51,20 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
     accounts: tuple[BankAccount, ...] = ()
 
     def to_toml(self) -> str:
-        """The file's text, with a comment for what is to be filled in later."""
+        """Return the file's text, with comments for settings to fill in later."""
         return from_template("treasury.toml", new=self)
 
     def check(self) -> Settings:
-        """The settings as every command reads them; SettingsError where they cannot be."""
+        """Load the settings like every command; raise SettingsError if they are invalid."""
         with tempfile.TemporaryDirectory() as beside:
             (Path(beside) / FILE_NAME).write_text(self.to_toml(), "utf-8")
             return load_settings(Path(beside))
 
     def write(self, folder: Path) -> Settings:
-        """Check the settings as every command does, then write them; the folder is made.
+        """Check the settings like every command, then write them, creating the folder.
 
-        SettingsError where they cannot be, InputError where the folder has settings already or
-        cannot hold a lake; then nothing is written.
+        Raises SettingsError if they are invalid, InputError if the folder already has settings or
+        cannot hold a lake. In both cases nothing is written.
         """
         require_plain_path(folder)
         path = folder / FILE_NAME

@@ -1,6 +1,6 @@
-"""The verbs of the command line: where each is and what it says of itself in one line.
+"""The verbs of the command line: the module and the one-line description of each.
 
-A verb is loaded when it is run or asked about, with what only it needs; listing them loads none.
+A verb is loaded with its dependencies only when it is run or its help is shown; listing loads none.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ EXTRAS: Final = {
     "nbclient": "notebooks",
     "papermill": "notebooks",
 }
-"""The extra of the package that brings what may be missing."""
+"""The package extra that installs each optional module."""
 
 
 class Verbs(MutableMapping[str, click.Command]):
-    """The commands by name, each loaded when it is asked for."""
+    """The commands by name, each loaded on first use."""
 
     def __init__(self) -> None:
         self._added: dict[str, click.Command] = {}

@@ -1,27 +1,27 @@
-"""Panels: what a person decides in a notebook, with the two steps that money asks for.
+"""Panels: decisions in a notebook, in two steps wherever money is concerned.
 
-How a panel is made. `blocks` are what can be on screen, `page/` draws them, and nothing but text
-ever travels. `Panel` (`panel`) turns presses into calls of handlers and shows the next frame:
-`start(label, task, failed, cancelled)` does what takes long off the main thread, `tell(message)`
-says what came of it, `fail(title, error)` puts an error in the panel and beside the field that its
-text begins with (`"reason: is missing"`), `hand_over(press, name, type, text)` gives a file.
+How to write a panel. `blocks` are the elements on screen, `page/` draws them, and only text is
+sent. `Panel` (`panel`) turns presses into calls of handlers and shows the next frame: `start(label,
+task, failed, cancelled)` runs a slow task off the main thread, `tell(message)` shows a result,
+`fail(title, error)` shows an error in the panel and at the field that its text begins with
+(`"reason: is missing"`), `hand_over(press, name, type, text)` downloads a file.
 
-Most panels are a `ListPanel` (`listing`): it pages and searches by SQL, keeps the choice over all
-pages, syncs and downloads. A subclass gives
+Most panels are a `ListPanel` (`listing`): it pages and searches by SQL, keeps the selection over
+all pages, syncs and downloads. A subclass defines
 
-    title                          what it is called
-    listing() -> Listing           caption, query, order, key and searched columns, how a row reads
+    title                          its name
+    listing() -> Listing           caption, query, order, key and searched columns, row display
     read(snapshot)                 the lake itself, or `ArrowTables(name=table)` of computed rows
-    bar(), fields()                buttons below the list, and what is typed in beside them
-    views, tools, banners, more_notes, empty…            where it has any
-    presses() -> {name: handler}   what its buttons do; `chosen_rows()` are the rows they are about
-    confirm(pending, press)        what the confirmed decision does, by `carry_out(…)`
+    bar(), fields()                buttons below the list, and input fields next to them
+    views, tools, banners, more_notes, empty…            optional
+    presses() -> {name: handler}   the actions of its buttons, on `chosen_rows()`
+    confirm(pending, press)        the effect of a confirmed decision, by `carry_out(…)`
 
-A decision is two presses. The first ends in `ask(pending)`, a `PendingDecision` that says how its
-`step` reads and whose `nonce` is the key of that; the second comes back with the key in
-`press.step` and does nothing where it is another. While a step is open nothing else is begun, and
-Go back points to the button that it began with. State is in the lake and the journal; a panel
-remembers only what is on screen.
+A decision takes two presses. The first ends in `ask(pending)`, a `PendingDecision` that renders its
+`step` and has a `nonce` as the step's key. The second sends that key in `press.step` and has no
+effect with any other key. While a step is open no other can begin, and Go back returns to the
+button that opened it. The state is in the lake and the journal; a panel stores only what is on
+screen.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
     "TransfersPanel",
 ]  # fmt: skip
 
-# `t.awaiting_funds()` compares deposit details as the panel does, and needs no widgets for that.
+# `t.awaiting_funds()` compares deposit details like the panel, without loading widgets.
 __getattr__ = given_names(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""The panels of a workspace, as `t.panels` offers them."""
+"""The panels of a workspace, available as `t.panels`."""
 
 from __future__ import annotations
 
@@ -14,38 +14,54 @@ from treasury.panels.transfers_panel import TransfersPanel
 
 
 class Panels:
-    """The panels of one workspace, `size` rows to a page.
+    """The panels of one workspace, with `size` rows per page.
 
-    As it was known at an earlier instant a workspace has only that of exceptions; the others raise
-    InputError.
+    A view at an earlier instant has only the exceptions panel; the others raise InputError.
     """
 
     def __init__(self, desk: PanelWorkspace) -> None:
         self._desk = desk
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:
-        """Everything that awaits a decision; decide one or several in two steps."""
+        """Return the panel of pending decisions; decide one or several in two steps.
+
+        >>> t.panels.approvals()
+        """
         return ApprovalsPanel(self._desk, size=size)
 
     def funding(self, *, size: int = SIZE) -> FundingPanel:
-        """What waits for its funds: what to pay where with which reference, once it is approved."""
+        """Return the panel of requests to fund: payee, amount and reference, once approved.
+
+        >>> t.panels.funding()
+        """
         return FundingPanel(self._desk, size=size)
 
     def matches(self, *, size: int = SIZE) -> MatchesPanel:
-        """The bank lines that need a person, with their candidates; decide, and take back."""
+        """Return the panel of bank lines to decide, with their candidates; decide, and undo.
+
+        >>> t.panels.matches()
+        """
         return MatchesPanel(self._desk, size=size)
 
     def exceptions(self, month: str | Month | None = None, *, size: int = SIZE) -> ExceptionsPanel:
-        """What the bank and the services do not say alike, and what needs somebody.
+        """Return the panel of open items: differences between bank and services, and pending work.
 
-        Without a month it is what is so now. Raises NothingStored.
+        The default is the present state. Raises NothingStored.
+
+        >>> t.panels.exceptions("2026-10")
         """
         return ExceptionsPanel(self._desk, month, size=size)
 
     def transfers(self, *, size: int = SIZE) -> TransfersPanel:
-        """Transfers of every kind with their status and legs; trace one, propose a new one."""
+        """Return the panel of all transfers with status and legs; trace one, propose a new one.
+
+        >>> t.panels.transfers()
+        """
         return TransfersPanel(self._desk, size=size)
 
     def sync(self, *, size: int = SIZE) -> SyncPanel:
-        """How old what is known is, table by table; sync, watch it, stop it."""
+        """Return the panel of each table's age; sync, watch the progress, stop it.
+
+        >>> t.panels.sync()
+        """
         return SyncPanel(self._desk, size=size)

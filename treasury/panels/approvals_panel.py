@@ -1,8 +1,8 @@
-"""Approvals: what awaits a decision, one or several at once, each in two steps.
+"""Approvals: pending decisions, one or several at once, each in two steps.
 
 Two lists: the ramp requests that await approval at the service, and the actions of every kind that
-were proposed here. What is on the first comes from the lake; what was decided since, and all of the
-second, from the journal. The panel itself remembers only what is on screen.
+were proposed here. The first list comes from the lake; later decisions, and the whole second list,
+from the journal. The panel itself stores only what is on screen.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ _SEARCHED: Final = (
 
 
 class ApprovalsPanel(ListPanel):
-    """What awaits a decision; `rows`, `sql` and `relation` are what it shows, for SQL."""
+    """Pending decisions; `rows`, `sql` and `relation` give the shown list to programs."""
 
     title: ClassVar[str] = "Approvals"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        self._actions = desk.actions  # refuses here, and not at a press, where one may not act
+        # Raises here, not at a press, in a read-only workspace.
+        self._actions = desk.actions
         self._of_actions = False
         self._updates_at_service: dict[str, RequestUpdate] = {}
         self._updates: dict[str, RequestUpdate] = {}
@@ -52,13 +53,13 @@ class ApprovalsPanel(ListPanel):
         list_words = "actions are open" if self._of_actions else "ramp requests await approval"
         return f"<approvals panel: {self._page.total} {list_words}>"
 
-    # What is on screen
+    # Display
 
     def listing(self) -> Listing:
-        """The ramp requests that await approval, or the actions that are open."""
+        """Return the ramp requests that await approval, or the open actions."""
         if self._of_actions:
             return Listing(
-                caption="Actions that are open",
+                caption="Open actions",
                 query="SELECT * FROM actions",
                 order="proposed_at, id",
                 key="id",
@@ -84,21 +85,21 @@ class ApprovalsPanel(ListPanel):
         )
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """The lake, or the actions that the journal amounts to."""
+        """Return the lake, or the actions from the journal."""
         self._updates = journal_updates(self._desk.journal.entries("action."))
         table = proposed_actions.action_table(self._actions.list())
         self._proposed = table.num_rows
         return ArrowTables(actions=table) if self._of_actions else snapshot
 
     def views(self) -> tuple[Button, ...]:
-        """Both lists, once there are actions."""
+        """Return both lists, if there are actions."""
         if not self._proposed and not self._of_actions:
             return ()
         labels = {"requests": "Ramp requests", "actions": f"Actions ({self._proposed:,})"}
         return view_buttons(labels, "actions" if self._of_actions else "requests")
 
     def bar(self) -> tuple[Button, ...]:
-        """What can be decided of the list that is shown."""
+        """Return the decisions for the list that is shown."""
         names = VERBS if self._of_actions else _KIND_OF
         return tuple(
             Button(name, VERBS[name].label, "plain" if place else "primary")
@@ -106,7 +107,7 @@ class ApprovalsPanel(ListPanel):
         )
 
     def fields(self) -> tuple[InputField, ...]:
-        """The reason of a decision."""
+        """Return the field for the reason of a decision."""
         return (InputField("reason", "Reason", "Kept in our journal"),)
 
     def _row(self, row: Mapping[str, Any]) -> ListRow:
@@ -115,10 +116,10 @@ class ApprovalsPanel(ListPanel):
         settled = update is not None and update.settled
         return request_row(row, lines, settled=settled)
 
-    # What presses do
+    # Presses
 
     def presses(self) -> Presses:
-        """The verbs, the two steps, and the two lists."""
+        """Return the verbs, the two steps, and the two lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
             "requests": lambda _: self._show_list(of_actions=False),
@@ -176,15 +177,15 @@ class ApprovalsPanel(ListPanel):
         )
 
     def confirm(self, pending: PendingRequests | PendingActions, _: Press) -> None:
-        """Carry out what was confirmed, and say what came of it."""
+        """Carry out the confirmed decision, and show the result."""
         if isinstance(pending, PendingRequests):
             self._decide_requests(pending)
             return
         verb = VERBS[pending.verb]
 
         def failed(error: TreasuryError) -> Message:
-            advice = Text("What was done so far is in the list below and in the journal.")
-            return self.fail(f"{verb.asks}: not everything was done", error, advice)
+            advice = Text("The decisions made so far are in the list below and in the journal.")
+            return self.fail(f"{verb.asks}: not all were carried out", error, advice)
 
         self.carry_out(
             f"{verb.asks} {pending.batch.text}",
@@ -205,9 +206,9 @@ class ApprovalsPanel(ListPanel):
             recorded = f"The service recorded it for {by}: {state} {outcome.version}."
             lines = [Text(outcome.text), Text(recorded)]
             if outcome.how == "read back":
-                sentence = "Its answer was lost on the way, so the request was read back."
+                sentence = "Its answer was lost, so the request was read back."
                 lines.append(Text(sentence, "warn"))
-            lines.append(Text("Sync to take it off this list.", "quiet"))
+            lines.append(Text("Sync to remove it from this list.", "quiet"))
             return status(title, *lines)
 
         def failed(error: TreasuryError) -> Message:
@@ -222,14 +223,14 @@ class ApprovalsPanel(ListPanel):
 
         self.carry_out(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
-    # What it knows
+    # State
 
     def forget(self) -> None:
-        """What the service was asked about one by one; the lake has it now."""
+        """Drop the results of single requests to the service; the lake has them now."""
         self._updates_at_service.clear()
 
     def _update_of(self, row: Mapping[str, Any]) -> RequestUpdate | None:
-        """What is known of a request and newer than its row."""
+        """Return the newest update of a request that is newer than its row."""
         updates = (self._updates.get(row["id"]), self._updates_at_service.get(row["id"]))
         newer = [update for update in updates if update is not None and update.is_newer_than(row)]
         return next((update for update in newer if update.settled), newer[0] if newer else None)

@@ -1,7 +1,7 @@
-"""Exceptions: the one list of what is open, by whose move it is, with what to do about each.
+"""Exceptions: the list of open items, by who acts next, with the next step of each.
 
-The rows are those of the month's list of open items, so a panel, the first screen and the report
-never differ in what they show or count.
+The rows are those of the month's list of open items, so that panel, first screen and report always
+show and count the same.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORKBOOK: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.
 
 
 class ExceptionsPanel(LookingPanel):
-    """What is open; `rows`, `sql` and `relation` are the list that is shown."""
+    """Open items; `rows`, `sql` and `relation` give the shown list to programs."""
 
     title: ClassVar[str] = "Exceptions"
 
@@ -60,7 +60,7 @@ class ExceptionsPanel(LookingPanel):
         return f"<exceptions panel: {self._tables['items'].num_rows} items>"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """The open items, each with its place in the list."""
+        """Return the open items, each with its place in the list."""
         self._items, self._unknown, self._is_closed = None, "", False
         if snapshot.commit is not None:
             try:
@@ -68,21 +68,21 @@ class ExceptionsPanel(LookingPanel):
                 closed = closed_periods(self._desk.journal.entries("period."))
                 self._is_closed = str(self._items.month) in closed
             except NothingStored as unknown:
-                self._unknown = f"What is open is not known: {unknown}"
+                self._unknown = f"The open items are unknown: {unknown}"
         empty = OPEN_ITEMS.empty_table()
         items = empty if self._items is None else self._items.arrow
         places = pa.array(range(items.num_rows), INTEGER)
         return {"items": items.append_column("place", places)}
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
-        """By its request, its transfer or its bank line."""
+        """Return the ids of its request, its transfer and its bank line."""
         return (row["request_id"], row["transfer_id"], row["entry_id"])
 
     def listing(self) -> Listing:
-        """Everything, or what waits for one side; in the list's order, or by amount."""
+        """Return all items, or those waiting for one side; in the list's order, or by amount."""
         chosen = "" if self._side == _EVERYBODY else f" WHERE turn = '{self._side}'"
         return Listing(
-            caption="What is open",
+            caption="Open items",
             query=f"SELECT * FROM items{chosen}",  # noqa: S608 - a turn of our own table
             order=_ORDERS[self._order],
             key="item_id",
@@ -92,33 +92,35 @@ class ExceptionsPanel(LookingPanel):
             columns=(Heading("What"), Heading("Amount", end=True), Heading("Age, owner"),
                      Heading("Next step", wide=True)),
             row=_row,
-            empty=self._unknown or "Nothing is open: everything that could be was asked.",
+            empty=self._unknown or "No item is open: every source was checked.",
         )  # fmt: skip
 
     def views(self) -> tuple[Button, ...]:
-        """Whose move, with how many items each, and the orders."""
+        """Return a button for each side with its number of items, and for each order."""
         turns = {} if self._items is None else self._items.turns
         labels: dict[str, str] = {
             _EVERYBODY: f"All ({sum(turns.values())})",
             **{turn: f"{TURNS[turn].capitalize()} ({number})" for turn, number in turns.items()},
-            "place": "By turn and age",
+            "place": "By side and age",
             "amount": "By amount",
         }
         return view_buttons(labels, self._side, self._order)
 
     def more_notes(self) -> tuple[Text, ...]:
-        """The month that it is about."""
+        """Return a note on the month."""
         if self._items is None:
             return ()
         month, blocking = self._items.month, len(self._items.blocking)
         if self._is_closed:
-            late = "what was learnt since posts to the open month"
-            return (Text(f"{month.title} is closed, and this was open then; {late}", "quiet"),)
+            late = "later facts post to the open month"
+            return (
+                Text(f"{month.title} is closed; these items were open then, and {late}", "quiet"),
+            )
         words = f"{blocking} of them block its close" if blocking else "none blocks its close"
         return (Text(f"Open in {month.title}; {words}", "quiet"),)
 
     def presses(self) -> Presses:
-        """The sides and the orders, beside what every list does."""
+        """Return the sides and the orders, in addition to the presses of every list."""
         sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
         orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
         own = {"sheet": self._hand_sheet, "decide": self._take_sheet}
@@ -126,7 +128,7 @@ class ExceptionsPanel(LookingPanel):
         return super().presses() | sides | orders | own
 
     def tools(self) -> tuple[Button, ...]:
-        """The items as a sheet to decide in, and the way back; a closed month has neither."""
+        """Return the download of the decision sheet, and its upload; none for a closed month."""
         if self._items is None or self._is_closed:
             return ()
         return (
@@ -135,23 +137,23 @@ class ExceptionsPanel(LookingPanel):
         )
 
     def bar(self) -> tuple[Button, ...]:
-        """Trace one; or say something of it, or to whoever spoke of it last."""
+        """Return the buttons to trace an item, remark on it, or answer its last remark."""
         if self._items is None or self._is_closed:
             return super().bar()
         return (*super().bar(), Button("remark", "Remark"), Button("answer", "Answer"))
 
     def fields(self) -> tuple[InputField, ...]:
-        """What is said."""
+        """Return the field for a remark."""
         if self._items is None or self._is_closed:
             return ()
-        return (InputField("remark", "Remark", "To whoever looks at it; proves nothing"),)
+        return (InputField("remark", "Remark", "For everyone who sees the item; proves nothing"),)
 
     def _remark(self, name: str, press: Press) -> None:
         if self._items is None:
             return
         month, text = self._items.month, press.text("remark")
         if not text:
-            raise InputError("remark: is missing", do="say it in one line")
+            raise InputError("remark: is missing", do="write one line")
         (row, *more) = self.chosen_rows()
         if more:
             raise InputError("Several rows are chosen", do="remark on one at a time")
@@ -160,7 +162,7 @@ class ExceptionsPanel(LookingPanel):
             threads = self._desk.items.remarks().arrow.to_pylist()
             answered = next((said for said in threads if said["item_id"] == subject), None)
             if answered is None:
-                raise InputError("Nobody has said anything of this", do="press Remark")
+                raise InputError("There is no remark to answer", do="press Remark")
 
         def task(work: Work) -> Message:
             work.pass_the_point("Writing the remark to the journal")
@@ -173,7 +175,7 @@ class ExceptionsPanel(LookingPanel):
             who = clean(self._desk.journal.who().name)
             return self.finish(status(f"{to}, by {who}", Text(f"{clean(row['name'])}: {text}")))
 
-        self.start("Looking whether it is open still", task, "Not remarked", _NOT_WRITTEN)
+        self.start("Checking that it is still open", task, "Not remarked", _NOT_WRITTEN)
 
     def _hand_sheet(self, press: Press) -> None:
         items = self._items
@@ -184,7 +186,7 @@ class ExceptionsPanel(LookingPanel):
         with tempfile.TemporaryDirectory() as folder:
             content = self._desk.exceptions_sheet(Path(folder) / name, chosen).read_bytes()
         self.hand_over(press, name, _WORKBOOK, content)
-        advice = Text("Choose in the column Decision, save it, then press Decide from a sheet.")
+        advice = Text("Fill in the column Decision, save the file, then press Decide from a sheet.")
         self.tell(status(f"Downloaded {name}", Text(f"{len(chosen):,} open items"), advice))
 
     def _take_sheet(self, press: Press) -> None:
@@ -197,7 +199,7 @@ class ExceptionsPanel(LookingPanel):
         try:
             content = base64.b64decode(coded, validate=True)
         except binascii.Error:
-            raise InputError(f"{clean(name)} did not arrive whole", do="choose it again") from None
+            raise InputError(f"{clean(name)} arrived incomplete", do="choose it again") from None
 
         def task(_: Work) -> Message | None:
             answer = ask_sheet(self._desk, name, content)
@@ -209,13 +211,13 @@ class ExceptionsPanel(LookingPanel):
         self.start("Reading the sheet", task, "Not decided", _NOT_WRITTEN)
 
     def confirm(self, pending: PendingSheet, _: Press) -> None:
-        """Journal what the sheet decides."""
+        """Journal the decisions of the sheet."""
 
         def task(work: Work) -> Message:
             work.pass_the_point("Writing the decisions to the journal")
             return settle_sheet(self._desk, pending)
 
-        self.carry_out("Checking that nothing has moved", task, "Not decided", _NOT_WRITTEN)
+        self.carry_out("Checking for changes", task, "Not decided", _NOT_WRITTEN)
 
     def _list_by(self, _: Press, *, turn: str | None = None, order: str | None = None) -> None:
         self._side, self._order = turn or self._side, order or self._order

@@ -1,8 +1,8 @@
-"""Funding: what must be paid where, with which reference, only once it is approved.
+"""Funding: the payee, amount and reference of each payment, once it is approved.
 
-Each detail that a bank's form asks for has its Copy. What is chosen leaves as a payment file after
-the service was asked once more whether all of it still stands; an off-ramp's transaction hash is
-submitted here. A remark that something was sent stands apart from what the bank shows.
+Each detail that a bank's form needs has a Copy button. The selection is downloaded as a payment
+file after the service confirmed all its data once more. An off-ramp's transaction hash is submitted
+here. A remark that a payment was sent is kept separate from the bank's evidence.
 """
 
 from __future__ import annotations
@@ -74,30 +74,30 @@ _LOUD: Final[dict[str, LineStyle]] = {
     "HASH PROPOSED": "good",
 }
 _NAMED_CHANGES: Final = 5
-"""So many requests whose details differ are named at the head; each says so in its row."""
+"""The most requests with changed details named in the banner; each row shows its own change."""
 _REMARKS: Final = {
     "sent": ("marked_sent", "Marked as sent"),
     "not_funded": ("will_not_fund", "Marked as not to be funded"),
-    "not_uploaded": ("not_uploaded", "Taken out of its payment file"),
-    "undo": ("undo", "Remark taken back"),
+    "not_uploaded": ("not_uploaded", "Removed from its payment file"),
+    "undo": ("undo", "Remark undone"),
 }
-"""Each remark's button: the verb of `t.funding`, and what is said when it is made."""
+"""The button of each remark: the verb of `t.funding`, and the title of its result."""
 _DIFFERING: Final = step_sql("treasury.panels.queries", "differing_details")
 _ANSWERED: Final = step_sql("treasury.panels.queries", "answered_ids")
 
 
 class _PendingFile(PendingDecision, frozen=True, kw_only=True):
-    """Payments that a person is asked to confirm as a file."""
+    """Payments to confirm as a file."""
 
     payer: Payer
     transfers: tuple[CreditTransfer, ...]
     requests: tuple[str, ...]
     execution: date
     rejected: Mapping[str, int] = {}
-    """By request, the place in the journal of the file before, which the bank has rejected."""
+    """By request, the journal number of its former file, which the bank has rejected."""
 
     def step(self, now: datetime) -> StepBlock:
-        """Each payment, what they come to, from which account and when."""
+        """Return the step: each payment, their total, the account and the day."""
         whole = format_amount(sum((order.amount for order in self.transfers), Decimal()), "EUR")
         count, payer = len(self.transfers), self.payer
         noun = "payment" if count == 1 else "payments"
@@ -118,10 +118,10 @@ class _PendingFile(PendingDecision, frozen=True, kw_only=True):
 
 
 class _PendingHash(PendingRequests, frozen=True, kw_only=True):
-    """A transaction hash that a person is asked to submit, or to propose."""
+    """A transaction hash to confirm for submission or proposal."""
 
     def step(self, _: datetime) -> StepBlock:
-        """What is submitted for which request, and what speaks against it."""
+        """Return the step: the hash, its request, and any warnings."""
         confirmed = self.confirmed
         verb = "submit" if confirmed.needed <= 1 else "propose"
         return StepBlock(
@@ -138,21 +138,21 @@ class _PendingHash(PendingRequests, frozen=True, kw_only=True):
 
 
 class _PendingPayee(PendingDecision, frozen=True, kw_only=True):
-    """A close match to accept, of the payment of one request."""
+    """A close match of names to accept, for the payment of one request."""
 
     request: str
     reference: str
     payee: AcceptedPayee
 
     def step(self, _: datetime) -> StepBlock:
-        """The two names beside each other, the account, and what accepting means."""
+        """Return the step: both names, the account, and the consequence."""
         payee = self.payee
         known_as = clean(payee.known_as) or "a similar name, not given"
         return StepBlock(
             key=self.nonce,
             title=f"Accept the payee of {clean(self.reference)}?",
-            text="The bank's name is accepted as that of this payee, for this account and these"
-            " names, until either changes.",
+            text="The bank's name is accepted for this payee, this account and these names,"
+            " until one of these changes.",
             facts=(
                 detail("We order", Text(clean(payee.name), "strong")),
                 detail("The bank knows", Text(known_as)),
@@ -167,12 +167,13 @@ class _PendingPayee(PendingDecision, frozen=True, kw_only=True):
 
 
 class FundingPanel(ListPanel):
-    """What waits for its funds; `rows` and `sql` are what it shows, for SQL."""
+    """Requests that wait for funds; `rows` and `sql` give the shown list to programs."""
 
     title: ClassVar[str] = "Funding"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        self._actions = desk.actions  # refuses here, and not at a press, where one may not act
+        # Raises here, not at a press, in a read-only workspace.
+        self._actions = desk.actions
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
         self._unknown = ""
@@ -181,12 +182,12 @@ class FundingPanel(ListPanel):
     def __repr__(self) -> str:
         return f"<funding panel: {self._page.total} requests>"
 
-    # What is on screen
+    # Display
 
     def listing(self) -> Listing:
-        """What waits for its funds, most overdue first."""
+        """Return the requests that wait for funds, most overdue first."""
         return Listing(
-            caption="Ramp requests that wait for their funds",
+            caption="Ramp requests awaiting funds",
             query="SELECT * FROM funding",
             order="number",
             key="request",
@@ -194,12 +195,12 @@ class FundingPanel(ListPanel):
             hint="Reference, state, account or amount",
             columns=_COLUMNS,
             row=_row,
-            empty=self._unknown or "Nothing waits for its funds.",
+            empty=self._unknown or "No request awaits funds.",
             several=True,
         )
 
     def read(self, snapshot: Snapshot) -> QuerySource:
-        """The desk's rows with the deposit details as delivered."""
+        """Return the desk's rows with the delivered deposit details."""
         try:
             waiting = self._desk.awaiting_funds().arrow.select(FUNDING.names)
         except NothingStored as unknown:
@@ -214,17 +215,17 @@ class FundingPanel(ListPanel):
         return source
 
     def banners(self) -> tuple[Message, ...]:
-        """The red one: somebody is to be paid elsewhere than the last time."""
+        """Return the red warning that payment details differ from the last paid ones."""
         if not self._changed:
             return ()
         lines = [Text(f"{name}: {change}") for name, change in self._changed]
         if more := self._more_changed:
-            lines.append(Text(f"and {more:,} more requests; each says so in its row"))
+            lines.append(Text(f"and {more:,} more requests; each row shows its change"))
         do = Text("Call the provider on a number you know before you pay.", "strong")
         return (Message("Deposit details differ from the last ones paid", (*lines, do), "alert"),)
 
     def bar(self) -> tuple[Button, ...]:
-        """What can be done about the chosen ones."""
+        """Return the buttons for the chosen requests."""
         return (
             Button("export", "Payment file…", "primary"),
             Button("submit", "Submit hash…"),
@@ -236,7 +237,7 @@ class FundingPanel(ListPanel):
         )
 
     def fields(self) -> tuple[InputField, ...]:
-        """What the buttons need."""
+        """Return the fields that the buttons need."""
         pay_from = InputField("pay_from", "Pay from", "IBAN or its last digits")
         return (
             *((pay_from,) if len(payers_of(self._desk.settings)) > 1 else ()),
@@ -244,14 +245,14 @@ class FundingPanel(ListPanel):
             InputField("reason", "Reason", "For a remark"),
         )
 
-    # What presses do
+    # Presses
 
     def presses(self) -> Presses:
-        """The buttons and the two steps."""
+        """Return the handlers of the buttons with two steps."""
         return {"export": self._export, "submit": self._submit, "payee": self._ask_payee}
 
     def handlers(self) -> Presses:
-        """A remark is made whatever step is open."""
+        """Return all handlers; a remark is possible while a step is open."""
         return super().handlers() | {name: partial(self._remark, name) for name in _REMARKS}
 
     def _export(self, press: Press) -> None:
@@ -286,7 +287,7 @@ class FundingPanel(ListPanel):
         rows = self.chosen_rows()
         if len(rows) != 1 or rows[0]["direction"] != "off-ramp":
             raise InputError(
-                "A transaction hash is of one off-ramp", do="choose the one that it pays"
+                "A transaction hash belongs to one off-ramp", do="choose the one that it pays"
             )
         transaction_hash = press.typed.get("transaction_hash", "")
         reason = press.text("reason") or None
@@ -312,7 +313,7 @@ class FundingPanel(ListPanel):
     def _ask_payee(self, press: Press) -> None:
         reason = press.text("reason")
         if not reason:
-            raise InputError("reason: is missing", do="say how you compared the names")
+            raise InputError("reason: is missing", do="explain how you compared the names")
         (row, *more) = self.chosen_rows()
         if more:
             raise InputError("Several requests are chosen", do="compare one payee at a time")
@@ -323,12 +324,13 @@ class FundingPanel(ListPanel):
     def _remark(self, name: str, press: Press) -> None:
         reason = press.text("reason")
         if not reason and name != "undo":
-            raise InputError("reason: is missing", do="say how you know")
+            raise InputError("reason: is missing", do="give the source of your information")
         verb, title = _REMARKS[name]
         remark = getattr(self._desk.funding, verb)
         rows = self.chosen_rows()
         for row in rows:
-            remark(row["request"], reason, dry_run=True)  # all of them can be, before any is
+            # Check all before writing any.
+            remark(row["request"], reason, dry_run=True)
         remarks = [remark(row["request"], reason) for row in rows]
         self._chosen.clear()
         self.clear_fields()
@@ -406,12 +408,12 @@ class FundingPanel(ListPanel):
         advice = Text("Next: upload it at the bank once, release it, then mark as sent", "strong")
         self.tell(self.finish(status(f"Made {name}", *lines, advice)))
 
-    # What it knows
+    # State
 
     def _attempt(self, order: _PendingFile) -> int:
-        """The first attempt at these orders of which the bank has said nothing.
+        """Return the first attempt at these orders that the bank has not answered.
 
-        A file with the id of one that is answered would be taken for answered before it is sent.
+        A file with the id of an answered one would count as answered before it is sent.
         """
         answered = set(self._desk.snapshot().sql(_ANSWERED)["id"].to_pylist())
         attempt = 0
@@ -420,9 +422,9 @@ class FundingPanel(ListPanel):
         return attempt
 
     def _require_as_shown(self, order: _PendingFile) -> None:
-        """ActionRefused where what was added since the list was read says otherwise of a payment.
+        """Raise ActionRefused if newer data contradicts a payment.
 
-        A bank's line may show it by now, or an answer that the bank has it.
+        A bank line or a bank's answer may show it by now.
         """
         places = ", ".join("?" * len(order.requests))
         table = self.read(self._desk.snapshot()).sql(
@@ -436,12 +438,12 @@ class FundingPanel(ListPanel):
                 _require_order(row)
             if row is None or self._transfer(row) != transfer:
                 raise ActionRefused(
-                    f"{transfer.reference} is no longer what was shown; no file was made",
+                    f"{transfer.reference} has changed since it was shown; no file was made",
                     do="go back, and look at the list again",
                 )
 
     def _transfer(self, row: Mapping[str, Any]) -> CreditTransfer:
-        """What is ordered for a row of the list, with the payee's address where one is stated."""
+        """Return the order of a row, with the payee's address if it is in the settings."""
         iban = plain_account(row["deposit_iban"])
         address = self._desk.settings.payees.get(iban)
         return CreditTransfer(
@@ -464,17 +466,17 @@ class FundingPanel(ListPanel):
         ibans = ", ".join(payer.iban for payer in payers_of(self._desk.settings))
         if not ibans:
             raise InputError(
-                "pay_from: no account of ours in EUR has an IBAN",
+                "pay_from: none of our accounts in EUR has an IBAN",
                 do="add it to treasury.toml as [[accounts]] with source own_bank",
             )
-        ambiguity = "stands for several accounts" if matching and digits else "names no account"
+        ambiguity = "matches several accounts" if matching and digits else "matches no account"
         problem = f"{typed.strip()!r} {ambiguity}" if digits else "is missing"
         raise InputError(f"pay_from: {problem}", do=f"give one of {ibans}")
 
     def _require_current(self, orders: list[dict[str, Any]], work: Work) -> None:
-        """ActionRefused where the service no longer has a request as it is to be paid.
+        """Raise ActionRefused if the service's data of a request differs from the list.
 
-        What was read at the last sync may be stale, and a file is paid by somebody else.
+        The last sync may be outdated, and other people pay by the file.
         """
         names = sorted(self._desk.settings.credentials)
         client = self._desk.client("viewer" if "viewer" in names else names[0])
@@ -492,8 +494,8 @@ class FundingPanel(ListPanel):
             moved += changed_details(row, rows(RAMP_REQUESTS, [received]).to_pylist()[0])
             if moved:
                 raise ActionRefused(
-                    f"{row['reference']} is not what this list shows: {'; '.join(moved)}",
-                    do="sync, look at it again, and call the provider where details changed",
+                    f"{row['reference']} differs from this list: {'; '.join(moved)}",
+                    do="sync, check it again, and call the provider if details changed",
                 )
         work.check()
 
@@ -524,7 +526,7 @@ def _row(row: Mapping[str, Any]) -> ListRow:
 
 def _pay_to(row: Mapping[str, Any]) -> tuple[Text, ...]:
     if not row["payable"]:
-        why = "Do not pay: not approved" if not row["to"] else "Not to be paid now"
+        why = "Do not pay: not approved" if not row["to"] else "Not payable now"
         return (Text(row["to"] or "", "quiet"), Text(why, "warn"))
     lines = cell(
         *(_copied(row[name], label) for name, label in SHOWN_DETAILS.items() if row[name]),
@@ -532,7 +534,7 @@ def _pay_to(row: Mapping[str, Any]) -> tuple[Text, ...]:
         and Text(f"{row['asset']} on {row['deposit_wallet_chain']} only", "strong"),
         row["differs"] and Text(f"CHANGED: {row['differs']}", "warn"),
         row["first_time"]
-        and Text("Nothing was paid here before: check it with the provider", "warn"),
+        and Text("First payment to these details: check them with the provider", "warn"),
     )
     return lines or (Text("The service gives no deposit details", "warn"),)
 
@@ -557,9 +559,9 @@ def _due(row: Mapping[str, Any]) -> str:
 
 
 def _copied(text: str, label: str, style: LineStyle = "plain") -> Text:
-    """A line with its Copy; none where something in it does not show, for it would be pasted."""
+    """Return a line with a Copy button; a warning instead if it has hidden characters."""
     if visible(text) != text or literal_text(text) != text:
-        return Text(f"{text} (holds what does not show: do not pay, ask the provider)", "warn")
+        return Text(f"{text} (contains hidden characters: do not pay, ask the provider)", "warn")
     return Text(text, style, label)
 
 
@@ -568,7 +570,7 @@ def _require_order(row: Mapping[str, Any]) -> None:
     if row["state"] in {IN_FILE, WITH_THE_BANK}:
         raise InputError(
             f"{name} is in a payment file ({row['marked']}): {row['next_step']}",
-            do="leave it out, or say first that the file was not uploaded",
+            do="leave it out, or first mark the file as not uploaded",
         )
     if row["marked"]:
         raise InputError(f"{name} is {row['marked']}", do="leave it out, or undo the remark first")
@@ -579,12 +581,12 @@ def _require_order(row: Mapping[str, Any]) -> None:
         )
     if row["differs"]:
         raise InputError(
-            f"{name} is to be paid to other details than before ({row['differs']})",
-            do="call the provider on a number you know; once it confirms, pay it by hand",
+            f"{name} has other payment details than before ({row['differs']})",
+            do="call the provider on a number you know; if it confirms them, pay by hand",
         )
     if row["currency"] != "EUR" or not row["deposit_iban"]:
         raise InputError(
-            f"{name} is no SEPA payment: {row['currency']}"
+            f"{name} is not a SEPA payment: {row['currency']}"
             + ("" if row["deposit_iban"] else " without an IBAN"),
             do="pay it by hand at the bank",
         )

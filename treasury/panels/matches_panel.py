@@ -1,8 +1,8 @@
-"""Matches: the bank lines that need a person, what each may belong to, and what people decided.
+"""Matches: bank lines that need a person, their candidates, and the decisions in force.
 
-Three lists of one matching: the lines to be settled, the candidates of one of them side by side,
-and the decisions that stand, those first whose facts have moved. Matching runs again only where the
-lake or the journal has more than before. The steps are those of `verdict_steps`.
+Three lists of one matching: the lines to settle, the candidates of one of them side by side, and
+the decisions in force, those with changed facts first. Matching runs again only if the lake or the
+journal has changed. The steps are those of `verdict_steps`.
 """
 
 from __future__ import annotations
@@ -53,44 +53,45 @@ _VERBS_OF: Final[dict[_ListName, tuple[str, ...]]] = {
     "candidates": ("accept", "reject"),
     "decisions": ("undo",),
 }
-_NO_LINES: Final = "Not known: no bank line is stored. Add statements first."
+_NO_LINES: Final = "Unknown: no bank line is stored. Add statements first."
 
 
 class MatchesPanel(LookingPanel):
-    """What needs a decision; `rows`, `sql` and `relation` are the list that is shown."""
+    """Lines to decide; `rows`, `sql` and `relation` give the shown list to programs."""
 
     title: ClassVar[str] = "Matches"
     working: ClassVar[str] = "Matching the bank lines"
     not_worked_out: ClassVar[str] = "Not matched again"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        self._actions = desk.actions  # refuses here, and not at a press, where one may not act
+        # Raises here, not at a press, in a read-only workspace.
+        self._actions = desk.actions
         self._list_name: _ListName = "lines"
         self._line: dict[str, Any] | None = None
         self._has_lines = False
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
-        return f"<matches panel: {self._tables['open_lines'].num_rows} lines to be settled>"
+        return f"<matches panel: {self._tables['open_lines'].num_rows} lines to settle>"
 
-    # What is on screen
+    # Display
 
     def listing(self) -> Listing:
-        """The lines, the candidates of one, or the decisions."""
+        """Return the lines, the candidates of one, or the decisions."""
         listing = _LISTINGS[self._list_name]
         if self._list_name == "lines" and not self._has_lines:
             return msgspec.structs.replace(listing, empty=_NO_LINES)
         return listing
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """The lines, the candidates and the decisions, by the last matching."""
+        """Return the lines, the candidates and the decisions of the last matching."""
         del snapshot  # matching reads its own
         knowledge, decisions = self._desk.matches.look()
         self._has_lines = knowledge.bank_lines.num_rows > 0
         return list_tables(knowledge, decisions)
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """What matching says now; the candidates are those of one line."""
+        """Return the results of matching; the candidates are those of one line."""
         self.work_out(snapshot)
         tables = dict(self._tables)
         if self._line is not None:
@@ -99,28 +100,28 @@ class MatchesPanel(LookingPanel):
         return ArrowTables(**tables)
 
     def views(self) -> tuple[Button, ...]:
-        """The lists; the candidates once a line is compared."""
+        """Return the lists, with the candidates while a line is compared."""
         lines, decisions = (self._tables[name].num_rows for name in ("open_lines", "standing"))
         compared = {"candidates": "Candidates"} if self._list_name == "candidates" else {}
         labels = {"lines": f"Needs decision ({lines:,})", **compared}
         return view_buttons(labels | {"decisions": f"Decided ({decisions:,})"}, self._list_name)
 
     def banners(self) -> tuple[Message, ...]:
-        """Decisions whose facts are no longer as they were seen."""
+        """Return a warning about decisions with changed facts."""
         moved = pc.sum(pc.not_equal(self._tables["standing"]["moved"], "")).as_py() or 0
         if not moved:
             return ()
         title = "1 decision rests" if moved == 1 else f"{moved:,} decisions rest"
-        advice = Text("Look under Decided: each says what was seen and what is so now.")
-        return (Message(f"{title} on facts that have moved", (advice,)),)
+        advice = Text("Look under Decided: each shows the facts then and now.")
+        return (Message(f"{title} on facts that have changed", (advice,)),)
 
     def more_notes(self) -> tuple[Text, ...]:
-        """The line whose candidates are compared, as the bank wrote it."""
+        """Return the compared line, as the bank wrote it."""
         line = self._line
         return () if line is None else (Text(_line_label(line), "strong"), *_bank_texts(line))
 
     def bar(self) -> tuple[Button, ...]:
-        """The verbs of the list that is shown."""
+        """Return the verbs of the list that is shown."""
         verbs = [
             Button(verb, VERBS[verb].label, "primary" if place == 0 else "plain")
             for place, verb in enumerate(_VERBS_OF[self._list_name])
@@ -132,7 +133,7 @@ class MatchesPanel(LookingPanel):
         return tuple(verbs)
 
     def fields(self) -> tuple[InputField, ...]:
-        """Why, and for whom."""
+        """Return the fields for the reason and the assignee."""
         reason = InputField("reason", "Reason", "Kept in our journal")
         if self._list_name != "lines":
             return (reason,)
@@ -140,10 +141,10 @@ class MatchesPanel(LookingPanel):
         belongs = InputField("belongs_to", "Belongs to", hint)
         return (reason, belongs, InputField("to", "Assign to", "A colleague"))
 
-    # What presses do
+    # Presses
 
     def presses(self) -> Presses:
-        """The verbs, the two steps, and the lists."""
+        """Return the verbs, the two steps, and the lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
             "group": partial(self._ask, "group"),
@@ -166,26 +167,28 @@ class MatchesPanel(LookingPanel):
         if more:
             raise InputError("Several lines are chosen", do="choose one, then compare")
         if not line["candidates"]:
-            raise InputError("Nothing expected may be meant by it", do="close it with a reason")
+            raise InputError(
+                "No expectation is a candidate for this line", do="close it with a reason"
+            )
         self._show_list("candidates", line)
 
     def _ask(self, verb: str, press: Press) -> None:
         verdict = self._group(press) if verb == "group" else self._verdict(verb, press)
 
         def task(work: Work) -> Message | None:
-            work.say("Checking what may be decided")
+            work.say("Checking the decision")
             answer = ask_verdict(self._desk, verdict)
             if isinstance(answer, Message):
                 return self.finish(answer)
             self.ask(answer)
             return None
 
-        self.start("Checking what may be decided", task, "Not decided", _NOTHING_WRITTEN)
+        self.start("Checking the decision", task, "Not decided", _NOTHING_WRITTEN)
 
     def _group(self, press: Press) -> Verdict:
-        """Return the bulk verdict on the group of equal payments that the chosen lines are in."""
+        """Return the verdict on the group of equal payments that contains the chosen lines."""
         if self._list_name != "lines":
-            raise InputError("A group is accepted among the lines", do="choose there")
+            raise InputError("Groups are accepted in the list of lines", do="choose there")
         groups = {row["group_id"] for row in self.chosen_rows()}
         if len(groups) > 1 or None in groups:
             raise InputError(
@@ -209,23 +212,24 @@ class MatchesPanel(LookingPanel):
         reason, to = press.text("reason"), press.text("to")
         rows = self.chosen_rows()
         if verb == "ignore" and not reason:
-            raise InputError("reason: is missing", do="say why nothing is expected of it")
+            raise InputError("reason: is missing", do="explain why it matches no expectation")
         if verb == "assign" and not to:
-            raise InputError("to: is missing", do="say whom the line is for")
+            raise InputError("to: is missing", do="give the name of a colleague")
         if verb == "assign" and len(rows) > 1:
             raise InputError("Several lines are chosen", do="assign one at a time")
         expectations = typed_expectations(press.text("belongs_to").replace(",", " ").split())
         if verb == "accept" and expectations:
             if len(rows) > 1:
                 raise InputError(
-                    "belongs_to: several lines are chosen", do="name what one line is for at a time"
+                    "belongs_to: several lines are chosen",
+                    do="give the expectations of one line at a time",
                 )
             return Verdict(verb=verb, pairs=((rows[0]["entry_id"], expectations),), reason=reason)
         if verb == "accept" and (without := [r for r in rows if not r["expectation_id"]]):
             raise InputError(
-                f"belongs_to: is missing; {len(without)} of the chosen lines may belong to nothing"
-                " that is proposed",
-                do="give the reference of what it is for, or choose only lines with a candidate",
+                f"belongs_to: is missing; {len(without)} of the chosen lines have no proposed"
+                " match",
+                do="give the reference of its expectation, or choose only lines with a candidate",
             )
         of_pair = verb in {"accept", "reject", "undo"}
         return Verdict(
@@ -242,10 +246,10 @@ class MatchesPanel(LookingPanel):
     def confirm(self, pending: PendingVerdict, _: Press) -> None:
         """Journal the verdict."""
         task = partial(settle, self._desk, pending)
-        self.carry_out("Checking that nothing has moved", task, "Not decided", _NOTHING_WRITTEN)
+        self.carry_out("Checking for changes", task, "Not decided", _NOTHING_WRITTEN)
 
     def finish(self, message: Message) -> Message:
-        """Leave the step, whatever its outcome, and match again before the lock is taken."""
+        """Close the step after any outcome, and match again before taking the lock."""
         with self.turn:
             self._pending = None
             self._chosen.clear()
@@ -254,19 +258,19 @@ class MatchesPanel(LookingPanel):
         try:
             self.refresh_aside()
         except TreasuryError as error:
-            return alert(message.title, error, *message.lines, Text("The list is as it was."))
+            return alert(message.title, error, *message.lines, Text("The list is not refreshed."))
         return message
 
-    # What it knows
+    # State
 
     def recover(self) -> None:
-        """Match anew, and show the lines."""
+        """Match again, and show the lines."""
         self._list_name, self._line, self._pending = "lines", None, None
         super().recover()
 
 
 def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str, pa.Table]:
-    """What the lists are read from, worked out once."""
+    """Compute the tables of the lists, once."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, table in (
@@ -290,7 +294,7 @@ def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str
         }
 
 
-# How a row reads
+# Rows
 
 
 def _line_label(row: Mapping[str, Any]) -> str:
@@ -300,7 +304,7 @@ def _line_label(row: Mapping[str, Any]) -> str:
 
 
 def _bank_texts(row: Mapping[str, Any]) -> tuple[Text, ...]:
-    """What the bank delivered, and the file and position that it stands at."""
+    """Return the bank's texts, with the file and position of the line."""
     account = row["counterparty_account"]
     counterparty = " · ".join(filter(None, (row["counterparty_name"], account)))
     texts = (row["end_to_end_id"], row["creditor_reference"], row["remittance"])
@@ -332,7 +336,7 @@ def _open_row(row: Mapping[str, Any]) -> ListRow:
 
 
 def _why(row: Mapping[str, Any]) -> tuple[Text, ...]:
-    """The candidate, its reason, and by how much it leads whom."""
+    """Return the candidate, its reason, and its lead over the next one."""
     best, number = row["suggestion"] or row["expectation_id"], row["candidates"] or 0
     margin = "" if row["margin"] is None else f", {row['margin']:.2f} behind"
     return cell(
@@ -349,7 +353,7 @@ def _candidate_row(row: Mapping[str, Any]) -> ListRow:
     account = row["counterparty_account"]
     # A cancelled request expects nothing, even if it was never paid.
     still = f"still expected {_amount(row, 'remaining')}"
-    ended = f"nothing is expected any more: {row['status']}"
+    ended = f"no longer expected: {row['status']}"
     return ListRow(
         label=f"{name}, {_amount(row, 'amount')}, score {row['score']:.2f}",
         cells=(
@@ -387,7 +391,7 @@ def _decision_row(row: Mapping[str, Any]) -> ListRow:
             cell(
                 Text(f"{VERBS[row['verb']].past_tense} {about}".strip()),
                 row["reason"] and Text(f"Reason: {row['reason']}"),
-                row["moved"] and Text(f"Moved since: {row['moved']}", "warn"),
+                row["moved"] and Text(f"Changed since: {row['moved']}", "warn"),
             ),
             cell(
                 Text(row["decided_by"]),
@@ -400,7 +404,7 @@ def _decision_row(row: Mapping[str, Any]) -> ListRow:
 
 _LISTINGS: Final[dict[_ListName, Listing]] = {
     "lines": Listing(
-        caption="Bank lines to be settled",
+        caption="Bank lines to settle",
         query="SELECT * FROM open_lines",
         order="booking_date, statement_account, entry_id",
         key="entry_id",
@@ -418,7 +422,7 @@ _LISTINGS: Final[dict[_ListName, Listing]] = {
         several=True,
     ),
     "candidates": Listing(
-        caption="What the line may belong to",
+        caption="Candidates for the line",
         query="SELECT * FROM candidates",
         order="rank, expectation_id",
         key="expectation_id",
@@ -429,10 +433,10 @@ _LISTINGS: Final[dict[_ListName, Listing]] = {
             Heading("Score", end=True), Heading("Status"),
         ),
         row=_candidate_row,
-        empty="Nothing that is expected may be meant.",
+        empty="No expectation is a candidate.",
     ),
     "decisions": Listing(
-        caption="Decisions that stand",
+        caption="Decisions in force",
         query="SELECT * FROM standing",
         order="moved = '', CAST(seq AS BIGINT) DESC",
         key="seq",
@@ -440,6 +444,6 @@ _LISTINGS: Final[dict[_ListName, Listing]] = {
         hint="Reference, person or reason",
         columns=(_LINE, Heading("Amount", end=True), Heading("Decision", wide=True), Heading("By")),
         row=_decision_row,
-        empty="Nothing has been decided.",
+        empty="There are no decisions.",
     ),
 }  # fmt: skip

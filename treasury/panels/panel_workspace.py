@@ -1,4 +1,4 @@
-"""What a panel needs of the workspace that it belongs to."""
+"""The part of a workspace that panels use."""
 
 from __future__ import annotations
 
@@ -23,54 +23,54 @@ from treasury.month.trace.payment_trace import Trace
 
 
 class PanelWorkspace(Protocol):
-    """The workspace, from below: panels know what it offers and not what it is."""
+    """The workspace as panels see it, without importing its class."""
 
     @property
     def settings(self) -> Settings:
-        """Its settings."""
+        """The settings."""
 
     @property
     def journal(self) -> Journal:
-        """What people decided."""
+        """People's decisions."""
 
     @property
     def actions(self) -> Actions:
-        """What may be done at the services."""
+        """The actions at the services."""
 
     @property
     def matches(self) -> Deciding:
         """Verdicts on bank lines."""
 
     def snapshot(self) -> Snapshot:
-        """What the world told us, as of the last commit."""
+        """Return the last commit of the lake."""
 
     def client(self, credential: str) -> Client:
-        """The client with the named credential."""
+        """Return the client with the named credential."""
 
     @property
     def funding(self) -> Marking:
-        """Remarks on what waits for its funds."""
+        """Remarks on requests that wait for funds."""
 
     def awaiting_funds(self) -> Table:
-        """What waits for its funds, in the words of the desk."""
+        """Return the requests that wait for funds."""
 
     def reconcile(self, month: str | Month | None = None) -> Reconciliation:
-        """Reconcile a month; without one the last that has ended."""
+        """Reconcile a month; default: the last one that ended."""
 
     @property
     def items(self) -> Carrying:
         """Remarks on open items."""
 
     def open_items(self, month: str | Month | None = None) -> OpenItems:
-        """Everything that is not settled in a month; without one the last that has ended."""
+        """Return everything unsettled in a month; default: the last one that ended."""
 
     def decision_effects(self, *planned: Decision) -> Effects:
-        """What planned decisions would change beside their own lines."""
+        """Return the effects of planned decisions on items other than their own lines."""
 
     def exceptions_sheet(
         self, path: str | Path, items: OpenItems | str | Month | None = None
     ) -> Path:
-        """Write open items as a workbook in which people decide."""
+        """Write open items as a workbook for decisions."""
 
     def decide(
         self,
@@ -80,13 +80,13 @@ class PanelWorkspace(Protocol):
         agreed: SheetPlan | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Take the decisions of a sheet: all that it can, or none."""
+        """Journal the decisions of a sheet, all or none."""
 
     def trace(self, name: str) -> Trace:
         """Follow one payment from end to end."""
 
     def watching(self) -> str | None:
-        """What `treasury watch` is doing; None where nobody watches."""
+        """Return the state of `treasury watch`; None without a watch."""
 
     def sync(
         self,
@@ -95,4 +95,4 @@ class PanelWorkspace(Protocol):
         full: bool = False,
         progress: Progress | None = None,
     ) -> SyncReport:
-        """Pull what the services know."""
+        """Download the services' records."""

@@ -1,9 +1,9 @@
-"""What waits for its funds, beside the deposit details as the service delivered them.
+"""Requests that wait for funds, with the deposit details that the service delivered.
 
-Details are for paying by, so they are given for nothing that must not be paid: a request that is
-not approved, one whose payment the bank may show already, one that a colleague says was sent, one
-whose details the service calls inactive. Every field of them is held against the last ones that a
-payment reached: an account that changed is how money is lost.
+Details are given only for requests that may be paid: not if the request is not approved, the bank
+may already show the payment, a colleague marked it as sent, or the service calls the details
+inactive. Every detail is compared with the last details that were paid, because paying to a changed
+account can lose the money.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from treasury.lake import Snapshot
 from treasury.month.states import PAYABLE
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
 
-"""States in which our side is to pay; CHECK BANK is none of them."""
+"""States in which our side has to pay; CHECK BANK is not one of them."""
 _DETAILS: Final = package_rows("treasury.panels", "deposit_details.csv")
 DETAILS: Final = {row["column"]: row["name"] for row in _DETAILS}
-"""Every column of the deposit details, and what it is called beside its value."""
+"""Every column of the deposit details, and its name on screen."""
 SHOWN_DETAILS: Final = {
     row["column"]: "" if row["use"] == "shown" else row["name"]
     for row in _DETAILS
     if row["use"] != "compared"
 }
-"""What each detail's Copy is called; a bank's name is typed nowhere."""
+"""The name of each detail's Copy button; a bank's name is never typed."""
 _ACCOUNTS: Final = frozenset(row["column"] for row in _DETAILS if row["use"] == "account")
 _COLUMNS: Final = ", ".join(DETAILS)
 
 
 def _query(name: str, **parts: str) -> str:
-    """A selection with the declared columns in their places."""
+    """Return a query with the declared columns filled in."""
     return step_sql("treasury.panels.queries", name).format(columns=_COLUMNS, **parts)
 
 
@@ -66,11 +66,12 @@ _TABLE: Final = _query(
 
 
 def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table:
-    """The rows of `waiting` (columns of FUNDING) with deposit details, in their order.
+    """Return the rows of `waiting` (columns of FUNDING) with deposit details, in order.
 
-    Adds the columns of DETAILS (empty where it must not be paid), `asset`, `payable`, `differs`
-    (how the details differ from the last ones paid, or from what they first were), `first_time` and
-    `number`, the row's place. How details differ is worded once for all requests that share them.
+    Adds the columns of DETAILS (empty for requests that must not be paid), `asset`, `payable`,
+    `differs` (how the details differ from the last ones paid, or from their first values),
+    `first_time` and `number`, the row's place. A difference is worded once for all requests that
+    share it.
     """
     numbers = pa.array(range(waiting.num_rows), pa.int64())
     tables = ArrowTables(
@@ -84,7 +85,7 @@ def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table
     texts = []
     for row in changed.select(["was", "now", "name"]).to_pylist():
         since = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
-        changes = changed_details(row["was"], row["now"])  # none where it is of blanks only
+        changes = changed_details(row["was"], row["now"])  # empty if only blanks differ
         texts.append("; ".join(f"{change}, since {since}" for change in changes) or None)
     words = pa.array(texts, TEXT)
     tables.add(worded=changed.select(["name", "ids"]).append_column("words", words))
@@ -92,7 +93,7 @@ def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table
 
 
 def changed_details(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """`IBAN was LT35…, is LT99…`, for each detail that differs; blanks in accounts do not count."""
+    """Return `IBAN was LT35…, is LT99…` for each changed detail; blanks in accounts are ignored."""
     return [
         f"{name} was {_detail_text(was[column])}, is {_detail_text(now[column])}"
         for column, name in DETAILS.items()

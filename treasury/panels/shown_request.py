@@ -1,8 +1,8 @@
-"""How a ramp request reads in a panel: as a row, and as the facts of a decision.
+"""A ramp request in a panel: as a row, and as the facts of a decision.
 
 `amount` is fiat on-ramp and crypto off-ramp, so it is never shown: the amounts are named `fiat
-gross`, `fee`, `fiat net` and `crypto`, each with its currency. Where to pay stays hidden until the
-request awaits its funds.
+gross`, `fee`, `fiat net` and `crypto`, each with its currency. Payment details stay hidden until
+the request awaits its funds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLUMNS: Final = (
 )
 _KNOWN_HOW: Final = {
     "hub": "logged in at the notebook hub",
-    "environment": "claimed: named by an environment variable, and nobody vouches for it",
+    "environment": "claimed: named by an environment variable, unverified",
     "system": "this machine's user",
 }
 
@@ -36,7 +36,7 @@ _KNOWN_HOW: Final = {
 def request_row(
     row: Mapping[str, Any], news: Iterable[Text] = (), *, settled: bool = False
 ) -> ListRow:
-    """A row of `ramp_requests`; `news` is what else is known of it."""
+    """Return a row of `ramp_requests`; `news` are updates that the row does not show."""
     request = RampSeen.from_row(row)
     gross, fee, net, crypto = _amounts(request)
     creator = request.created_by or "an unknown user"
@@ -62,9 +62,10 @@ def request_row(
 
 
 def request_details(confirmed: Confirmation, read_at: datetime) -> tuple[Detail, ...]:
-    """Who decides what, in which amounts, to whose account, on which version, when."""
+    """Return who decides, which amounts, to which account, on which version, and when."""
     request = confirmed.request
-    assert request is not None  # every kind that is shown so is about a request
+    # Every kind shown this way concerns a request.
+    assert request is not None
     gross, fee, net, crypto = _amounts(request)
     actor = confirmed.actor
     kind = "our wallet" if request.on_ramp else "our bank account"

@@ -1,7 +1,7 @@
-"""Sync: how old what is known is, table by table; a sync with its progress and a way to stop it.
+"""Sync: the age of each table, and a sync with its progress and cancellation.
 
-The ages are those of the commits: when the last sync was, and which commit last changed a table.
-Nothing of a sync that was stopped or failed is stored; its error stays in sight until one works.
+The ages come from the commits: the last sync, and the commit that last changed a table. A cancelled
+or failed sync stores nothing; its error stays on screen until one succeeds.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ from treasury.panels.panel_workspace import PanelWorkspace
 _AGES: Final = pa.schema(
     {"table": TEXT, "title": TEXT, "rows": INTEGER, "changed_at": INSTANT, "synced_at": INSTANT}
 )
-"""`changed_at` is the commit that last changed the table, `synced_at` the last sync of any."""
+"""`changed_at` is the commit that last changed the table, `synced_at` the last sync of any table.
+"""
 _WELL: Final = "watching every "
-"""How the sentence of a watching begins that has no trouble."""
+"""The beginning of a watch's sentence without errors."""
 
 
 class SyncPanel(ListPanel):
-    """What is known and since when; `rows`, `sql` and `relation` are the list that is shown."""
+    """The age of the data; `rows`, `sql` and `relation` give the shown list to programs."""
 
     title: ClassVar[str] = "Sync"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        self._actions = desk.actions  # refuses here, and not at a press, where one may not sync
+        # Raises here, not at a press, in a read-only workspace.
+        self._actions = desk.actions
         self._synced_at: datetime | None = None
         self._failure: Message | None = None
         super().__init__(desk, size=size)
@@ -47,12 +49,12 @@ class SyncPanel(ListPanel):
     def __repr__(self) -> str:
         return f"<sync panel: {self._age()}>"
 
-    # What is on screen
+    # Display
 
     def listing(self) -> Listing:
-        """Every table that comes from the services, the one longest unchanged last."""
+        """Return every table of the services, the longest unchanged one last."""
         return Listing(
-            caption="Tables that come from the services",
+            caption="Tables of the services",
             query="SELECT * FROM ages",
             order='changed_at DESC NULLS LAST, "table"',
             key="table",
@@ -60,12 +62,12 @@ class SyncPanel(ListPanel):
             hint="Table",
             columns=(Heading("Table"), Heading("Rows", end=True), Heading("Last changed")),
             row=self._row,
-            empty="No table comes from the services.",
+            empty="There is no table of the services.",
             several=True,
         )
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """The ages, from the commits."""
+        """Return the ages, from the commits."""
         query = 'SELECT "at", kind, versions FROM commits ORDER BY number'
         commits = snapshot.sql(query).to_pylist()
         changed: dict[str, tuple[int, datetime]] = {}
@@ -89,21 +91,21 @@ class SyncPanel(ListPanel):
         return ArrowTables(ages=pa.Table.from_pylist(rows, schema=_AGES))
 
     def more_notes(self) -> tuple[Text, ...]:
-        """How long ago the last sync was, and who watches."""
+        """Return notes on the age of the last sync, and on a watch."""
         watching, trouble = self._watching()
         age = Text(self._age(), "strong")
         return (age, Text(watching, "quiet")) if watching and not trouble else (age,)
 
     def banners(self) -> tuple[Message, ...]:
-        """The last error, of this panel's sync and of the watching, until a sync works."""
+        """Return the last errors of this panel's sync and of the watch, until a sync succeeds."""
         watching, trouble = self._watching()
         messages = [] if self._failure is None else [self._failure]
         if trouble:
-            messages.append(Message("Watching is in trouble", (Text(watching),)))
+            messages.append(Message("Watching has an error", (Text(watching),)))
         return tuple(messages)
 
     def bar(self) -> tuple[Button, ...]:
-        """A part of it, or all of it and everything compared."""
+        """Return the buttons for a partial sync, and for a full comparison."""
         return (Button("some", "Sync the chosen"), Button("full", "Sync and compare everything"))
 
     def _row(self, row: Mapping[str, Any]) -> ListRow:
@@ -125,17 +127,17 @@ class SyncPanel(ListPanel):
         return f"Last synced {span} ago, at {instant(self._synced_at)}"
 
     def _watching(self) -> tuple[str, bool]:
-        """What a watching says of itself, and whether it is in trouble."""
+        """Return a watch's sentence, and whether it has an error."""
         try:
             sentence = self._desk.watching() or ""
         except TreasuryError as error:
             return str(error), True
         return sentence, bool(sentence) and not sentence.startswith(_WELL)
 
-    # What presses do
+    # Presses
 
     def presses(self) -> Presses:
-        """A sync of some, or of everything compared, beside that of all."""
+        """Return the handlers for a partial and a full sync, in addition to that of all tables."""
         return {
             "full": partial(self._sync, full=True),
             "some": lambda press: self._sync(
@@ -144,12 +146,12 @@ class SyncPanel(ListPanel):
         }
 
     def after_sync(self) -> None:
-        """Nothing is in trouble any more, and nothing is chosen."""
+        """Clear the error and the selection."""
         self._failure = None
         self._chosen.clear()
 
     def not_synced(self, error: TreasuryError) -> Message:
-        """Say it, and keep it in sight."""
+        """Return the error's message, and keep it on screen."""
         with self.turn:
             at = instant(self._desk.settings.now())
             self._failure = Message(f"The sync of {at} failed", (Text(error.what),))
@@ -157,7 +159,7 @@ class SyncPanel(ListPanel):
 
 
 def _span(span: timedelta) -> str:
-    """`3 h 12 min`; days from the second on."""
+    """Return `3 h 12 min`; days from the second day on."""
     minutes = max(0, int(span.total_seconds() // 60))
     hours, days = minutes // 60, minutes // (24 * 60)
     if days >= 2:

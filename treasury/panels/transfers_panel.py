@@ -1,9 +1,9 @@
-"""Transfers: what moved between accounts, both legs where there are two, and a new one to propose.
+"""Transfers: movements between accounts, with both legs, and proposals of new ones.
 
-The first list holds every transfer that the service knows, of all three kinds; the second those
-between our own accounts with their two legs, as the reconciliation sees them: worked out aside when
-it is first asked for, for that reads the whole month. A new transfer is proposed here and sent
-nowhere: who approves it and carries it out does so under Approvals.
+The first list has every transfer of the service, of all three kinds. The second has those between
+our own accounts with their two legs, from the reconciliation; it is computed in the background on
+first use, because that reads the whole month. A new transfer is only proposed here; it is approved
+and carried out under Approvals.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ _ACCOUNTS: Final = step_sql("treasury.panels.queries", "account_holdings")
 
 
 class _PendingTransfer(PendingDecision, frozen=True, kw_only=True):
-    """A transfer that a person is asked to propose."""
+    """A transfer to propose."""
 
     confirmed: Confirmation
 
     def step(self, _: datetime) -> StepBlock:
-        """What is proposed, by whom, and who has to approve it."""
+        """Return the step: the transfer, its proposer, and the required approvals."""
         confirmed, more = self.confirmed, self.confirmed.needed - 1
         who = f"{more} more person" if more == 1 else f"{more} more people"
-        needs = f"Then {who} must approve it" if more > 0 else "Nobody else approves it"
+        needs = f"Then {who} must approve it" if more > 0 else "No second person approves it"
         return StepBlock(
             key=self.nonce,
             title=f"Propose {confirmed.money}?",
@@ -79,12 +79,13 @@ class _PendingTransfer(PendingDecision, frozen=True, kw_only=True):
 
 
 class TransfersPanel(LookingPanel):
-    """Transfers; `rows`, `sql` and `relation` are the list that is shown."""
+    """Transfers; `rows`, `sql` and `relation` give the shown list to programs."""
 
     title: ClassVar[str] = "Transfers"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        self._actions = desk.actions  # refuses here, and not at a press, where one may not act
+        # Raises here, not at a press, in a read-only workspace.
+        self._actions = desk.actions
         self._list_name: _ListName = "transfers"
         self._waiting = 0
         super().__init__(desk, size=size)
@@ -93,24 +94,24 @@ class TransfersPanel(LookingPanel):
         return f"<transfers panel: {self._tables['transfers'].num_rows} transfers>"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """Every transfer, the accounts with what they hold, and the legs where they were wanted."""
+        """Return every transfer, the accounts with their balances, and the legs if requested."""
         self._waiting = self._count_waiting()
         legs = {"legs": _legs(self._desk)} if "legs" in self._tables else {}
         transfers, accounts = snapshot.sql(_TRANSFERS), snapshot.sql(_ACCOUNTS)
         return {"transfers": transfers, "accounts": accounts, **legs}
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
-        """By the service's record, or else by a bank line."""
+        """Return the ids of the service's record, or of a bank line."""
         return (row.get("transfer_id") or row.get("id"), row.get("out_id"), row.get("in_id"))
 
-    # What is on screen
+    # Display
 
     def listing(self) -> Listing:
-        """The transfers, the legs, or the accounts while a form is open."""
+        """Return the transfers, the legs, or the accounts while a form is open."""
         return _LISTINGS[self._list_name]
 
     def tools(self) -> tuple[Button, ...]:
-        """The three kinds of new transfer."""
+        """Return the three kinds of new transfer."""
         labels = {name: f"New {kind.partition('_')[0]} transfer…" for name, kind in _KINDS.items()}
         return tuple(
             Button(name, label, pressed=self._form == name or None)
@@ -118,7 +119,7 @@ class TransfersPanel(LookingPanel):
         )
 
     def views(self) -> tuple[Button, ...]:
-        """The lists; the accounts while a form is open."""
+        """Return the lists, with the accounts while a form is open."""
         legs = self._tables.get("legs")
         labels = {
             "transfers": f"Transfers ({self._tables['transfers'].num_rows:,})",
@@ -128,7 +129,7 @@ class TransfersPanel(LookingPanel):
         return view_buttons(labels, self._list_name)
 
     def more_notes(self) -> tuple[Text, ...]:
-        """Transfers that are proposed and not carried out yet."""
+        """Return a note on transfers that are proposed and not carried out yet."""
         number = self._waiting
         if not number:
             return ()
@@ -138,13 +139,13 @@ class TransfersPanel(LookingPanel):
         )
 
     def bar(self) -> tuple[Button, ...]:
-        """Trace one; or check what is typed."""
+        """Return the buttons to trace a transfer, or to check a form."""
         if self._form:
             return (Button("check", "Check…", "primary"), Button("leave", "Close form"))
         return () if self._list_name == "accounts" else super().bar()
 
     def fields(self) -> tuple[InputField, ...]:
-        """The fields of the form that is open."""
+        """Return the fields of the open form."""
         if not self._form:
             return ()
         needed = field_names(kind_of(_KINDS[self._form]).fields)
@@ -155,10 +156,10 @@ class TransfersPanel(LookingPanel):
             for name, hint in hints.items()
         )
 
-    # What presses do
+    # Presses
 
     def presses(self) -> Presses:
-        """The lists, the forms, and the two steps."""
+        """Return the lists, the forms, and the two steps."""
         lists: tuple[_ListName, ...] = ("transfers", "accounts")
         return (
             super().presses()
@@ -180,9 +181,9 @@ class TransfersPanel(LookingPanel):
                 self._show_list("legs", press)
 
         def failed(error: TreasuryError) -> Message:
-            return alert("The two legs are not known", error, Text("Nothing was changed."))
+            return alert("The two legs are unknown", error, Text("Nothing was changed."))
 
-        self.start("Looking for both legs", task, failed, "What is shown is as it was.")
+        self.start("Looking for both legs", task, failed, "The display is unchanged.")
 
     def _show_list(self, list_name: _ListName, _: Press) -> None:
         self._list_name, self._search = list_name, ""
@@ -243,7 +244,7 @@ class TransfersPanel(LookingPanel):
 
 
 def _legs(desk: PanelWorkspace) -> pa.Table:
-    """The two legs, numbered; none before there is anything to reconcile."""
+    """Return the two legs, numbered; empty if there is nothing to reconcile."""
     try:
         legs = answer_now(desk).internal_transfers.arrow
     except NothingStored:
@@ -261,7 +262,7 @@ _HINTS: Final = {
 }
 
 
-# How a row reads
+# Rows
 
 
 def _money(row: Mapping[str, Any], amount: str, unit: str) -> str:
@@ -373,10 +374,10 @@ _LISTINGS: Final[dict[_ListName, Listing]] = {
         columns=(Heading("Amount"), Heading("Leg out"), Heading("Leg in"),
                  Heading("State", wide=True)),
         row=_leg_row,
-        empty="Nothing was moved between our own accounts this month.",
+        empty="No transfer between our own accounts this month.",
     ),
     "accounts": Listing(
-        caption="Accounts of the service and what they hold",
+        caption="Accounts of the service and their balances",
         query="SELECT * FROM accounts",
         order="name, id, asset",
         key="place",

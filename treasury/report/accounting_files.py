@@ -1,4 +1,4 @@
-"""A month's entries for the books: a CSV journal by the company's own accounts, and Beancount."""
+"""A month's entries as files: a CSV journal with the company's own accounts, and Beancount."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from treasury.core.text import clean
 _DAY: Final = timedelta(days=1)
 _BEANCOUNT: Final[dict[str, str]] = package_toml("treasury.report", "templates/beancount.toml")
 _BATCH: Final = 20_000
-"""Postings that are written together."""
+"""Number of postings written together."""
 _NOT_A_COMMODITY: Final = re.compile(r"[^A-Z0-9'._-]", re.ASCII)
 
 
 class ExportedBooks(Accounting, frozen=True, eq=False, kw_only=True):
-    """A month's entries, with the files for the books that are written of them."""
+    """A month's entries, with methods that write them as files."""
 
     def write_csv(self, path: str | Path, mapping: str | Path | None = None) -> Path:
-        """Write the CSV journal, by the ledger accounts that the file `mapping` names."""
+        """Write the CSV journal, with the ledger accounts from the file `mapping`."""
         return write_csv(self, Path(path), accounts_of(mapping))
 
     def write_beancount(self, path: str | Path, mapping: str | Path | None = None) -> Path:
@@ -40,17 +40,17 @@ class ExportedBooks(Accounting, frozen=True, eq=False, kw_only=True):
         return write_beancount(self, Path(path), accounts_of(mapping))
 
     def mapping(self) -> str:
-        """A mapping file to fill in: every role that the entries use, with what it is."""
+        """Return a mapping file to fill in: every role in the entries, with its description."""
         return mapping_text(self)
 
 
 def export_books(books: Accounting) -> ExportedBooks:
-    """A month's entries as what can be written for the books."""
+    """Return a month's entries with the methods that write files."""
     return ExportedBooks(**msgspec.structs.asdict(books))
 
 
 def mapping_text(books: Accounting) -> str:
-    """A mapping file to fill in: every role that the entries use, with what it is."""
+    """Return a mapping file to fill in: every role in the entries, with its description."""
     used = dict.fromkeys(_used(books))
     lines = [
         f'"{_quoted(f"{role} {of}".strip())}" = ""  # {ROLES[role]}' for role, of in sorted(used)
@@ -59,7 +59,7 @@ def mapping_text(books: Accounting) -> str:
 
 
 def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
-    """Write the journal: a row a posting, debit and credit apart, every digit there."""
+    """Write the journal: one row per posting, debit and credit separate, with all digits."""
     accounts = accounts or LedgerAccounts()
     accounts.require(_used(books))
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -70,7 +70,7 @@ def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = N
 
 
 def _journal(postings: pa.Table, accounts: LedgerAccounts) -> pa.Table:
-    """The postings as a journal has them: the ledger account of each, debit and credit apart."""
+    """Return the journal's rows: each posting's ledger account, debit and credit separate."""
     amounts, nothing = postings["amount"], pa.scalar(None, postings["amount"].type)
     is_credit = pc.less(amounts, pa.scalar(Decimal(0), amounts.type))
     columns = {name: postings[name] for name in ("entry", "date")}
@@ -84,7 +84,7 @@ def _journal(postings: pa.Table, accounts: LedgerAccounts) -> pa.Table:
 
 
 def _names_of_postings(postings: pa.Table, name: Callable[[str, str], str]) -> pa.ChunkedArray:
-    """What the role and the account of each posting are called, worked out once for each pair."""
+    """Return the name for the role and account of each posting, computed once per pair."""
     pairs = pc.binary_join_element_wise(postings["role"], postings["of"], "\0")
     distinct = pc.unique(pairs)
     names = [name(*pair.split("\0", 1)) for pair in distinct.to_pylist()]
@@ -92,10 +92,9 @@ def _names_of_postings(postings: pa.Table, name: Callable[[str, str], str]) -> p
 
 
 def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
-    """Write the same entries as a Beancount file with the statements' balances asserted.
+    """Write the same entries as a Beancount file that asserts the statements' balances.
 
-    Account names are ours, by role; where `accounts` maps one, its ledger account stands in the
-    metadata `ledger`.
+    Account names are ours, by role; a ledger account from `accounts` is in the metadata `ledger`.
     """
     accounts = accounts or LedgerAccounts()
     accounts.require(_used(books))
@@ -117,7 +116,7 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         yield in_one(_booked(books.postings.arrow, start), "\n").decode()
     yield ""
     for balance in (*books.opening, *books.closing):
-        # Every decimal is written: Beancount lets a cent pass where it sees two.
+        # Every decimal is written, because Beancount tolerates a cent if it sees two decimals.
         amount = f"{balance.amount:f} {_commodity(balance.currency)}"
         yield f"{balance.on + _DAY} balance {_account(balance.role, balance.of)} {amount}"
     for price in books.prices:
@@ -126,7 +125,7 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
 
 
 def _booked(postings: pa.Table, start: int) -> pa.Array:
-    """Some postings, each a line; before the first of an entry what the entry says."""
+    """Return some postings as lines, with the entry's head before its first posting."""
     rows = postings.slice(start, _BATCH)
     before = postings["entry"].slice(start - 1, 1) if start else pa.chunked_array([[""]])
     former = pa.chunked_array([*before.chunks, *rows["entry"].slice(0, rows.num_rows - 1).chunks])
@@ -149,7 +148,7 @@ def _booked(postings: pa.Table, start: int) -> pa.Array:
 
 
 def _as_quoted(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """`_quoted` of each text of a column."""
+    """Apply `_quoted` to each text of a column."""
     slashed = pc.replace_substring(clean_column(texts), "\\", "\\\\")
     return pc.replace_substring(slashed, '"', '\\"')
 
@@ -165,7 +164,7 @@ def _account(role: str, of: str) -> str:
 
 
 def _commodity(currency: str) -> str:
-    """A currency as Beancount writes commodities: capital letters first, 24 characters at most."""
+    """Return a currency as a Beancount commodity: starts with a capital, 24 characters at most."""
     plain = _NOT_A_COMMODITY.sub("-", currency.upper())
     framed = f"X{plain}X" if not (plain[:1].isalpha() and plain[-1:].isalnum()) else plain
     return framed[:24].rstrip("'._-")

@@ -1,4 +1,4 @@
-"""The coins of a month as a section of the report: measured pools, disclosed balances, the rest."""
+"""The coins of a month as a section of the report: measured pools, disclosed and unproved coins."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _WORDS: Final = {
     "weighted_average": "weighted average",
     "fifo": "first in, first out",
     "none": "the new basis",
-    "next_month": "taken back on the first",
+    "next_month": "reversed on the first",
 }
-"""What the terms of measurement are called."""
+"""The words for the terms of measurement."""
 _TERMS: Final = ("measurement", "cost_formula", "reversal")
 _RECOGNISED: Final = ("opening", "reversed", "acquired", "transferred", "disposed", "remeasured")
 
 
 def coins_section(coins: CoinAccounts) -> Section:
-    """The section; nothing of it has a figure."""
+    """Return the section; it has no figure."""
     known = coins.disclosed.arrow.filter(pc.is_valid(coins.disclosed.arrow["value"])).to_pylist()
     worth = [(row["value"], row["currency"]) for row in known]
     grids = filled(
         make_grid(
-            "Measured: what coins are carried at",
+            "Measured: carrying amounts of coins",
             "Coin | >Quantity | >Opening | >Reversed | >Acquired | >Transferred | >Disposed"
             " | >Remeasured | >Closing | >Realised | >Value | Problem",
             coins.measured.arrow,

@@ -1,7 +1,7 @@
-"""The letter by which the provider confirms what it holds for the company: a page to print.
+"""The letter in which the provider confirms the company's balances: a page to print.
 
-It has our figures and a blank beside each. Nothing is loaded from elsewhere, and text from outside
-is escaped as in the report.
+It has our figures with a blank next to each. The page loads nothing from elsewhere, and outside
+text is escaped as in the report.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from treasury.report.report_page import page_environment
 _TEMPLATE: Final = "confirmation.html"
 _BLANK: Final = Cell()
 _NO_YEAR: Final = 0
-"""The year of nothing, so that a date is written with its own."""
+"""A year that matches none, so that dates are written with their year."""
 
 
 def confirmation_letter(exposure: ProviderExposure) -> str:
-    """The letter as HTML; the same exposure gives the same text."""
+    """Return the letter as HTML; the same exposure gives the same text."""
     instant = moment(exposure.at, exposure.zone, _NO_YEAR)
     if exposure.at == exposure.month.end(exposure.zone):
         instant = f"{exposure.instant} {exposure.month.year}"
@@ -47,13 +47,13 @@ def confirmation_letter(exposure: ProviderExposure) -> str:
 
 
 def write_letter(exposure: ProviderExposure, path: Path) -> Path:
-    """Write the letter to a file that is not there yet.
+    """Write the letter to a new file.
 
-    Raises InputError where it is, StorageError where it cannot be written.
+    Raises InputError if the file exists, StorageError if it cannot be written.
     """
     if path.exists() or path.is_symlink():
         raise InputError(
-            f"{path} is there already, perhaps with an answer in it",
+            f"{path} already exists, perhaps with an answer in it",
             do="name another file, or remove it",
         )
     try:
@@ -61,13 +61,13 @@ def write_letter(exposure: ProviderExposure, path: Path) -> Path:
     except OSError as error:
         raise StorageError(
             f"{path} cannot be written: {error.strerror}",
-            do="name a file in a folder that is there",
+            do="name a file in an existing folder",
         ) from error
     return path
 
 
 def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
-    """Every table whole: what the provider is asked to confirm is never cut short."""
+    """Return every table in full: no row to be confirmed is omitted."""
     whole_grid = partial(make_grid, most=sys.maxsize)
     return (
         whole_grid(
@@ -77,7 +77,7 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
             lambda row: (row["scope"], amount_cell(row), _BLANK),
         ),
         whole_grid(
-            "What it is made of",
+            "Its parts",
             "What | Reference | Since | >Amount by our records | Your figure",
             exposure.proved.arrow.to_pylist(),
             lambda row: (

@@ -1,8 +1,8 @@
-"""What every figure is made of: one style, panels over each other, honest axes, exact words.
+"""The parts of every figure: one style, stacked panels, axes from zero, exact words.
 
-A figure is a matplotlib `Figure` of its own, made without pyplot's global state. Amounts become
-floats as places on a scale and nowhere else; what is written is formatted from exact decimals.
-Outside text is never markup, mathematics or a glyph that the font lacks.
+A figure is a separate matplotlib `Figure`, made without pyplot's global state. Amounts become
+floats only as positions on a scale; texts are formatted from exact decimals. Outside text is never
+rendered as markup, mathematics or a missing glyph.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ INK: Final = {
     "first": "#0072b2",
     "second": "#d55e00",
 }
-"""The colours of every figure: Okabe and Ito's blue and vermilion, told apart by any eye."""
+"""The colours of every figure: Okabe and Ito's blue and vermilion, safe for colour blindness."""
 
 _COLOURED: Final = {
     "muted": ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"),
@@ -62,7 +62,7 @@ _NO_METADATA: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 class Drawing(Figure):
-    """A figure that a notebook shows by itself, as SVG; `words` say what it shows."""
+    """A figure that a notebook displays as SVG; `words` describe it."""
 
     words: str = ""
 
@@ -82,9 +82,9 @@ class Drawing(Figure):
 
 
 def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of a DataFrame, an Arrow table or a list, with `columns` at least.
+    """Return the rows of a DataFrame, an Arrow table or a list, with at least `columns`.
 
-    A missing column is an InputError that names it; what pandas calls missing is None.
+    Raises InputError naming a missing column; values missing in pandas become None.
     """
     rows, names = _rows(frame, columns)
     missing = [name for name in columns if name not in names]
@@ -96,9 +96,9 @@ def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """`records`, of a table those that differ in nothing but their amount as one, with its sum.
+    """Return `records`, with table rows that differ only in their amount summed into one.
 
-    `rows` is how many a row stands for; those without the amount are apart from the others.
+    `rows` is the number of rows in a sum; rows without the amount are kept separate.
     """
     if isinstance(frame, Table):
         frame = frame.arrow
@@ -121,7 +121,7 @@ def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], l
     if isinstance(frame, Sequence):
         rows = [dict(row) for row in frame]
         return rows, list(rows[0]) if rows else []
-    # A DataFrame of a Table says `in` where a bank says CRDT, and `ramp_type` of a request.
+    # A DataFrame of a Table has the column `direction`, with words in place of codes.
     shown = {"credit_debit": "direction"} if "credit_debit" in frame else {"ramp_type": "direction"}
     if set(shown) & set(frame):
         frame = frame.drop(columns="direction", errors="ignore").rename(columns=shown)
@@ -131,7 +131,7 @@ def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], l
 
 
 def figure_svg(figure: Figure) -> bytes:
-    """The figure as SVG; the same figure gives the same bytes."""
+    """Return the figure as SVG; the same figure gives the same bytes."""
     out = io.BytesIO()
     with mpl.rc_context(_STYLE):
         figure.savefig(out, format="svg", metadata=_NO_METADATA)
@@ -139,7 +139,7 @@ def figure_svg(figure: Figure) -> bytes:
 
 
 def figure_png(figure: Figure) -> bytes:
-    """The figure as PNG on white; the same figure gives the same bytes."""
+    """Return the figure as PNG on white; the same figure gives the same bytes."""
     out = io.BytesIO()
     with mpl.rc_context(_STYLE):
         figure.savefig(out, format="png", dpi=144, facecolor="white", metadata={"Software": None})
@@ -147,7 +147,7 @@ def figure_png(figure: Figure) -> bytes:
 
 
 def drawn(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Draw in the style of every figure, then fix its places: each drawing would move them."""
+    """Draw in the common style, then fix the layout: each drawing would move it."""
 
     @wraps(draw)
     def styled(*arguments: P.args, **options: P.kwargs) -> Figure:
@@ -161,7 +161,7 @@ def drawn(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
 
 def panels(number: int, *, height: float) -> tuple[Figure, Sequence[Axes]]:
-    """A figure of `number` panels under each other, each `height` inches."""
+    """Return a figure of `number` stacked panels, each `height` inches high."""
     number = max(number, 1)
     layout = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.06)
     figure = Drawing(figsize=(_WIDTH, height * number), layout=layout)
@@ -170,13 +170,13 @@ def panels(number: int, *, height: float) -> tuple[Figure, Sequence[Axes]]:
 
 
 def ruled(axes: Axes) -> None:
-    """Lines behind what is drawn, to read amounts by."""
+    """Draw horizontal lines behind the data, to read amounts by."""
     axes.grid(axis="y", zorder=1)
     axes.set_axisbelow(True)
 
 
 def days(axes: Axes, month: Month) -> None:
-    """The days of a month from left to right; those on which TARGET is closed are shaded."""
+    """Draw the days of a month from left to right; shade days on which TARGET is closed."""
     for at in month.days():
         if not is_target_day(at):
             axes.axvspan(at.day - 0.5, at.day + 0.5, color=INK["closed"], linewidth=0, zorder=0)
@@ -188,7 +188,7 @@ def days(axes: Axes, month: Month) -> None:
 
 
 def legend(axes: Axes, parts: Iterable[tuple[str, str]]) -> None:
-    """Names in their colours under the title, so that no key has to be looked up."""
+    """Write names in their colours under the title, instead of a separate key."""
     at = 0.0
     for words, colour in parts:
         axes.annotate(
@@ -199,27 +199,27 @@ def legend(axes: Axes, parts: Iterable[tuple[str, str]]) -> None:
 
 
 def scale(axes: Axes, currency: str) -> None:
-    """Amounts of a currency up the side."""
+    """Label the vertical axis with amounts of a currency."""
     axes.yaxis.set_major_locator(MaxNLocator(5))
 
     def words(place: float, _: int) -> str:
-        size = abs(place)  # what is below the line is money out, not less than nothing
+        size = abs(place)  # below the line is money out, not a negative amount
         return f"{label(currency)} {size:,.{0 if size == int(size) else 2}f}"
 
     axes.yaxis.set_major_formatter(FuncFormatter(words))
 
 
 def amount_text(amount: Decimal, currency: str) -> str:
-    """The exact amount with its currency."""
+    """Return the exact amount with its currency."""
     return amount_words(amount, label(currency))
 
 
 def label(currency: str) -> str:
-    """A currency code that any font can draw; it comes from outside."""
+    """Return a currency code that any font can draw; it comes from outside."""
     return _STRANGE.sub("?", currency)[:12]
 
 
 def nothing(axes: Axes, words: str) -> None:
-    """A panel that says why it is empty."""
+    """Draw an empty panel with the reason."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, words, ha="center", va="center", color=INK["muted"])

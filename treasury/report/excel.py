@@ -1,4 +1,4 @@
-"""The close as an Excel workbook: which tables, which columns, in whose words."""
+"""The close as an Excel workbook: its sheets, columns and words."""
 
 from __future__ import annotations
 
@@ -71,8 +71,10 @@ _TABLES: Final = (
     ("Remarks", "", None),
     ("Ledger", "ledger", LEDGER),
 )
-"""Each sheet in its place: its name, the table of the pack that it shows, if one is there, and the
-schema of which it has every column. Without a schema it has those of `sheets.csv`, so titled."""
+"""Each sheet in order: its name, its table in the pack, if any, and its schema.
+
+The sheet has every column of the schema. Without a schema, `sheets.csv` defines columns and titles.
+"""
 _OF_LINES: Final = ("Lines", "Earlier lines")
 
 
@@ -94,16 +96,16 @@ def _sheets() -> Iterator[Sheet]:
 
 SHEETS: Final = tuple(_sheets())
 LONGEST_SHEET: Final = 20_000
-"""Rows of a sheet; a longer table is in the pack's Parquet file alone, and its sheet names that."""
+"""The most rows of a sheet; a longer table is only in the pack's Parquet file, which it names."""
 FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
-"""The table of the pack that each sheet shows, in our own columns."""
+"""The pack's table behind each sheet, with our own column names."""
 _ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
 _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement_account")
-"""What the words of a line are made from."""
+"""The columns from which a line's words are built."""
 
 
 def answer_tables(closing: Closing) -> dict[str, pa.Table]:
-    """Every table of the answer, by the name of its file."""
+    """Return every table of the answer, by the name of its file."""
     tables = {name: getattr(closing.r, name).arrow for name in TABLES} | {
         "checklist": checklist(closing).arrow,
         "balances": closing.balances.arrow,
@@ -138,18 +140,18 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
     }
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines.arrow
-    if len(closing.bridge.rows) > LONGEST_SHEET:  # else the workbook alone has it
+    if len(closing.bridge.rows) > LONGEST_SHEET:  # otherwise only the workbook has it
         tables["in_transit_bridge"] = closing.bridge.rows.arrow
     return tables
 
 
 def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None]:
-    """Write the workbook to `path` beside the block; the same month gives the same bytes.
+    """Write the workbook to `path` in the background; the same month gives the same bytes.
 
-    Errors as `written_beside` raises them.
+    Raises the errors of `written_beside`.
     """
     r, zone = closing.r, closing.zone
-    closing.exposure.sheets()  # first, before others hold memory: it runs steps over all
+    closing.exposure.sheets()  # first, before others hold memory: it processes all months
     whole = {
         "ledger": LEDGER.empty_table(),
         "in_transit_bridge": closing.bridge.rows.arrow,
@@ -164,7 +166,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         msgspec.structs.replace(sheet, columns=_ELSEWHERE) if sheet.name in long else sheet
         for sheet in SHEETS
     )
-    # What the sheet of a long table says: how many rows it has, and the file that has them.
+    # The sheet of a long table has only its number of rows and its file.
     tables |= {
         name: pa.table({"where": [f"{tables[name].num_rows:,} rows: tables/{FILES[name]}.parquet"]})
         for name in long
@@ -183,7 +185,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
 
 
 def _lines(table: pa.Table) -> pa.Table:
-    """Lines in the words of the desk."""
+    """Return lines with codes replaced by words."""
     facts_of_lines = [table[name].to_pylist() for name in _WORD_COLUMNS]
 
     @cache
@@ -195,7 +197,7 @@ def _lines(table: pa.Table) -> pa.Table:
 
 
 def _in_words(table: pa.Table, words: Mapping[str, Mapping[str, str]]) -> pa.Table:
-    """A table with the values of some columns in the words of the desk."""
+    """Return a table with the codes of some columns replaced by words."""
     for name, words_of_column in words.items():
         table = _with(
             table, name, [words_of_column.get(code, code) for code in table[name].to_pylist()]

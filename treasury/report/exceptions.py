@@ -1,6 +1,6 @@
-"""The lines of a month that are not simply matched, and what people decided about lines.
+"""The lines of a month that are not simply matched, and people's decisions about lines.
 
-The best candidate is shown; the others, their scores and the margin open only when asked for.
+The best candidate is shown; the others, their scores and the margin are in an expandable detail.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from treasury.month.reconciliation import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid
 
 _EXCEPTIONS: Final = {
-    "suggested": f"{OUTCOMES['suggested']}: what each line may belong to",
-    "conflict": f"{OUTCOMES['conflict']}: something speaks against the reference",
+    "suggested": f"{OUTCOMES['suggested']}: candidates of each line",
+    "conflict": f"{OUTCOMES['conflict']}: a fact contradicts the reference",
     **{outcome: OUTCOMES[outcome] for outcome in ("duplicate", "unreferenced", "returned")},
 }
 
@@ -47,7 +47,7 @@ OPEN_LINES: Final = grouped_schema(
 
 
 def exceptions_section(r: Reconciliation) -> Section:
-    """A table for each outcome that needs a look."""
+    """Return a table for each outcome that needs attention."""
     table = r.lines.arrow.filter(pc.is_null(r.lines.arrow["line_class"]))
     is_exception = pc.is_in(table["outcome"], pa.array(list(_EXCEPTIONS), pa.string()))
     lines = table.filter(is_exception).to_pylist()
@@ -60,10 +60,10 @@ def exceptions_section(r: Reconciliation) -> Section:
 
 
 def open_lines(r: Reconciliation) -> pa.Table:
-    """Lines that need a person, those of earlier months first; columns as in OPEN_LINES.
+    """Return lines that need a person, earlier months first; columns as in OPEN_LINES.
 
-    `on_screen` is the outcome in the words of the desk, `why` a suggestion's reasons. Amounts are
-    in `currency`.
+    `on_screen` is the outcome in words, `why` the reasons of a suggestion. Amounts are in
+    `currency`.
     """
     rows = [
         {
@@ -80,7 +80,7 @@ def open_lines(r: Reconciliation) -> pa.Table:
 
 
 def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Section:
-    """Lines of earlier months that still need somebody, and what came after those were closed."""
+    """Return open lines of earlier months, and facts that came after those months were closed."""
     lines, year = r.earlier_lines.arrow.to_pylist(), r.month.year
     lead = "No line of an earlier month is open."
     if lines:
@@ -89,7 +89,7 @@ def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Sectio
     grids = filled(
         _lines_grid(r, "Open lines of earlier months", lines, "Earlier lines"),
         make_grid(
-            "Learnt of closed months after their close",
+            "Facts about closed months that came after their close",
             "Booked | Month | >Amount | What | Known from | Posts to",
             late,
             lambda row: (
@@ -103,7 +103,7 @@ def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Sectio
             sheet="Late items",
         ),
     )
-    title = "Open lines of earlier months, and what came late"
+    title = "Open lines of earlier months, and late facts"
     return Section("earlier", title, lead, grids)
 
 
@@ -150,7 +150,7 @@ def _finding(
 
 
 def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """The candidates of some lines, best first."""
+    """Return the candidates of some lines, best first."""
     if not entries:
         return {}
     table = r.matches.candidates.arrow
@@ -162,7 +162,7 @@ def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dic
 
 
 def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str, str]:
-    """What a person calls these expectations, where some table of the answer says it."""
+    """Return the references of these expectations, if a table of the answer has them."""
     references: dict[str, str] = {}
     if not records:
         return references
@@ -182,8 +182,8 @@ def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str,
 
 
 def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
-    """What people decided about lines of the month and about requests: who, what, why."""
-    # What a rule set apart is no decision; the assumptions name it.
+    """Return people's decisions about lines of the month and requests: who, what, why."""
+    # Lines set apart by a rule are no decisions; the assumptions list the rules.
     closed = pc.and_(
         pc.equal(r.lines.arrow["outcome"], "ignored"), pc.is_null(r.lines.arrow["rule_name"])
     )
@@ -191,7 +191,7 @@ def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     decided = r.lines.arrow.filter(pc.fill_null(is_decided, fill_value=False))
     year = r.month.year
     lines = make_grid(
-        "What people decided about lines of the month",
+        "Decisions about lines of the month",
         "Who | Booked | Counterparty | >Amount | What and why",
         decided,
         lambda line: (
@@ -204,7 +204,7 @@ def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
         sheet="Lines",
     )
     grids = filled(lines, _remarks_grid(r, zone))
-    lead = "" if grids else "Nobody decided anything about this month."
+    lead = "" if grids else "There are no decisions about this month."
     return Section("decisions", "Decisions", lead, grids)
 
 

@@ -1,4 +1,4 @@
-"""The fees of a month, what its conversions cost and what gas did, as sections of the report."""
+"""Fees, conversion costs and gas of a month as sections of the report."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from treasury.report.grids import (
 
 _RATE_ABSENT: Final = "no reference rate"
 _GAS_VALUE: Final = ("gas_value", "value_currency", _RATE_ABSENT)
-"""The value of gas, or that there is none: never zero."""
+"""The value of gas, or the words if it is missing: never zero."""
 _LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
-"""How the reasons begin that say that a rate is missing, and nothing else."""
+"""Beginnings of the reasons that mean only that a rate is missing."""
 
 
 def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:
-    """The section; its figure is `fees_and_rate`."""
+    """Return the section; its figure is `fees_and_rate`."""
     lead = f"{fees_words(fees)}, by the day of completion."
     if not len(fees.requests):
         none = f"{UNREAD}." if is_unread else "No request completed in the month."
@@ -87,7 +87,7 @@ def _fee_total_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _checked(to_check: int, without: int) -> str:
-    """What is not as simple as the sum of the expected fees beside it."""
+    """Describe requests that the sum of expected fees does not cover."""
     parts = ((to_check, "to check"), (without, "not computed"))
     return ", ".join(f"{number} {word}" for number, word in parts if number)
 
@@ -122,7 +122,7 @@ def _fee_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _exchange(row: Mapping[str, Any]) -> str:
-    """The conversion rate, and how far it is from the pair's others of that day."""
+    """Return the conversion rate, and its deviation from the pair's others of that day."""
     if row["exchange_rate"] is None:
         return ""
     at = f"at {value_text(row['exchange_rate'])}"
@@ -148,8 +148,8 @@ def _accruals(r: Reconciliation) -> Grid:
 
 
 def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False) -> Section:
-    """What conversions cost by month and pair; its figure is `conversion_costs`."""
-    title, name = "What conversions cost", "conversion-costs"
+    """Return conversion costs by month and pair; the figure is `conversion_costs`."""
+    title, name = "Conversion costs", "conversion-costs"
     if not len(costs.each):
         none = f"{UNREAD}." if is_unread else "No conversion in the month."
         return Section(name, title, none)
@@ -201,7 +201,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
 
 
 def _absences(costs: ConversionCosts) -> dict[tuple[str, str], str]:
-    """What stands for the values of a month and pair without any: what all of it lacks."""
+    """Return the words for the values of a month and pair without any, by the missing data."""
     reasons: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
     without = costs.each.arrow.filter(pc.not_equal(costs.each.arrow["not_valued"], ""))
     for row in without.select(["month", "pair", "not_valued"]).to_pylist():
@@ -233,7 +233,7 @@ def _points(basis_points: Decimal | None) -> Cell:
 
 
 def gas_section(gas: GasCosts) -> Section:
-    """The section; nothing of it has a figure."""
+    """Return the section; it has no figure."""
     if not len(gas.each):
         return Section("gas", "Gas", *NOTES["no_gas"])
     coins = tuple(
@@ -246,7 +246,7 @@ def gas_section(gas: GasCosts) -> Section:
         for coin, paid in gas.coins
     )
     value = (
-        make_cell("All that has a value"),
+        make_cell("All with a value"),
         *[Cell()] * 4,
         make_cell("–" if gas.value is None else amount_words(gas.value, REPORTING)),
         make_cell(gas.not_valued or "–"),

@@ -1,8 +1,8 @@
-"""The figures of a month and of several, each from a table of rows, each with its words.
+"""The figures of one or several months, each from a table of rows, each with a description.
 
-A function takes a DataFrame, an Arrow table or a list of rows and returns a `Figure`: a panel for
-each currency, drawn from zero. Beside each stands the function that says what it shows to a person
-who cannot see it.
+A function takes a DataFrame, an Arrow table or a list of rows and returns a `Figure`: one panel per
+currency, drawn from zero. Each has a second function that describes it for people who cannot see
+it.
 """
 
 from __future__ import annotations
@@ -66,15 +66,14 @@ _WAITS: Final = (
     (None, "longer"),
 )
 _WAYS: Final = (("on-ramp", "■", INK["first"], ""), ("off-ramp", "▨", INK["second"], "////"))
-"""Each way with its key, colour and hatching: in print without colour the stripes tell."""
+"""Each direction with its key, colour and hatching, which distinguishes it in black and white."""
 
 
 @drawn
 def cash_by_day(lines: Frame, month: Month) -> Figure:
-    """Money in above the line and money out below it, by booking day, on our own bank accounts.
+    """Draw money in above and money out below the line, by booking day, on our bank accounts.
 
-    `lines` as in `Reconciliation.lines`. Transfers between two of our own accounts are neither and
-    are left out.
+    `lines` as in `Reconciliation.lines`. Transfers between our own accounts are left out.
     """
     rows = _own_lines(lines)
     groups: dict[tuple[str, str, date], list[Decimal]] = {}
@@ -110,7 +109,7 @@ def cash_by_day(lines: Frame, month: Month) -> Figure:
 
 
 def cash_words(lines: Frame, month: Month) -> str:
-    """What `cash_by_day` shows."""
+    """Describe `cash_by_day`."""
     rows = _own_lines(lines)
     if not rows:
         return f"No booked line on our own bank accounts in {month.title}."
@@ -128,7 +127,7 @@ def cash_words(lines: Frame, month: Month) -> str:
 
 @drawn
 def fees_and_rate(requests: Frame, month: Month) -> Figure:
-    """Fees by the day of completion, and under them each request's effective rate.
+    """Draw fees by the day of completion, and below them each request's effective rate.
 
     `requests` as in `Fees.requests`.
     """
@@ -145,7 +144,7 @@ def fees_and_rate(requests: Frame, month: Month) -> Figure:
 
 
 def fees_and_rate_words(requests: Frame, month: Month) -> str:
-    """What `fees_and_rate` shows."""
+    """Describe `fees_and_rate`."""
     rows = together(requests, "fee", _REQUESTS)
     rates = [row["rate_bp"] for row in rows if row["rate_bp"] is not None]
     spread = (
@@ -163,7 +162,7 @@ def fees_and_rate_words(requests: Frame, month: Month) -> str:
 
 @drawn
 def fees_by_month(trend: Frame) -> Figure:
-    """Fees of each month as bars, and over each the effective rate; `trend` as in `Fees.trend`."""
+    """Draw each month's fees as bars with the effective rate above; `trend` as in `Fees.trend`."""
     rows = records(trend, _TREND)
     figure, parts = _by_currency(rows, "fiat_currency", 2.9, "No request completed in these months")
     for axes, currency, own in parts:
@@ -183,13 +182,13 @@ def fees_by_month(trend: Frame) -> Figure:
         ruled(axes)
         axes.set_title(f"Fees by month of completion, {label(currency)}")
         everything = amount_text(total(row["fee"] for row in own), currency)
-        legend(axes, [(f"{everything}; over each bar the effective rate", INK["muted"])])
+        legend(axes, [(f"{everything}; above each bar the effective rate", INK["muted"])])
         scale(axes, currency)
     return figure
 
 
 def fees_by_month_words(trend: Frame) -> str:
-    """What `fees_by_month` shows."""
+    """Describe `fees_by_month`."""
     rows = records(trend, _TREND)
     if not rows:
         return "No request completed in these months."
@@ -204,7 +203,7 @@ def fees_by_month_words(trend: Frame) -> str:
 
 @drawn
 def conversion_costs(costs: Frame) -> Figure:
-    """The difference to the reference rates by pair, in basis points, each with its range.
+    """Draw the difference to the reference rates by pair, in basis points, with its range.
 
     `costs` as in `ConversionCosts.by_pair`.
     """
@@ -230,13 +229,13 @@ def conversion_costs(costs: Frame) -> Figure:
     axes.invert_yaxis()
     least, most = axes.get_xlim()
     axes.set_xlim(least, most + 0.6 * max(most - least, 1.0))
-    axes.set_title("Difference to the reference by pair: basis points of what was converted")
+    axes.set_title("Difference to the reference by pair: basis points of the converted amount")
     legend(axes, [("the line is the range of single conversions", INK["muted"])])
     return figure
 
 
 def conversion_costs_words(costs: Frame) -> str:
-    """What `conversion_costs` shows."""
+    """Describe `conversion_costs`."""
     rows = _valued_pairs(costs)
     if not rows:
         return "No conversion has a value."
@@ -255,7 +254,7 @@ def _valued_pairs(costs: Frame) -> list[dict[str, Any]]:
 
 
 def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """The pair, with what tells it from the figure's other rows: its month, whose rates it has."""
+    """Return the pair, with the month and source of rates if these differ between rows."""
     words = [row["pair"]]
     if len({other["month"] for other in rows}) > 1:
         words.append(row["month"])
@@ -266,7 +265,7 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
 
 
 def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
-    """Return the items whose money is counted, with their age on a day in calendar days."""
+    """Return the items with counted amounts, with their age on a day in calendar days."""
     return [
         {
             "currency": item.currency,
@@ -282,11 +281,11 @@ def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
 
 @drawn
 def open_items_by_age(items: Frame) -> Figure:
-    """Open amounts by how long they have been open, with the number of items beside each bar.
+    """Draw open amounts by age, with the number of items next to each bar.
 
-    `items`: a row an item with `currency`, `amount` and `age_days`.
+    `items`: one row per item with `currency`, `amount` and `age_days`.
     """
-    figure, parts = _by_currency(records(items, _ITEMS), "currency", 2.4, "Nothing is open")
+    figure, parts = _by_currency(records(items, _ITEMS), "currency", 2.4, "No open items")
     for axes, currency, rows in parts:
         for at in range(len(_AGES)):
             own = [row for row in rows if _bucket(_AGES, row["age_days"]) == at]
@@ -310,10 +309,10 @@ def open_items_by_age(items: Frame) -> Figure:
 
 
 def open_items_words(items: Frame) -> str:
-    """What `open_items_by_age` shows."""
+    """Describe `open_items_by_age`."""
     rows = records(items, _ITEMS)
     if not rows:
-        return "Nothing is open."
+        return "No open items."
     parts = []
     for bucket, (_, words) in enumerate(_AGES):
         own = [row for row in rows if _bucket(_AGES, row["age_days"]) == bucket]
@@ -325,9 +324,9 @@ def open_items_words(items: Frame) -> str:
 
 @drawn
 def funding_times(times: Frame) -> Figure:
-    """How long requests waited for their funds: the number of requests by waiting time.
+    """Draw how long requests waited for funds: the number of requests by waiting time.
 
-    `times`: a row a request with its `direction` and the `seconds` it awaited funds.
+    `times`: one row per request with its `direction` and the `seconds` it awaited funds.
     """
     rows = records(times, _TIMES)
     figure, (axes,) = panels(1, height=2.9)
@@ -356,7 +355,7 @@ def funding_times(times: Frame) -> Figure:
 
 
 def funding_times_words(times: Frame) -> str:
-    """What `funding_times` shows."""
+    """Describe `funding_times`."""
     rows = records(times, _TIMES)
     if not rows:
         return "No request was funded."
@@ -371,15 +370,15 @@ def funding_times_words(times: Frame) -> str:
 
 @drawn
 def exposure_by_day(exposure_days: Frame, month: Month, limit: Decimal | None = None) -> Figure:
-    """What all of it was worth at the end of each day; `exposure_days` as in EXPOSURE_DAYS.
+    """Draw the value of all balances at the end of each day; `exposure_days` as in EXPOSURE_DAYS.
 
-    `limit` is that of all of it, in the reporting currency, as a line.
+    `limit` is the limit of all balances in the reporting currency, drawn as a line.
     """
     rows = _whole(exposure_days)
     figure, axes = panels(1, height=2.9)
     panel = axes[0]
     if not rows:
-        nothing(panel, "Nothing stood with the provider")
+        nothing(panel, "No balance with the provider")
         return figure
     days(panel, month)
     currency = rows[0]["currency"]
@@ -391,27 +390,27 @@ def exposure_by_day(exposure_days: Frame, month: Month, limit: Decimal | None = 
         panel.axhline(float(limit), color=INK["second"], linewidth=1.4, linestyle="--", zorder=3)
         parts.append((f"- - limit {amount_text(limit, currency)}", INK["second"]))
     panel.set_ylim(bottom=0)
-    panel.set_title("With the provider at the end of each day, what is proved")
+    panel.set_title("With the provider at the end of each day, as far as proved")
     legend(panel, parts)
     scale(panel, currency)
     return figure
 
 
 def exposure_words(exposure_days: Frame, month: Month, limit: Decimal | None = None) -> str:
-    """What `exposure_by_day` shows."""
+    """Describe `exposure_by_day`."""
     rows = _whole(exposure_days)
     if not rows:
-        return f"Nothing stood with the provider in {month.title}, as far as is proved."
+        return f"No proved balance with the provider in {month.title}."
     currency, last = rows[0]["currency"], rows[-1]
     most = max(rows, key=lambda row: row["amount"])
     words = (
-        f"With the provider at the end of each day of {month.title}, what is proved: at most"
+        f"With the provider at the end of each day of {month.title}, as far as proved: at most"
         f" {amount_words(most['amount'], currency)} on {day(most['day'])},"
         f" {amount_words(last['amount'], currency)} on {day(last['day'])}."
     )
     without = sum(1 for row in rows if row["valued_by"])
     if without:
-        words += f" On {count(without, 'day')} something has no reference rate and is left out."
+        words += f" On {count(without, 'day')} a currency has no reference rate and is left out."
     if limit is None:
         return words
     above = sum(1 for row in rows if row["amount"] > limit)
@@ -420,7 +419,7 @@ def exposure_words(exposure_days: Frame, month: Month, limit: Decimal | None = N
 
 
 def _whole(exposure_days: Frame) -> list[Mapping[str, Any]]:
-    """The rows of all that stood, a row a day; none where nothing ever did."""
+    """Return one row per day with the total; no rows if there never was a balance."""
     rows = [row for row in records(exposure_days, _DAYS) if row["kind"] == _WHOLE]
     order: dict[date, Mapping[str, Any]] = {row["day"]: row for row in rows}
     return [order[at] for at in sorted(order)] if any(row["amount"] for row in rows) else []
@@ -429,7 +428,7 @@ def _whole(exposure_days: Frame) -> list[Mapping[str, Any]]:
 def _by_currency(
     rows: Sequence[Mapping[str, Any]], column: str, height: float, empty: str
 ) -> tuple[Figure, list[tuple[Axes, str, list[Mapping[str, Any]]]]]:
-    """A figure with a panel for each currency, and that currency's rows; `empty` where none is."""
+    """Return a figure with a panel for each currency, and each currency's rows."""
     currencies = sorted({row[column] for row in rows})
     figure, axes = panels(len(currencies), height=height)
     if not currencies:
@@ -478,7 +477,7 @@ def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[
         ("on-ramp", "● on-ramp", INK["first"], "o"),
         ("off-ramp", "■ off-ramp", INK["second"], "s"),
     ):
-        # One point for all requests of a day within a basis point: no eye could part them.
+        # One point for all requests of a day within a basis point, which would overlap.
         points = sorted(
             {
                 (row["completed_on"].day, round(row["rate_bp"]))
@@ -486,7 +485,7 @@ def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[
                 if row["direction"] == direction and row["rate_bp"] is not None
             }
         )
-        # A day's points stand side by side: the circle a little left, the square a little right.
+        # Points of a day are side by side: the circle slightly left, the square slightly right.
         shift = -0.16 if marker == "o" else 0.16
         axes.scatter(
             [at + shift for at, _ in points], [float(rate) for _, rate in points],
@@ -508,6 +507,6 @@ def _counted(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 
 def _bucket(edges: Sequence[tuple[int | None, str]], value: int) -> int:
-    """Ages count up to their edge, waits stay under theirs."""
+    """Return the bucket of a value: ages include their edge, waits do not."""
     below = value if edges is _AGES else value + 1
     return next(at for at, (edge, _) in enumerate(edges) if edge is None or below <= edge)

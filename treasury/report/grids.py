@@ -1,6 +1,6 @@
-"""Tables, cells and sections of a report as data: what the page shows, and nothing of markup.
+"""Tables, cells and sections of a report as data: the page's content without markup.
 
-A cell is text that `text.clean` has been through; the page escapes it.
+A cell is text cleaned by `text.clean`; the page escapes it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from treasury.core.files.package_files import package_toml
 from treasury.core.text import clean
 
 MOST_ROWS_SHOWN: Final = 200
-"""Rows of one table on the page; the Excel file has them all, and the page says so."""
+"""The most rows of a table on the page, which notes that the Excel file has them all."""
 
 
 NOTES: Final = {
     name: tuple(notes)
     for name, notes in package_toml("treasury.report", "templates/notes.toml").items()
 }
-"""What stands below the tables of some sections whatever the month."""
+"""Fixed notes below the tables of some sections."""
 
 
 class GridHead(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class GridHead(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """Text, a smaller note under it, a tone (ok, warn, bad), and what only opens when asked."""
+    """Text with an optional smaller note, a tone (ok, warn, bad), and expandable details."""
 
     text: str = ""
     note: str = ""
@@ -44,12 +44,12 @@ class Cell(msgspec.Struct, frozen=True):
 
     @property
     def whole_note(self) -> bool:
-        """The same of the note."""
+        """Whether the note is short enough to stay on one line."""
         return len(self.note) <= 20
 
     @property
     def whole(self) -> bool:
-        """Whether the text is a date, a reference or another word that no line break may split."""
+        """Whether the text is a date, a reference or another word that must stay on one line."""
         return len(self.text) <= (16 if " " in self.text else 24)
 
 
@@ -66,7 +66,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A part of the report; `figure` names the figure that goes with it."""
+    """A part of the report; `figure` is the name of its figure."""
 
     anchor: str
     title: str
@@ -77,7 +77,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def make_cell(text: object, note: object = "", tone: str = "") -> Cell:
-    """A cell of text from outside."""
+    """Build a cell of outside text."""
     return Cell(clean(text), clean(note), tone)
 
 
@@ -88,13 +88,13 @@ def amount_cell(
     absent: str | None = None,
     note: object = "",
 ) -> Cell:
-    """An amount of a row with its currency; `absent` where there is none, if that is said."""
+    """Build a cell of an amount with its currency; `absent` is shown if it is missing."""
     is_absent = row[name] is None and absent is not None
     return make_cell(absent if is_absent else amount_words(row[name], row[currency]), note)
 
 
 def bare_amount(row: Mapping[str, Any], name: str) -> str:
-    """An amount whose currency stands in a column of its own; a dash where there is none."""
+    """Return an amount without its currency, which has its own column; a dash if missing."""
     if row[name] is None:
         return "–"
     return amount_words(row[name], row["currency"]).removeprefix(f"{clean(row['currency'])} ")
@@ -111,9 +111,9 @@ def make_grid(
     widths: tuple[int, ...] = (),
     most: int = MOST_ROWS_SHOWN,
 ) -> Grid:
-    """A table whose `heads` are written `One | Two | >Number`; rows beyond `most` are counted.
+    """Build a table with `heads` like `One | Two | >Number`; rows beyond `most` are counted.
 
-    `cells` gives the cells of a row; what is no `Cell` is the text of one.
+    `cells` returns the cells of a row; a value that is not a `Cell` becomes its text.
     """
     first = rows.slice(0, most).to_pylist() if isinstance(rows, pa.Table) else rows[:most]
     return Grid(
@@ -131,5 +131,5 @@ def make_grid(
 
 
 def filled(*grids: Grid) -> tuple[Grid, ...]:
-    """The tables that have rows: no section shows an empty one."""
+    """Return the tables that have rows: no section shows an empty one."""
     return tuple(grid for grid in grids if grid.rows)

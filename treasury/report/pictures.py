@@ -1,4 +1,4 @@
-"""The figures of a close: each drawn once, for the page and for the pack, with its words."""
+"""The figures of a close: each drawn once, for the page and the pack, with its description."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treasury.report.drawing import figure_svg
 
 
 class Drawn(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """A figure, and what it shows in words for who cannot see it."""
+    """A figure, and its description for people who cannot see it."""
 
     figure: Figure
     words: str
@@ -27,7 +27,7 @@ class Drawn(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def month_figures(closing: Closing) -> dict[str, Drawn]:
-    """The figures of a month by the name of their file."""
+    """Return the figures of a month by file name."""
     r, requests, waits = closing.r, closing.fees.requests, closing.waits
     costs = closing.fees.costs.by_pair
     items = figures.aged_items(closing.items, r.month.last)

@@ -1,6 +1,6 @@
-"""Charts of the product's own answers: each takes an answer, or any frame with its columns.
+"""Charts of a workspace's answers: each takes an answer, or any frame with its columns.
 
-Every chart has a sentence that says what it shows: `words`, below it in a notebook.
+Every chart has a sentence that describes it: `words`, shown below it in a notebook.
 
     from treasury import plots
 
@@ -34,8 +34,27 @@ __all__ = [
 
 
 def cash(lines: Reconciliation | Frame, month: str | Month | None = None) -> Figure:
-    """Draw money in and out by booking day; `lines` as in `Reconciliation.lines`.
+    """Draw money in and out by booking day.
 
+    Parameters
+    ----------
+    lines
+        A reconciliation, or a frame as in `Reconciliation.lines`.
+    month
+        The month of a frame.
+
+    Returns
+    -------
+    Figure
+        One panel per currency.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+
+    Examples
+    --------
     >>> plots.cash(t.reconcile("2026-10"))
     """
     if isinstance(lines, Reconciliation):
@@ -44,8 +63,25 @@ def cash(lines: Reconciliation | Frame, month: str | Month | None = None) -> Fig
 
 
 def fees(trend: Fees | Frame) -> Figure:
-    """Draw the fees of each month and their rate; `trend` as in `Fees.trend`.
+    """Draw the fees of each month and their rate.
 
+    Parameters
+    ----------
+    trend
+        The fees, or a frame as in `Fees.trend`.
+
+    Returns
+    -------
+    Figure
+        One panel per currency; rates in basis points.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+
+    Examples
+    --------
     >>> plots.fees(t.fees("2026-07..2026-10"))
     """
     frame = trend.trend if isinstance(trend, Fees) else trend
@@ -53,8 +89,27 @@ def fees(trend: Fees | Frame) -> Figure:
 
 
 def fees_of_month(requests: Fees | Frame, month: str | Month | None = None) -> Figure:
-    """Draw the fees of a month by day, and each request's rate; `requests` as in `Fees.requests`.
+    """Draw the fees of a month by day, and each request's rate.
 
+    Parameters
+    ----------
+    requests
+        The fees, or a frame as in `Fees.requests`.
+    month
+        The month of a frame.
+
+    Returns
+    -------
+    Figure
+        Two panels per currency; rates in basis points.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+
+    Examples
+    --------
     >>> plots.fees_of_month(t.fees("2026-10"))
     """
     if isinstance(requests, Fees):
@@ -63,8 +118,25 @@ def fees_of_month(requests: Fees | Frame, month: str | Month | None = None) -> F
 
 
 def conversion_costs(costs: Fees | Frame) -> Figure:
-    """Draw what conversions cost by pair; `costs` as in `Fees.costs.by_pair`.
+    """Draw conversion costs by pair.
 
+    Parameters
+    ----------
+    costs
+        The fees, or a frame as in `Fees.costs.by_pair`.
+
+    Returns
+    -------
+    Figure
+        One bar per pair, in basis points.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+
+    Examples
+    --------
     >>> plots.conversion_costs(t.fees("2026-10"))
     """
     frame = costs.costs.by_pair if isinstance(costs, Fees) else costs
@@ -72,10 +144,27 @@ def conversion_costs(costs: Fees | Frame) -> Figure:
 
 
 def open_items_by_age(items: OpenItems | Frame, at: date | None = None) -> Figure:
-    """Draw open amounts by their age on the day `at`, the month's last by default.
+    """Draw open amounts by age.
 
-    A frame has a row an item with `currency`, `amount` and `age_days`.
+    Parameters
+    ----------
+    items
+        Open items, or a frame with one row per item: `currency`, `amount` and `age_days`.
+    at
+        The day of the ages; default: the month's last.
 
+    Returns
+    -------
+    Figure
+        One panel per currency.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+
+    Examples
+    --------
     >>> plots.open_items_by_age(t.open_items("2026-10"))
     """
     if isinstance(items, OpenItems):
@@ -84,8 +173,25 @@ def open_items_by_age(items: OpenItems | Frame, at: date | None = None) -> Figur
 
 
 def funding_times(waits: Closing | Frame) -> Figure:
-    """Draw how long requests waited for their funds; `waits` as in `Closing.waits`.
+    """Draw how long requests waited for funds.
 
+    Parameters
+    ----------
+    waits
+        A month, or a frame as in `Closing.waits`.
+
+    Returns
+    -------
+    Figure
+        The number of requests by waiting time.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+
+    Examples
+    --------
     >>> plots.funding_times(t.periods.month("2026-10"))
     """
     frame = waits.waits if isinstance(waits, Closing) else waits
@@ -93,8 +199,20 @@ def funding_times(waits: Closing | Frame) -> Figure:
 
 
 def exposure(stood: ProviderExposure) -> Figure:
-    """Draw what was with the provider at the end of each day.
+    """Draw the balances with the provider at the end of each day.
 
+    Parameters
+    ----------
+    stood
+        The month's exposure.
+
+    Returns
+    -------
+    Figure
+        The total by day in the reporting currency, with its limit.
+
+    Examples
+    --------
     >>> plots.exposure(t.exposure("2026-10"))
     """
     rows = (stood.days, stood.month, stood.whole["limit"])
@@ -102,7 +220,7 @@ def exposure(stood: ProviderExposure) -> Figure:
 
 
 def _told(draw: Callable[..., Figure], words: Callable[..., str], *rows: Any) -> Figure:
-    """Draw a figure with the sentence that a notebook shows below it."""
+    """Draw a figure, with its description for a notebook."""
     figure = draw(*rows)
     assert isinstance(figure, Drawing)
     figure.words = words(*rows)

@@ -1,8 +1,8 @@
-"""The close report as one page: nothing loaded from elsewhere, all outside text escaped.
+"""The close report as one page: loads nothing from elsewhere, and escapes all outside text.
 
-The template knows sections, tables and cells; what they say is in `sections`, what they are called
-in `words`. Figures are inlined as SVG in the page's own colours, so that they follow light, dark
-and print.
+The template knows sections, tables and cells; their content is in `sections`, their words in
+`words`. Figures are inlined as SVG in the page's own colours, so that they follow light, dark and
+print.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _PAPER: Final = "#ffffff"
 
 
 def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> str:
-    """The whole page; the same month gives the same text. `drawn` are its figures, if made."""
+    """Return the whole page; the same month gives the same text. `drawn` are existing figures."""
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
     blocking = len(closing.items.blocking)
-    exception = exception_words(closing.items)  # whether only proof is lacking
+    exception = exception_words(closing.items)  # empty unless only proof is missing
     headline = f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
     if closing.period is not None:
         carried = len(closing.items)
@@ -75,7 +75,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
 
 
 def inline_svg(svg: bytes, name: str) -> Markup:
-    """A figure as an element of the page: colours by name, ids that no other figure has."""
+    """Return a figure as an element of the page: colours by name, unique ids."""
     text = svg.decode()
     text = _STYLE.sub("", text[text.index("<svg") :])
     text = _SIZE.sub("", text, count=1)
@@ -87,7 +87,7 @@ def inline_svg(svg: bytes, name: str) -> Markup:
 
 
 def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
-    """Who prepared and who reviewed, another person, and when."""
+    """Return who prepared and who reviewed, a second person, and when."""
     period, preparation, year = closing.period, closing.preparation, closing.r.month.year
     unsigned = ("Reviewed by, another person", "not signed", "")
     if period is not None:
@@ -107,7 +107,7 @@ def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
 
 
 def page_environment() -> Environment:
-    """Where templates of pages are read: what they are given is escaped, and nothing is missing."""
+    """Return the templates' environment: values are escaped, and none may be missing."""
     return Environment(
         loader=PackageLoader("treasury.report"),
         autoescape=True,

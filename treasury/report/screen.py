@@ -1,6 +1,6 @@
-"""The first screen and the other answers that a terminal shows, as aligned plain text or as rows.
+"""The first screen and other terminal output, as aligned plain text or as rows.
 
-The layout is the desk's, to the word. Nothing here moves a cursor: outside text comes through
+The layout and words are fixed by contract. No text moves the cursor: outside text passes through
 `text.clean`.
 """
 
@@ -53,10 +53,10 @@ _FUNDING_COLUMNS: Final = (
 def first_screen(
     closing: Closing, *, report: Path | None = None, width: int | None = None, late: int = 0
 ) -> str:
-    """The month on one screen; `report` is the report.html to open, where it has been written.
+    """Return the month on one screen; `report` is the path of report.html, if written.
 
-    In few columns, `width`, the open items are listed without their commands, then their ages.
-    `late` counts what was learnt about a closed month since, which changes nothing of it.
+    With a small `width`, the open items are listed without commands, then without ages. `late`
+    counts later facts about a closed month, which do not change it.
     """
     r, zone = closing.r, closing.zone
     to_read = clean(report) if report else f"treasury close {r.month}"
@@ -84,16 +84,15 @@ def first_screen(
 SERVICES_ADD: Final = """\
 the services would add what is to be paid, what was delivered,
             coins, balances and fees: docs/setup.md"""
-"""What a desk with bank files alone lacks, on its first screen."""
+"""The line of the first screen on a desk with bank files alone."""
 
 
 def unknown_screen(
     question: Question, snapshot: Snapshot, *, why: str, has_services: bool = True
 ) -> str:
-    """The first screen of a month of which nothing can be said: what was not asked, and the step.
+    """Return the first screen of a month without data: the missing data, and the next step.
 
-    `why` is what is missing, in the words of the error. Without the services nothing is to be read
-    of them.
+    `why` is the error's reason. Without services, nothing is read from them.
     """
     zone, synced = question.zone, synced_at(snapshot)
     statements: int = snapshot.sql(
@@ -107,7 +106,7 @@ def unknown_screen(
     stored = f"{count(statements, 'statement')} stored, none for this month"
     steps = [] if synced is not None or not has_services else ["treasury sync"]
     steps += [] if statements else ["treasury statements add FILE"]
-    month_step = "ask for a month that has statements, or add its own: treasury statements add FILE"
+    month_step = "choose a month that has statements, or add its own: treasury statements add FILE"
     return "\n".join(
         [
             " · ".join(part for part in title if part),
@@ -121,7 +120,7 @@ def unknown_screen(
 
 
 def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
-    """What became of the month's bank lines: counts, and sums that tie in each currency."""
+    """Return the outcomes of the month's bank lines: counts, and sums that tie by currency."""
     reasons: dict[str, int] = {}
     for row in unprovable_accounts(r):
         reason = clean(row["proof"].removeprefix(NOT_PROVABLE).removeprefix(": "))
@@ -130,7 +129,7 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
         f"NOT PROVABLE  credits to {count(number, 'virtual account')}: {reason}"
         for reason, number in sorted(reasons.items())
     ]
-    # Items, money in and money out by outcome, a block for each currency, ending in its sum.
+    # Items, money in and money out by outcome: one block per currency, with its sum last.
     blocks: dict[str, dict[str, list[dict[str, Any]]]] = {}
     columns = ["outcome", "line_class", "currency", "direction", "amount"]
     for line in r.lines.arrow.select(columns).to_pylist():
@@ -153,7 +152,7 @@ _CHANGED: Final = "details changed, compare them first: "
 
 
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
-    """Requests awaiting funds as a person reads them: text only, in the desk's columns."""
+    """Return requests awaiting funds for display: text only, in the desk's columns."""
     as_stored = ("state", "direction", "reference", "to", "seen")
     displayed = [
         {
@@ -173,7 +172,7 @@ def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
 
 
 def funding_totals(rows: pa.Table) -> str:
-    """`PAY: 2, EUR 40,000.00 · SENT: 1, EUR 25,000.00`: totals by state and currency."""
+    """Return `PAY: 2, EUR 40,000.00 · SENT: 1, EUR 25,000.00`: totals by state and currency."""
     groups: dict[tuple[str, str], list[Decimal | None]] = {}
     for row in rows.select(["state", "currency", "send"]).to_pylist():
         groups.setdefault((row["state"], row["currency"] or "?"), []).append(row["send"])
@@ -184,7 +183,7 @@ def funding_totals(rows: pa.Table) -> str:
 
 
 def close_words(items: OpenItems) -> str:
-    """`ready`, or `BLOCKED by 27 of them`; reconciled is said of nothing that is not proved."""
+    """Return `ready`, or `BLOCKED by 27 of them`; unproved months never count as reconciled."""
     blocking = items.blocking
     if not blocking:
         return "ready"
@@ -195,7 +194,7 @@ def close_words(items: OpenItems) -> str:
 
 
 def waiting_words(items: OpenItems) -> str:
-    """How many items were proposed to be carried, and nobody has accepted yet."""
+    """Return the number of items that are proposed to be carried and not accepted yet."""
     waiting = sum(item.proposed_by is not None for item in items.blocking)
     verb = "waits" if waiting == 1 else "wait"
     return (
@@ -206,7 +205,7 @@ def waiting_words(items: OpenItems) -> str:
 
 
 def exception_words(items: OpenItems) -> str:
-    """`reconciled except credits not provable`, where only what is not proved blocks."""
+    """Return `reconciled except credits not provable` if only unproved items block."""
     blocking = items.blocking
     if not blocking or any(item.kind not in _NOT_PROVED for item in blocking):
         return ""
@@ -230,7 +229,7 @@ def _row(label: str, text: str) -> str:
 
 
 def open_words(items: OpenItems) -> str:
-    """`58 items = 31 yours + 4 colleague's`: the parts there are, and they add up."""
+    """Return `58 items = 31 yours + 4 colleague's`, with all parts."""
     if not len(items):
         return "nothing: everything that could be open was asked"
     parts = " + ".join(f"{number:,} {TURNS[turn]}" for turn, number in items.turns.items())
@@ -238,7 +237,7 @@ def open_words(items: OpenItems) -> str:
 
 
 def _items_table(items: OpenItems, width: int | None) -> list[str]:
-    """A line for each kind and currency, whose move it is first; their counts add up."""
+    """Return a line for each kind and currency, sorted by who acts next; the counts add up."""
     if not len(items):
         return [_row("OPEN", open_words(items))]
     lines = [f"{_row('OPEN', open_words(items))}   treasury exceptions"]
@@ -259,7 +258,7 @@ def _items_table(items: OpenItems, width: int | None) -> list[str]:
 
 
 def _group_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """The cells of each group below each other; a column in which nothing stands takes no place."""
+    """Align the cells of each group; empty columns take no space."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines, before = [], ""
     for row in rows:
@@ -277,10 +276,10 @@ def _group_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 _SIGNS: Final = {"in": "+", "out": "-"}
-"""Of money that goes both ways."""
+"""The sign of money that goes both ways."""
 _TO_RIGHT: Final = (2, 4)
 _LEFT_OUT: Final = (7, 5)
-"""Of a group's cells the command, then the age."""
+"""The cells of a group to omit on a narrow screen: the command, then the age."""
 
 
 def _group_cells(group: ItemGroup) -> tuple[str, ...]:
@@ -335,7 +334,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def overdue_words(row: dict[str, Any]) -> str:
-    """`1 TARGET day`, or nothing while it is not overdue."""
+    """Return `1 TARGET day`, or an empty text if it is not overdue."""
     return count(row["overdue"], row["overdue_unit"]) if row["overdue"] > 0 else ""
 
 
@@ -347,14 +346,14 @@ FACTS: Final = grouped_schema(
     (INTEGER, "blocking", "oldest"),
     (TEXT, "clock", "command"),
 )
-"""`fact` is the line of the screen; `items` counts, `blocking` are those that block the close.
+"""The columns of the facts; `items` counts, `blocking` counts those that block the close.
 
-`amount` is empty where some of it comes in and some goes out: `coming` and `going` are its parts.
+`amount` is empty if money goes both ways: `coming` and `going` are its parts.
 """
 
 
 def screen_facts(closing: Closing) -> pa.Table:
-    """Statements, bank lines, open items, money in transit, fees and the close; as in FACTS."""
+    """Return statements, bank lines, open items, transit, fees and the close; as in FACTS."""
     month = str(closing.r.month)
     rows = [{"month": month, **row} for row in _facts(closing)]
     return pa.Table.from_pylist(rows, schema=FACTS)

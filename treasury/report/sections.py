@@ -1,4 +1,4 @@
-"""The sections of the close report, in the order of the desk: what each says, as data."""
+"""The sections of the close report as data, in their order."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _BRIDGED: Final = {
     "credit": "virtual-account credit",
     "own_transfer": "own transfer",
 }
-"""The kinds of a bridge's rows in words."""
+"""The words for the kinds of a bridge's rows."""
 _KINDS: Final = {"bank": "bank", "custodial": "custodial wallet", "company": "company wallet"}
 _ROLLED: Final = (
     "opening", "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "closing",
@@ -73,7 +73,7 @@ _TONES: Final = {
 
 
 def sections(closing: Closing) -> list[Section]:
-    """Every section after the verdict, in the order of the desk."""
+    """Return every section after the verdict, in order."""
     r, zone = closing.r, closing.zone
     return [
         _accounts(closing),
@@ -94,7 +94,7 @@ def sections(closing: Closing) -> list[Section]:
     ]
 
 
-# Accounts and what blocks
+# Accounts and blocking items
 
 
 def _accounts(closing: Closing) -> Section:
@@ -145,12 +145,12 @@ def _ledger(ledger: LedgerComparison) -> Grid:
 
 
 def _pays_gas(row: Mapping[str, Any]) -> bool:
-    """Whether a row is the native coin of a company wallet."""
+    """Return whether a row is the native coin of a company wallet."""
     return row["kind"] == "company" and row["currency"] in NATIVE_COINS.values()
 
 
 def _native_row(row: Mapping[str, Any]) -> tuple[object, ...]:
-    """A wallet's native coin; it has so many decimals that idle zeros are left out."""
+    """Return the row of a wallet's native coin, without trailing zeros."""
 
     def digits(name: str) -> str:
         shown = bare_amount(row, name)
@@ -190,13 +190,13 @@ def _account_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _open(closing: Closing) -> Section:
-    """Everything that is open, what blocks first: item, amount, age, who acts, next step."""
+    """Return all open items, blocking ones first: item, amount, age, who acts, next step."""
     items, year = closing.items, closing.r.month.year
     blocking = items.blocking
     not_blocking = items.where(lambda item: not item.is_blocking)
     captions = {
-        f"What blocks the close, {count(len(blocking), 'item')}": blocking,
-        f"Open, and does not block, {count(len(not_blocking), 'item')}": not_blocking,
+        f"Blocks the close, {count(len(blocking), 'item')}": blocking,
+        f"Open but not blocking, {count(len(not_blocking), 'item')}": not_blocking,
     }
     grids = tuple(
         make_grid(
@@ -229,7 +229,7 @@ def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
     )
 
 
-# Money on its way
+# Money in transit
 
 
 def _in_transit(closing: Closing) -> Section:
@@ -238,7 +238,7 @@ def _in_transit(closing: Closing) -> Section:
     title, year = f"In transit at {day(r.month.last)}", r.month.year
     captions = {
         title: sure,
-        "May have arrived: a line that needs a decision may be it; not counted": maybe,
+        "May have arrived, as a line that needs a decision; not counted": maybe,
     }
     grids = tuple(
         make_grid(
@@ -264,7 +264,7 @@ def _in_transit(closing: Closing) -> Section:
 
 
 def _bridge(bridge: TransitBridge) -> Grid:
-    """Why the three have other sums, by reason; the workbook has the rows."""
+    """Return why the three sums differ, by reason; the workbook has the rows."""
     names = ("report", "journal", "roll_forward")
     steps = bridge.steps.arrow.to_pylist() if len(bridge.rows) else []
     return make_grid(
@@ -282,12 +282,12 @@ def _bridge(bridge: TransitBridge) -> Grid:
 
 
 def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The sum of each kind and currency: the figures that the bridge leads to."""
+    """Return the sum of each kind and currency: the figures that the bridge leads to."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for step in steps:
         groups.setdefault((step["kind"], step["currency"]), []).append(step)
     return [
-        {"kind": kind, "currency": currency, "why": "all of them"}
+        {"kind": kind, "currency": currency, "why": "total"}
         | {"rows": sum(member["rows"] for member in members)}
         | {name: total(member[name] for member in members) for name in names}
         for (kind, currency), members in groups.items()
@@ -305,7 +305,7 @@ def _awaiting(closing: Closing) -> Section:
         sheet="Awaiting funds",
     )
     rolled = _rolled(closing.rolled.roll_forward.arrow)
-    lead = "" if awaiting.rows else "No request waits for its funds."
+    lead = "" if awaiting.rows else "No request awaits funds."
     if closing.is_unread:
         lead = f"{UNREAD}."
     notes = NOTES["awaiting"] * bool(awaiting.rows) + NOTES["rolled"] * bool(rolled.rows)
@@ -358,7 +358,7 @@ def _collections(r: Reconciliation) -> Section:
         sheet="Virtual accounts",
     )
     conversions = make_grid(
-        "What became of them, by account and interval of its balance",
+        "Their conversion, by account and interval of its balance",
         "Account | Until | >Credits | >Amount | >Stablecoin | >Implied rate | Proof",
         r.conversions.arrow,
         _conversion_row,
@@ -373,7 +373,7 @@ def _conversion_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     if low is not None and high is not None and high != low:
         rate = f"{value_text(low)} to {value_text(high)}"
     proved = row["state"] in {"proved", "proved_as_group"}
-    edge = f"{row['edge_credits']} of them may lie outside" if row["edge_credits"] else ""
+    edge = f"{row['edge_credits']} may lie outside" if row["edge_credits"] else ""
     return (
         make_cell(row["account"], row["asset"]),
         "" if row["closed_at"] is None else day(row["closed_at"].date()),
@@ -397,7 +397,7 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     )
 
 
-# What it rests on
+# Basis of the report
 
 
 def _assumptions(closing: Closing) -> Section:
@@ -417,14 +417,14 @@ def _assumptions(closing: Closing) -> Section:
         "Both legs of an own transfer are one amount.",
         "Only booked lines count. Matched: a whole reference proves it and nothing contradicts.",
         "Fees belong to the month in which a request completed (SUCCEEDED).",
-        "Coins sent to a company wallet: the service says delivered, unless evidence was added.",
+        "Coins sent to a company wallet: delivered by the service, unless evidence was added.",
         "Ledger: not provided." if closing.ledger is None else "Ledger: compared, see Accounts.",
     )
     return Section("assumptions", "Assumptions used", "", filled(grid), notes)
 
 
 def _left_out(r: Reconciliation) -> list[dict[str, Any]]:
-    """Lines of other business by class and rule; the amount of an own transfer counts once."""
+    """Return lines of other business by class and rule; an own transfer counts once."""
     names = ["entry_id", "line_class", "rule_name", "amount", "currency"]
     apart = r.lines.arrow.filter(pc.is_valid(r.lines.arrow["line_class"])).select(names).to_pylist()
     listed = {line["entry_id"] for line in apart}
@@ -451,7 +451,7 @@ def _left_out(r: Reconciliation) -> list[dict[str, Any]]:
 def _evidence(closing: Closing) -> Section:
     r = closing.r
     grid = make_grid(
-        "SHA-256 of what this report was made from",
+        "SHA-256 of the data behind this report",
         "What | >Rows | Hash",
         closing.fingerprints,
         lambda mark: (
@@ -474,6 +474,6 @@ def _evidence(closing: Closing) -> Section:
 
 
 def tally(r: Reconciliation) -> Iterable[tuple[str, str, int]]:
-    """The parts that the month's bank lines are made of: outcome, its word, how many."""
+    """Return the parts of the month's bank lines: outcome, its word, count."""
     counts = r.counts()
     return [(name, OUTCOMES[name], counts[name]) for name in OUTCOMES if counts[name]]

@@ -1,4 +1,4 @@
-"""The verbs by which people decide: `t.matches`, `t.funding`, `t.rules`, `t.items`, `t.periods`."""
+"""Methods for decisions: `t.matches`, `t.funding`, `t.rules`, `t.items`, `t.periods`."""
 
 from __future__ import annotations
 
@@ -25,15 +25,38 @@ if TYPE_CHECKING:
 
 
 class WorkspaceDecisions(WorkspaceStores):
-    """The workspace as people decide in it."""
+    """The workspace's operations for decisions."""
 
     def open_items(self, month: str | Month | None = None) -> OpenItems:
-        """Everything that is not settled in a month, each thing once; of a closed one as it was."""
+        """Return everything unsettled in a month, each item once.
+
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended. A closed month's items are as of its close.
+
+        Returns
+        -------
+        OpenItems
+            The items in the order of work, with amounts in their own currency.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
+        >>> t.open_items("2026-10").select(turn="us")
+        """
         return self.periods.month(month).items
 
     @cached_property
     def matches(self) -> Deciding:
-        """Verdicts on bank lines: `accept`, `reject`, `ignore`, `assign`, `undo`, `list`."""
+        """Verdicts on bank lines: `accept`, `reject`, `ignore`, `assign`, `undo`, `list`.
+
+        >>> t.matches.accept("4f2a91c0", "PAY-2026-005358", reason="amount and payee agree")
+        """
         from treasury.month.decisions.file_debits import decisions_in_force
         from treasury.month.decisions.verdicts import Deciding
         from treasury.month.reconciliation import Basis
@@ -50,7 +73,10 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def funding(self) -> Marking:
-        """Remarks on ramp requests: `marked_sent`, `will_not_fund`, `accept_payee`, `undo`."""
+        """Remarks on ramp requests: `marked_sent`, `will_not_fund`, `accept_payee`, `undo`.
+
+        >>> t.funding.marked_sent("PAY-2026-005358", "sent at the bank's counter")
+        """
         from treasury.month.decisions.remarks import Marking
 
         return Marking(
@@ -64,7 +90,10 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def rules(self) -> Changing:
-        """The rules of matching and ageing: `current`, `preview`, `save`, `history`."""
+        """The rules of matching and ageing: `current`, `preview`, `save`, `history`.
+
+        >>> t.rules.preview("new_rules.toml").totals
+        """
         from treasury.month.decisions.rule_changes import Changing
 
         return Changing(
@@ -78,7 +107,10 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def items(self) -> Carrying:
-        """Open items past a close: `carry` proposes, `accept` agrees, `withdraw`, `list`."""
+        """Open items past a close: `carry` proposes, `accept` agrees, `withdraw`, `list`.
+
+        >>> t.items.carry("PAY-1042", owner="ines", by="2026-11-30", reason="the bank confirmed it")
+        """
         from treasury.month.items import Carrying
 
         return Carrying(
@@ -93,11 +125,32 @@ class WorkspaceDecisions(WorkspaceStores):
     def exceptions_sheet(
         self, path: str | Path, items: OpenItems | str | Month | None = None
     ) -> Path:
-        """Write open items as an Excel workbook in which people decide; `decide` takes it back.
+        """Write open items as an Excel workbook for decisions, which `decide` reads.
 
-        `items` are those of a month or some of them, as `t.open_items(…).select(…)` gives them;
-        without, those of the last month that has ended. Raises ActionRefused for a closed month,
-        InputError where the file is there already, StorageError where it cannot be written.
+        Parameters
+        ----------
+        path
+            The new file.
+        items
+            A month, or items from `t.open_items(…).select(…)`; default: the last month that ended.
+
+        Returns
+        -------
+        Path
+            The written file.
+
+        Raises
+        ------
+        ActionRefused
+            If the month is closed.
+        InputError
+            If the file already exists.
+        StorageError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> t.exceptions_sheet("october.xlsx", "2026-10")
         """
         from treasury.month.items import OpenItems
 
@@ -113,44 +166,119 @@ class WorkspaceDecisions(WorkspaceStores):
         agreed: SheetPlan | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Take the decisions of a sheet that `exceptions_sheet` wrote: all that it can, or none.
+        """Journal the decisions of a sheet that `exceptions_sheet` wrote, all or none.
 
-        With `dry_run` it says what each row would do and writes nothing; given as `agreed`, exactly
-        that is journaled, or ActionRefused where any of it has moved. Rows that are refused are
-        left out, each with its reason. `sheet` may be the file's bytes, called `name`. Raises
-        InputError for a file that is no decision sheet.
+        Parameters
+        ----------
+        sheet
+            The file, or its bytes, named `name`.
+        name
+            The file's name, for bytes.
+        agreed
+            The plan of a dry run. Exactly this plan is journaled.
+        dry_run
+            Return the effect of each row and write nothing.
+
+        Returns
+        -------
+        SheetPlan
+            Each row with its decision, or the reason why it is refused and left out.
+
+        Raises
+        ------
+        InputError
+            If the file is not a decision sheet.
+        ActionRefused
+            If any part of `agreed` has changed.
+
+        Examples
+        --------
+        >>> plan = t.decide("october.xlsx", dry_run=True)
+        >>> t.decide("october.xlsx", agreed=plan)
         """
         source = sheet if isinstance(sheet, bytes) else Path(sheet)
         return self._sheets().decide(source, name=name, agreed=agreed, dry_run=dry_run)
 
     def decision_effects(self, *planned: Decision) -> Effects:
-        """What decisions planned with `dry_run=True` would change beside their own lines."""
+        """Return the effects of planned decisions on open items other than their own lines.
+
+        Parameters
+        ----------
+        planned
+            Decisions planned with `dry_run=True`.
+
+        Returns
+        -------
+        Effects
+            The open items that would change, in the currency of each.
+
+        Examples
+        --------
+        >>> planned = t.matches.reject("4f2a91c0", "PAY-1042", reason="other payee", dry_run=True)
+        >>> t.decision_effects(planned)
+        """
         from treasury.workspace.foreseen_effects import effects_of_decisions
 
         return effects_of_decisions(self, planned)
 
     def remark_effects(self, planned: Remark) -> Effects:
-        """What a remark planned with `dry_run=True` would change in the open items."""
+        """Return the effects of a planned remark on the open items.
+
+        Parameters
+        ----------
+        planned
+            A remark planned with `dry_run=True`.
+
+        Returns
+        -------
+        Effects
+            The open items that would change, in the currency of each.
+
+        Examples
+        --------
+        >>> t.remark_effects(t.funding.will_not_fund("PAY-2026-005358", "cancelled", dry_run=True))
+        """
         from treasury.workspace.foreseen_effects import effects_of_remark
 
         return effects_of_remark(self, planned)
 
     def rests_on(self, withdrawal: Withdrawal) -> tuple[str, ...]:
-        """What rests on a statement whose withdrawal was planned with `dry_run=True`, in words."""
+        """Return what depends on a statement that is planned to be withdrawn.
+
+        Parameters
+        ----------
+        withdrawal
+            A withdrawal planned with `dry_run=True`.
+
+        Returns
+        -------
+        tuple of str
+            One sentence each for bank lines, decisions and closed months.
+
+        Examples
+        --------
+        >>> t.rests_on(t.statements.withdraw("october.xml", reason="wrong account", dry_run=True))
+        """
         from treasury.workspace.foreseen_effects import rests_on
 
         return rests_on(self, self.matches, withdrawal)
 
     @cached_property
     def limits(self) -> Limits:
-        """Amounts below which an open item does not block: `propose`, `accept`, `list`."""
+        """Amounts below which an open item does not block: `propose`, `accept`, `list`.
+
+        >>> t.limits.list()
+        """
         from treasury.month.items import Limits
 
         return Limits(self.journal, lambda: self.policy, until=self.as_of, zone=self.settings.zone)
 
     @cached_property
     def measurement(self) -> Measurement:
-        """How coins are measured, by two people: `propose`, `accept`, `list`, `openings`."""
+        """The measurement of coins, set by two people: `propose`, `accept`, `list`, `openings`.
+
+        >>> t.measurement.list()
+        """
         from treasury.close.valuation.coins.agreed_measurement import Measurement
         from treasury.workspace.foreseen_effects import known_coins
 
@@ -165,7 +293,10 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def exposure_limits(self) -> ExposureLimits:
-        """How much may stand with the provider, by two people: `propose`, `accept`, `list`."""
+        """The limits of balances with the provider, set by two people: `propose`, `accept`, `list`.
+
+        >>> t.exposure_limits.list()
+        """
         from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
 
         return ExposureLimits(
@@ -174,13 +305,36 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def periods(self) -> Periods:
-        """Months: `prepare`, `sign`, `withdraw`, `reopen`, `list`, `verify`, `late`, and more."""
+        """Months: `prepare`, `sign`, `withdraw`, `reopen`, `list`, `verify`, `late`, and more.
+
+        >>> t.periods.list()
+        """
         from treasury.workspace.month_periods import Periods
 
         return Periods(self)
 
     def compare(self, a: Reconciliation, b: Reconciliation) -> Comparison:
-        """What moved from one answer for a month to another, and why; totals by currency."""
+        """Compare two reconciliations of a month: what moved, and why; totals by currency.
+
+        Parameters
+        ----------
+        a, b
+            The earlier and the later reconciliation.
+
+        Returns
+        -------
+        Comparison
+            The lines that moved, with their cause.
+
+        Raises
+        ------
+        InputError
+            If either was not made by `t.reconcile`.
+
+        Examples
+        --------
+        >>> t.compare(t.at("2026-11-02T09:00Z").reconcile("2026-10"), t.reconcile("2026-10"))
+        """
         from treasury.workspace.foreseen_effects import compare
 
         return compare(a, b)

@@ -1,4 +1,4 @@
-"""The verbs of files: bank statements, evidence of wallets, reference rates."""
+"""File methods of the workspace: bank statements, wallet evidence, reference rates."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 
 class WorkspaceFiles(WorkspaceDecisions):
-    """The workspace as it takes files of banks, wallets and rates."""
+    """The workspace's operations for files of banks, wallets and rates."""
 
     @cached_property
     def statements(self) -> Statements:
-        """Bank statements: `add`, `withdraw`, `confirm`, `list`, `coverage`."""
+        """Bank statements: `add`, `withdraw`, `confirm`, `list`, `coverage`.
+
+        >>> t.statements.add("bank/october.xml")
+        """
         from treasury.workspace.files.bank_statements import Statements
 
         return Statements(
@@ -32,7 +35,11 @@ class WorkspaceFiles(WorkspaceDecisions):
 
     @cached_property
     def wallets(self) -> WalletProofs:
-        """Evidence of company wallets: `add_evidence`, `add_balance`, `list`."""
+        """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.
+
+        >>> where = {"chain": "BASE", "address": "0x…", "source": "block explorer"}
+        >>> t.wallets.add_balance("12.5", "USDC", at="2026-10-31", **where)
+        """
         from treasury.workspace.files.company_wallets import WalletProofs
 
         return WalletProofs(
@@ -46,7 +53,10 @@ class WorkspaceFiles(WorkspaceDecisions):
 
     @cached_property
     def rates(self) -> StoredRates:
-        """Reference rates: `add` the ECB's file or your own, `list`, `reference`."""
+        """Reference rates: `add` the ECB's file or your own, `list`, `reference`.
+
+        >>> t.rates.reference().value(Decimal("100"), "USDC", date(2026, 10, 30))
+        """
         from treasury.workspace.files.stored_rates import StoredRates
 
         return StoredRates(

@@ -1,4 +1,4 @@
-"""What a planned decision would change beside its own lines, worked out before it is written."""
+"""The effects of a planned decision on other items, computed before it is written."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ _COIN_COLUMNS: Final = {
     "wallet_balances": "asset",
     "wallet_movements": "asset",
 }
-"""Where records name coins."""
+"""The columns that contain coins, by table."""
 
 
 def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Effects:
-    """What planned decisions would change beside their lines, in the open items.
+    """Return the effects of planned decisions on open items other than their own lines.
 
-    They are those of the last month that has ended, or of the first open one that a line is in.
+    The items are those of the last month that ended, or of the first open month that contains a
+    line.
     """
     decided = t.decided()
     booked = [
@@ -53,7 +54,7 @@ def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Eff
 
 
 def effects_of_remark(t: WorkspaceStores, planned: Remark) -> Effects:
-    """What a planned remark would change in the open items of the last month that has ended."""
+    """Return the effects of a planned remark on the open items of the last month that ended."""
     decided = t.decided()
     return _effects(t, decided, foreseen_remark(decided, planned))
 
@@ -61,15 +62,15 @@ def effects_of_remark(t: WorkspaceStores, planned: Remark) -> Effects:
 def effects_of_drafts(
     t: WorkspaceStores, decided: Decided, drafts: Sequence[Draft], month: Month
 ) -> Effects:
-    """What drafted entries would change in a month's open items."""
+    """Return the effects of drafted entries on a month's open items."""
     then = decided.foresee([(t.now(), draft) for draft in drafts])
     return _effects(t, decided, then, [month], {draft.subject for draft in drafts})
 
 
 def rests_on(t: WorkspaceStores, matches: Deciding, withdrawal: Withdrawal) -> tuple[str, ...]:
-    """What rests on a statement that is to be withdrawn, a sentence each; empty for nothing.
+    """Return what depends on a statement to be withdrawn, one sentence each.
 
-    Its lines by outcome, how many of them people decided, and the closed months that keep it.
+    Covers its lines by outcome, the decisions on them, and the closed months that keep it.
     """
     knowledge, decisions = matches.look()
     statement, entries = withdrawal.statement, set(withdrawal.entry_ids)
@@ -78,7 +79,7 @@ def rests_on(t: WorkspaceStores, matches: Deciding, withdrawal: Withdrawal) -> t
     counts = Counter("other_business" if row["line_class"] else row["outcome"] for row in rows)
     sentences = [f"bank lines now: {outcome_counts(counts)}"] if rows else []
     if decided := sum(decision.entry_id in entries for decision in decisions):
-        sentences.append(f"{count(decided, 'decision')} on them would rest on no line")
+        sentences.append(f"{count(decided, 'decision')} on them would lose their line")
     first, last = (Month.of(day or date.min) for day in (statement.first_day, statement.last_day))
     closed = closed_periods(t.decided().entries)
     months = (name for name in closed if str(first) <= name <= str(last))
@@ -92,10 +93,10 @@ def _effects(
     months: Sequence[Month] = (),
     lines: Collection[str] = (),
 ) -> Effects:
-    """The open items that change from what is decided to what would be, `lines` left out.
+    """Return the open items that change between two states of decisions, except `lines`.
 
-    They are those of the last of `months` or of the last that has ended, else of the first
-    month after it that is not closed.
+    The items are those of the last of `months` or the last month that ended, or else of the first
+    later month that is not closed.
     """
     month = max((*months, t.this_month.previous))
     closed = closed_periods(decided.entries)
@@ -114,7 +115,7 @@ def _effects(
 
 
 def known_coins(t: WorkspaceStores) -> set[str]:
-    """The coins that the rules and the stored records name."""
+    """Return the coins that the rules and the stored records name."""
     snapshot = t.snapshot()
     rules = t.question(t.this_month).rules
     coins = {pair.partition("/")[0] for pair in rules.coins_at_par}
@@ -126,14 +127,14 @@ def known_coins(t: WorkspaceStores) -> set[str]:
 
 
 def compare(a: Reconciliation, b: Reconciliation) -> Comparison:
-    """What moved from one answer to another; InputError for what is none, or not from a lake."""
+    """Compare two reconciliations; raise InputError unless both came from a lake."""
     return compare_bases(_made_from(a), _made_from(b))
 
 
 def _made_from(answer: Reconciliation) -> Basis:
     do = "compare two of t.reconcile(…)"
     if not isinstance(answer, Reconciliation):
-        raise InputError(f"a {type(answer).__name__} is no reconciliation", do=do)
+        raise InputError(f"a {type(answer).__name__} is not a reconciliation", do=do)
     if answer.basis is None:
-        raise InputError("a reconciliation does not say what it was made from", do=do)
+        raise InputError("the reconciliation does not contain its basis", do=do)
     return answer.basis

@@ -1,6 +1,6 @@
-"""The verbs of `t.periods`: months prepared, signed, withdrawn, reopened and shown again.
+"""The operations of `t.periods`: prepare, sign, withdraw, reopen and show months.
 
-A closed month is made again from what its close pinned; an open one from what is known now.
+A closed month is rebuilt from the data that its close pinned; an open one from the present data.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Periods:
-    """The months of a workspace: prepared, signed, reopened, given again."""
+    """The months of a workspace: prepare, sign, reopen, show."""
 
     def __init__(self, workspace: WorkspaceStores) -> None:
         self._workspace = workspace
@@ -57,12 +57,11 @@ class Periods:
     def prepare(
         self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
     ) -> Closing:
-        """Prepare a month that has ended to be signed by a second person.
+        """Prepare the close of a month that has ended, for a second person to sign.
 
-        Pins the lake's commit, the journal's end and the hash of the list of open items; the ledger
-        in the CSV file `ledger` is compared, and journaled with it. Raises ActionRefused where
-        something blocks that nobody proposed to carry, and TreasuryError where the open items do
-        not roll forward.
+        Pins the lake's commit, the journal's end and the hash of the list of open items. The CSV
+        file `ledger` is compared and journaled too. Raises ActionRefused if an item blocks that is
+        not proposed to be carried, and TreasuryError if the open items do not roll forward.
         """
         prepared = self.prepare_or_show(month, ledger=ledger, actor=actor, show=False)
         if prepared.refusal is not None:
@@ -77,7 +76,7 @@ class Periods:
         actor: Actor | None = None,
         show: bool = True,
     ) -> PreparedMonth:
-        """Prepare a month, or `show` it as it is now with the reason why it is not prepared."""
+        """Prepare a month, or `show` its present state with the reason why it is not prepared."""
         from treasury.close.ledger.provided_ledger import read_ledger
         from treasury.close.sign_off import prepare_month
 
@@ -95,11 +94,11 @@ class Periods:
         )
 
     def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:
-        """Sign what somebody else prepared, and lock the month.
+        """Sign a colleague's preparation and lock the month.
 
-        Raises ActionRefused for whoever prepared it, unless the policy is that of one person: the
-        close then says that nobody reviewed it. The journal's head is published where the settings
-        say so; StorageError where it cannot be, and the month is closed all the same.
+        Raises ActionRefused for the person who prepared it, unless the policy allows one person;
+        the close then states that it was not reviewed. The journal's head is published as
+        configured. Raises StorageError if that fails; the month is closed all the same.
         """
         from treasury.close.closing import closed_month
         from treasury.close.sign_off import sign_month
@@ -119,14 +118,14 @@ class Periods:
         heads = None if journal_terms is None else journal_terms.publish_head
         if heads is not None:
             last = t.journal.last()
-            assert last is not None  # the close, or what came after it
+            assert last is not None  # the close, or a later entry
             publish_head(t.folder / user_path(heads), last, f"close of {period.month}")
         return closed_month(t.journal, t.lake, period) if closing is None else closing
 
     def withdraw(
         self, month: str | Month, reason: str, *, actor: Actor | None = None
     ) -> Preparation:
-        """Take a preparation back, so that the month can be prepared anew."""
+        """Withdraw a preparation, so that the month can be prepared again."""
         from treasury.close.sign_off import withdraw_preparation
 
         t = self._workspace
@@ -136,17 +135,17 @@ class Periods:
         return withdraw_preparation(t.journal, month_of(month), reason, actor=who)
 
     def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
-        """A month with its balances, verdict and roll-forward: as it was closed, else as of now.
+        """Return a month with balances, verdict and roll-forward: as closed, or as of now.
 
-        Without a month it is the last one that has ended.
-        `ledger` is compared where the month is open; a closed one has that of its close.
+        The default is the last month that ended. `ledger` is compared for an open month; a closed
+        month has the ledger of its close.
         """
         return self.closing_on(month, self._workspace.decided(), ledger=ledger)
 
     def items_on(
         self, month: str | Month | None, decided: Decided, ledger: Path | None = None
     ) -> OpenItems:
-        """A month's list under these decisions; the prepared one where it waits for a signature."""
+        """Return a month's items under these decisions, or the prepared list awaiting signature."""
         from treasury.close.sign_off import prepared_month
 
         t = self._workspace
@@ -159,7 +158,7 @@ class Periods:
     def closing_on(
         self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
     ) -> Closing:
-        """A month with its balances, verdict and roll-forward under the given decisions."""
+        """Return a month with balances, verdict and roll-forward under the given decisions."""
         from treasury.close.closing import closed_month, closing_from
         from treasury.close.ledger.provided_ledger import read_ledger
 
@@ -168,7 +167,7 @@ class Periods:
         period = closed_periods(decided.entries).get(str(month))
         if period is not None and ledger is not None:
             raise InputError(
-                f"{period.month} is closed, with the ledger that was given then",
+                f"{period.month} is closed, with the ledger given at its close",
                 do="leave the ledger out, or reopen the month",
             )
         if period is not None:
@@ -181,13 +180,13 @@ class Periods:
         )
 
     def reopen(self, month: str | Month, reason: str, *, actor: Actor | None = None) -> Period:
-        """Let a closed month go, the last one only; journaled with the reason."""
+        """Reopen the last closed month; journaled with the reason."""
         require_present(self._workspace.as_of)
         journal = self._workspace.journal
         return reopen_period(journal, month_of(month), reason, actor=actor or journal.who())
 
     def list(self) -> Table:
-        """Every close there was, and what waits for a signature: who, when, what it rests on."""
+        """List every close, and what waits for a signature: who, when, and the pinned data."""
         entries = self._workspace.decided().entries
         rows = [_row(period.close, period) for period in period_history(entries)]
         rows += [_row(each.close, None) for each in preparations(entries).values()]
@@ -196,21 +195,24 @@ class Periods:
         )
 
     def get(self, month: str | Month) -> Period:
-        """The close of a month; InputError where it is not closed."""
+        """Return the close of a month; raise InputError if it is not closed."""
         period = closed_periods(self._workspace.decided().entries).get(str(month_of(month)))
         if period is None:
-            raise InputError(f"{month_of(month)} is not closed", do="close it, or ask for another")
+            raise InputError(
+                f"{month_of(month)} is not closed", do="close it, or choose another month"
+            )
         return period
 
     def answer(self, month: str | Month) -> Reconciliation:
-        """A closed month's answer, made again from what it was closed on."""
+        """Return a closed month's reconciliation, recomputed from its pinned data."""
         t = self._workspace
         return reconcile(basis_of(t.journal, t.lake, self.get(month).close))
 
     def verify(self, month: str | Month) -> VerifiedMonth:
-        """A closed month held against what its close says; JournalError where it differs.
+        """Verify a closed month against its close; raise JournalError if it differs.
 
-        One that other models closed is held against what they stored, and says so.
+        A month closed under other models is compared with its stored results, and the result notes
+        that.
         """
         from treasury.close.closing import verify_period
 
@@ -218,21 +220,22 @@ class Periods:
         return verify_period(t.journal, t.lake, self.get(month))
 
     def closing(self, period: Period) -> pa.Table:
-        """The roll-forward that a close journaled; columns as in ROLL_FORWARD."""
+        """Return the roll-forward that a close journaled; columns as in ROLL_FORWARD."""
         rows = journaled_roll_forward(period.close)
         return pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
 
     def roll_forward(self, month: str | Month) -> RollForward:
-        """The month's open items from opening to closing, as they are known now.
+        """Return the month's open items from opening to closing, as known now.
 
-        Raises NothingStored where the services were never read: what is open is not known.
+        Raises NothingStored if the services were never read, because the open items are then
+        unknown.
         """
         t = self._workspace
         require_synced(t.snapshot())
         return roll_forward_of(t.lake, self._basis(month), self._workspace.decided())
 
     def late(self, month: str | Month | None = None) -> Table:
-        """What was learnt about closed months, or one, after the close, and where it posts to."""
+        """List facts about closed months that became known later, and the month they post in."""
         entries = self._workspace.decided().entries
         knowledge = run_knowledge(self._basis(self._workspace.this_month))
         items = late_items(knowledge, closed_periods(entries), entries)

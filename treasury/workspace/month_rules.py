@@ -1,4 +1,4 @@
-"""The rules that a month is answered under."""
+"""Find the rules that apply to a month."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from treasury.matching.rules import Rules, load_rules
 
 
 def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None) -> Rules:
-    """The rules that a month is answered under.
+    """Return the rules that apply to a month.
 
-    A closed month keeps those of its close. Otherwise they are those of the file, or for an earlier
-    instant those that the journal knows to have been in force then.
+    A closed month keeps the rules of its close. Otherwise they are those of the file, or for an
+    earlier instant the ones that the journal shows as in force then.
     """
     everything = journal.entries(("period.", "rules."))
     before = [entry for entry in everything if until is None or entry.at <= until]

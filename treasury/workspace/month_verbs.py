@@ -1,4 +1,4 @@
-"""The verbs of a month: reconciled, shown, valued, its fees, its books, and its close."""
+"""Month methods of the workspace: reconciliation, status, fees, valuation, accounting, close."""
 
 from __future__ import annotations
 
@@ -42,14 +42,13 @@ _ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
     "roll_forward": lambda closing: closing.rolled.roll_forward,
     "fee_requests": lambda closing: closing.fees.requests,
 }
-"""The tables of a month that a query may read, by name."""
+"""The tables of a month available to queries."""
 _READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
-"""The tables that a query names."""
 _AWAITING: Final = "awaiting_funds"
 
 
 class WorkspaceMonths(WorkspacePayments):
-    """The workspace as it answers for a month."""
+    """The workspace's operations for a month."""
 
     def sql(
         self,
@@ -58,15 +57,32 @@ class WorkspaceMonths(WorkspacePayments):
         *,
         month: str | Month | None = None,
     ) -> Table:
-        """Run one SELECT over the stored tables and the answers for a month.
+        """Run one SELECT over the stored tables and the results of a month.
 
-        The answers are bank_lines, earlier_lines, virtual_account_credits, in_transit,
-        differences, internal_transfers, conversions, open_items, balances, roll_forward,
-        fee_requests, and awaiting_funds, which is of now. They have the columns that they have as
-        a Table. Without a month it is the last one that has ended. Raises QueryError.
+        Parameters
+        ----------
+        query
+            The query. Besides stored tables it may read the month's bank_lines, earlier_lines,
+            virtual_account_credits, in_transit, differences, internal_transfers, conversions,
+            open_items, balances, roll_forward and fee_requests, and awaiting_funds as of now.
+        params
+            Values of the query's parameters.
+        month
+            The month; default: the last one that ended.
 
+        Returns
+        -------
+        Table
+            The rows; amounts are exact decimals.
+
+        Raises
+        ------
+        QueryError
+            If the query is invalid.
+
+        Examples
+        --------
         >>> t.sql("SELECT state, sum(signed_amount) FROM open_items GROUP BY state")
-        >>> t.sql("SELECT * FROM bank_lines JOIN ramp_requests ON expectation_id = id")
         """
 
         def answer_of(name: str) -> Callable[[], pa.Table]:
@@ -86,14 +102,34 @@ class WorkspaceMonths(WorkspacePayments):
         engine: Any = None,
         into: str | Path | None = None,
     ) -> Reconciliation:
-        """Reconcile a month: each bank line in one outcome, and what waits, is missing or due.
+        """Reconcile a month: each bank line with one outcome, and what is missing or due.
 
-        Without a month it is the last one that has ended. A closed month is given as it was closed,
-        whatever became known since (`periods.late`). Raises NothingStored.
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended. A closed month is as of its close,
+            regardless of later facts (`periods.late`).
+        engine
+            A Spark session, its address, or "duckdb"; default: `[engine]` in the settings. Spark
+            reads the lake's files in place; the result is the same.
+        into
+            A folder or schema for all of Spark's matching results.
 
-        `engine` is a Spark session or its address, or "duckdb"; without it what `[engine]` says.
-        Spark reads the lake's files in place and writes everything matched to the folder or schema
-        `into`, if one is named; the answer is the same.
+        Returns
+        -------
+        Reconciliation
+            The lines and their outcomes, amounts in the currency of the account.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+        InputError
+            If `into` is given without Spark.
+
+        Examples
+        --------
+        >>> t.reconcile("2026-10").lines
         """
         from treasury.journal.decision_history import MATCH, decision_table, standing
         from treasury.journal.decision_log import read_decided
@@ -110,8 +146,8 @@ class WorkspaceMonths(WorkspacePayments):
         is_on_spark = engine is not None and engine != "duckdb"
         if into is not None and not is_on_spark:
             raise InputError(
-                "into: DuckDB writes nothing; its answer holds everything that was matched",
-                do="name an engine, or leave `into` out",
+                "into: DuckDB writes no tables; its answer holds everything that was matched",
+                do="name an engine, or omit `into`",
             )
         period = self.month(month)
         decided = read_decided(self.journal, until=self.as_of, verdicts=False)
@@ -143,10 +179,23 @@ class WorkspaceMonths(WorkspacePayments):
         )
 
     def status(self, month: str | Month | None = None, *, width: int | None = None) -> Screen:
-        """The first screen, for the month given or else the last one that has ended.
+        """Return the first screen of a month.
 
-        Of a month of which nothing is stored it says what is not known, and the step to take.
-        `width` is how many columns there are, where they may be few.
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended. It may have no stored data.
+        width
+            The number of columns, if limited.
+
+        Returns
+        -------
+        Screen
+            Text that displays in a terminal or notebook.
+
+        Examples
+        --------
+        >>> print(t.status("2026-10"))
         """
         from treasury.core.text import Screen
         from treasury.report import SERVICES_ADD, first_screen, unknown_screen
@@ -169,7 +218,27 @@ class WorkspaceMonths(WorkspacePayments):
         return Screen(screen)
 
     def facts(self, month: str | Month | None = None) -> Table:
-        """The facts of the first screen as rows, for a program; amounts in their currency."""
+        """Return the facts of the first screen as rows; amounts in their currency.
+
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        Table
+            One row per fact.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
+        >>> t.facts("2026-10")
+        """
         from treasury.report.screen import screen_facts
 
         return self._rows(screen_facts(self.periods.month(month)))
@@ -181,20 +250,54 @@ class WorkspaceMonths(WorkspacePayments):
         return self.periods.month(month)
 
     def transit_bridge(self, month: str | Month | None = None) -> TransitBridge:
-        """Money in transit by the report, the journal and the roll-forward, row by row."""
+        """Compare money in transit in the report, the journal and the roll-forward, row by row.
+
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        TransitBridge
+            The three amounts and their differences, by currency.
+
+        Raises
+        ------
+        NothingStored
+            If the services were never read.
+
+        Examples
+        --------
+        >>> t.transit_bridge("2026-10")
+        """
         return self._synced_month(month).bridge
 
     def fees(self, months: Span = None, *, calculate: bool = False) -> Fees:
-        """Fees of the requests completed in a month or in several, each in its own currency.
+        """Return the fees of the requests completed in one or several months.
 
-        Several are written "2026-07..2026-10". With `calculate` the service's calculator is asked
-        for each fee, one request at a time, and what it says is marked so. Raises NothingStored
-        where the services were never read.
+        Parameters
+        ----------
+        months
+            A month, or a range like "2026-07..2026-10"; default: the last month that ended.
+        calculate
+            Query the service's calculator for each fee; its results are marked as such.
 
-        Each request has what its conversion cost by the reference rates beside the fee: values,
-        `cost`, `stated_fee` and `reference_difference` in `value_currency`, or why there is none in
-        `not_valued`. `costs.by_pair` sums them, with what virtual accounts converted. `gas.by_use`
-        is what company wallets paid for gas, `gas.each` that of each request and transfer.
+        Returns
+        -------
+        Fees
+            Fees in their own currency. Each request also has its conversion cost by the reference
+            rates, in `value_currency`: `cost`, `stated_fee`, `reference_difference`, or the reason
+            in `not_valued`. `costs.by_pair` and `gas.by_use` are totals, `gas.each` has each gas.
+
+        Raises
+        ------
+        NothingStored
+            If the services were never read.
+
+        Examples
+        --------
+        >>> t.fees("2026-07..2026-10").totals
         """
         from treasury.month.reconciliation import require_synced
         from treasury.report import calculated_fees, fees_between, fees_of
@@ -229,19 +332,55 @@ class WorkspaceMonths(WorkspacePayments):
         )
 
     def tie_invoice(self, file: str | Path, months: Span = None) -> Tied:
-        """Hold the provider's invoice, a CSV file, against the fees of a month or several.
+        """Compare the provider's invoice with the fees of one or several months.
 
-        Its columns are reference (or a request's id), fee, currency and, where there is any, vat.
+        Parameters
+        ----------
+        file
+            A CSV file with the columns reference (or a request's id), fee, currency, maybe vat.
+        months
+            As in `fees`.
+
+        Returns
+        -------
+        Tied
+            One row per request, with any gap.
+
+        Raises
+        ------
+        InputError, NothingStored
+            If the invoice is invalid; if the services were never read.
+
+        Examples
+        --------
+        >>> t.tie_invoice("invoice.csv", "2026-10").agrees
         """
         from treasury.report import tie_invoice
 
         return tie_invoice(self.fees(months), Path(file))
 
     def accounting(self, month: str | Month | None = None) -> ExportedBooks:
-        """The month as double entry: postings that balance, for the books.
+        """Return the month as double entry: balanced postings for the ledger.
 
-        `write_csv(FILE)` and `write_beancount(FILE)` hand it over, by the company's own accounts
-        where a mapping file is named; `mapping()` is one to fill in.
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        ExportedBooks
+            `write_csv(FILE)` and `write_beancount(FILE)` export it, with the company's accounts if
+            a mapping file is given; `mapping()` is a template of that file.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
+        >>> t.accounting("2026-10").write_csv("journal.csv")
         """
         from treasury.close.ledger.accounting import accounting
         from treasury.report.accounting_files import export_books
@@ -253,28 +392,106 @@ class WorkspaceMonths(WorkspacePayments):
         return export_books(books)
 
     def coins(self, month: str | Month | None = None) -> CoinAccounts:
-        """Coins at the month's end: what measured ones are carried at, what others are worth."""
+        """Return coins at the month's end: carrying amounts if measured, else values.
+
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        CoinAccounts
+            Quantities in coins, amounts in EUR.
+
+        Raises
+        ------
+        NothingStored
+            If the services were never read.
+
+        Examples
+        --------
+        >>> t.coins("2026-10").coins
+        """
         return self._synced_month(month).coins
 
     def exposure(self, month: str | Month | None = None) -> ProviderExposure:
-        """All our money that stands with the provider at a month's end, or now while it lasts."""
+        """Return all our money with the provider at a month's end, or now during the month.
+
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        ProviderExposure
+            Amounts in their currency, and their values in EUR.
+
+        Raises
+        ------
+        NothingStored
+            If the services were never read.
+
+        Examples
+        --------
+        >>> t.exposure("2026-10").totals
+        """
         return self._synced_month(month).exposure
 
     def confirmation_letter(self, path: str | Path, month: str | Month | None = None) -> Path:
-        """Write the letter by which the provider confirms that, as HTML to print.
+        """Write the letter in which the provider confirms the balances, as HTML to print.
 
-        Raises NothingStored, InputError where the file is there already, StorageError where it
-        cannot be written.
+        Parameters
+        ----------
+        path
+            The new file.
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        Path
+            The written file.
+
+        Raises
+        ------
+        NothingStored
+            If the services were never read.
+        InputError
+            If the file already exists.
+        StorageError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> t.confirmation_letter("letter.html", "2026-10")
         """
         from treasury.report.confirmation_letter import write_letter
 
         return write_letter(self.exposure(month), Path(path))
 
     def checklist(self, month: str | Month | Closing | None = None) -> Checklist:
-        """What has to be true before a month is locked, what is, and what blocks.
+        """Return the conditions of a month's close, their states, and what blocks.
 
-        A month that `periods.month` gave keeps the ledger that it was compared with.
+        Parameters
+        ----------
+        month
+            A month, or the result of `periods.month`, which keeps its compared ledger; default: the
+            last month that ended.
 
+        Returns
+        -------
+        Checklist
+            One row per condition.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
         >>> t.checklist("2026-10")
         """
         from treasury.close.checklist import checklist
@@ -294,12 +511,33 @@ class WorkspaceMonths(WorkspacePayments):
     ) -> ClosePack:
         """Prepare the month, or with `sign` lock it as a second person, and write its pack.
 
-        Without a month it is the last one that has ended; `folder` defaults to `close/<month>`.
-        Where something blocks the month is not prepared, and `note` of what is returned says why;
-        its pack is then a draft. A closed month's pack is made again from what it was closed on,
-        the same whatever became known since. `ledger` is a CSV file of account, currency and
-        balance to compare, when the month is prepared; `pdf` prints the report beside it, by
-        Chromium; `notebook` leaves the close's notebook there, run by papermill.
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+        folder
+            The pack's folder; default: `close/<month>`.
+        sign
+            Sign a colleague's preparation.
+        ledger
+            A CSV file of account, currency and balance to compare during preparation.
+        pdf, notebook
+            Also print the report to PDF with Chromium; also execute the close's notebook.
+
+        Returns
+        -------
+        ClosePack
+            The written files; a draft with the reason in `note` if an item blocks the close. The
+            pack of a closed month is rebuilt from its pinned data, regardless of later facts.
+
+        Raises
+        ------
+        ActionRefused, NothingStored
+            If this person may not sign; if nothing is stored about the month.
+
+        Examples
+        --------
+        >>> t.close("2026-10", ledger="ledger.csv")
         """
         import msgspec
 
@@ -308,7 +546,7 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.report.pack.close_notebook import require_papermill
         from treasury.report.pack.pdf_printing import require_browser
 
-        # What is not installed is said before a month is locked.
+        # A missing program is reported before a month is locked.
         if pdf:
             require_browser()
         if notebook:
@@ -322,13 +560,14 @@ class WorkspaceMonths(WorkspacePayments):
         if sign and ledger_file is not None:
             raise InputError(
                 "the ledger is given when a month is prepared, not when it is signed",
-                do="leave it out; what was prepared is signed",
+                do="omit it: the preparation is signed as it is",
             )
         if sign:
             closing = self.periods.sign(month)
         elif self.is_closed(month):
             closing = self.periods.month(month, ledger=ledger_file)
-        elif self.as_of is not None:  # a draft of what was known then, whatever was prepared
+        # A draft as known then, regardless of any preparation.
+        elif self.as_of is not None:
             month_then = self.periods.month(month, ledger=ledger_file)
             closing = msgspec.structs.replace(month_then, preparation=None)
         else:
@@ -339,7 +578,22 @@ class WorkspaceMonths(WorkspacePayments):
         return write_close(closing, target, pdf=pdf, notebook=workspace, note=note)
 
     def verify_pack(self, folder: str | Path) -> Verified:
-        """Hold a pack against this workspace: its pinned commit, its journal, its own inputs."""
+        """Verify a pack against this workspace: its pinned commit, its journal, its inputs.
+
+        Parameters
+        ----------
+        folder
+            The pack's folder.
+
+        Returns
+        -------
+        Verified
+            `holds`, and each difference.
+
+        Examples
+        --------
+        >>> t.verify_pack("close/2026-10").holds
+        """
         from treasury.report.pack.pack_verification import verify_with
 
         return verify_with(Path(folder), self.journal, self.lake)

@@ -1,4 +1,4 @@
-"""The verbs of both services: sync, clients, actions, what awaits funds, the trace of a payment."""
+"""Service methods of the workspace: sync, clients, actions, awaiting funds, payment traces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class WorkspacePayments(WorkspaceFiles):
-    """The workspace as it reads both services and has approved actions carried out there."""
+    """The workspace's operations for reading the services and carrying out approved actions."""
 
     def __init__(
         self, folder: Path, *, as_of: datetime | None = None, ask: Ask | None = None
@@ -45,14 +45,38 @@ class WorkspacePayments(WorkspaceFiles):
         progress: Progress | None = None,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> SyncReport:
-        """Pull what both services know into the lake, in one commit.
+        """Download both services' records into the lake, in one commit.
 
-        `tables` names the only ones to look at; `since` lists again what was created from that day
-        on; `full` compares everything, settled records too, and reports the drift; `details` limits
-        how many older settled requests are read in detail. Reads with the first credential of the
-        settings, or the one named. While the services are asked, other work may write to the
-        workspace, and `meanwhile` is called about each second. Raises ServiceError, SettingsError
-        or StorageError; what was stored before stays as it was.
+        Parameters
+        ----------
+        tables
+            Only these tables; default: all.
+        since
+            List records created from this day on again.
+        full
+            Compare everything, including settled records, and report the drift.
+        details
+            The most older settled requests to read in detail.
+        credential
+            The credential to read with; default: the first one.
+        progress
+            Receives the progress; default: bars in a notebook.
+        meanwhile
+            Called about once a second. Other work may write to the workspace during the sync.
+
+        Returns
+        -------
+        SyncReport
+            Counts by table, and findings.
+
+        Raises
+        ------
+        ServiceError, SettingsError, StorageError
+            If the sync fails. The stored data stays unchanged.
+
+        Examples
+        --------
+        >>> t.sync(tables=["ramp_requests"])
         """
         from treasury.extract import Scope, sync
 
@@ -84,7 +108,7 @@ class WorkspacePayments(WorkspaceFiles):
         )
 
     def _progress(self) -> Progress | None:
-        """Bars, where this is a notebook."""
+        """Return progress bars in a notebook, else None."""
         if "ipykernel" not in sys.modules:
             return None
         from treasury.panels.frames.progress_bars import NotebookProgress, in_notebook
@@ -92,17 +116,34 @@ class WorkspacePayments(WorkspaceFiles):
         return NotebookProgress() if in_notebook() else None
 
     def client(self, credential: str) -> Client:
-        """The client of both services with the named credential, for reading.
+        """Return a read-only client of both services.
 
-        What writes is proposed and approved as an action (`t.actions`); any other write is an
-        ActionRefused. Kept until `close_clients`.
+        Parameters
+        ----------
+        credential
+            The credential's name in the settings.
+
+        Returns
+        -------
+        Client
+            The client, cached until `close_clients`. A write raises ActionRefused: writes are
+            proposed and approved as actions (`t.actions`).
+
+        Raises
+        ------
+        SettingsError
+            If the services or the credential are not configured.
+
+        Examples
+        --------
+        >>> t.client("maker").ramp.requests.get("7f0c…")
         """
         if credential not in self._readers:
             self._readers[credential] = self._writing_client(credential).for_reading(_as_action)
         return self._readers[credential]
 
     def _writing_client(self, credential: str) -> Client:
-        """The client that approved actions are sent with."""
+        """Return the client that sends approved actions."""
         from treasury.api import Client
 
         if credential not in self._clients:
@@ -122,7 +163,10 @@ class WorkspacePayments(WorkspaceFiles):
         return services
 
     def close_clients(self) -> None:
-        """Close the connections to the services."""
+        """Close the connections to the services.
+
+        >>> t.close_clients()
+        """
         self._readers.clear()
         while self._clients:
             self._clients.popitem()[1].close()
@@ -137,7 +181,10 @@ class WorkspacePayments(WorkspaceFiles):
 
     @cached_property
     def actions(self) -> Actions:
-        """What may be done at the services, once approved."""
+        """The actions at the services: propose, approve, execute, recover.
+
+        >>> t.actions.list(state="proposed")
+        """
         from treasury.actions import Actions
 
         self._require_now("act")
@@ -151,9 +198,22 @@ class WorkspacePayments(WorkspaceFiles):
         )
 
     def awaiting_funds(self) -> Table:
-        """Requests that wait for their funds, in the words of the desk, most overdue first.
+        """Return the requests that wait for funds, most overdue first.
 
-        `differs` names the payment details that changed since the last payment, as in the panel.
+        Returns
+        -------
+        Table
+            One row per request. `differs` names payment details that changed since the last
+            payment.
+
+        Raises
+        ------
+        NothingStored
+            If the services were never read.
+
+        Examples
+        --------
+        >>> t.awaiting_funds()
         """
         from treasury.month.reconciliation import awaiting_funds, step_sql
         from treasury.panels.payable_requests import payable_table
@@ -164,10 +224,26 @@ class WorkspacePayments(WorkspaceFiles):
         return self._rows(rows.append_column("differs", differs), step_sql("funding"))
 
     def trace(self, what: str) -> Trace:
-        """Follow one payment from end to end, with the evidence of each hop or what is missing.
+        """Follow one payment from end to end, with each hop's evidence or what is missing.
 
-        `what` is a reference, an IBAN, an amount, a transaction hash, or an id or its beginning;
-        where it stands for several payments, the answer lists them. Raises NothingStored.
+        Parameters
+        ----------
+        what
+            A reference, an IBAN, an amount, a transaction hash, or an id or its beginning.
+
+        Returns
+        -------
+        Trace
+            The hops. If `what` matches several payments, the list of these.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored yet.
+
+        Examples
+        --------
+        >>> t.trace("PAY-2026-005358")
         """
         from treasury.month.trace.tracer import trace
 
@@ -176,10 +252,10 @@ class WorkspacePayments(WorkspaceFiles):
 
 
 def _as_action(operation: str) -> str:
-    """What to do in place of writing with a client that reads."""
+    """Return the advice for a write with a read-only client."""
     from treasury.actions import KINDS
 
     kind = next((kind.name for kind in KINDS.values() if kind.operation == operation), None)
     if kind is None:
-        return "no action does this; `treasury actions kinds` lists what can be changed from here"
+        return "no action does this; `treasury actions kinds` lists the available ones"
     return f"propose it as an action: t.actions.propose({kind!r}, …)"

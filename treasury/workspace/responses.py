@@ -1,8 +1,8 @@
-"""What the service answered to creates that no endpoint lists again, read from the journal.
+"""The service's answers to creates that no endpoint lists again, read from the journal.
 
-A payment session or a payment request can be created and never be read again, so its record is the
-answer that was journaled when the action was done: the status is that of the answer, not today's.
-Each resource is one declaration, as every table of the lake is; `t.sql` shows them beside the lake.
+A payment session or payment request can be created but not read again, so its record is the answer
+that was journaled when the action was done: its status is that of the answer, not the present one.
+Each resource is one declaration, like the tables of the lake; `t.sql` can query them too.
 """
 
 from __future__ import annotations
@@ -28,32 +28,34 @@ _CARRIED_OUT: Final = "action.done"
 
 
 class Answered(ReceivedRecord, frozen=True, kw_only=True):
-    """What one answer holds, and the entry of the journal that holds the answer."""
+    """The content of one answer, and the journal entry that holds it."""
 
     entry: Entry
     request_id: str | None = None
 
 
 def _id(answer: ReceivedRecord) -> str | None:
-    """The id that was answered; else the one that somebody looked up or was told."""
+    """Return the id in the answer, or the one that a person looked up."""
     assert isinstance(answer, Answered)
     return getattr(answer.value, "id", None) or answer.entry.body.get("record")
 
 
 _ID = Field("id", TEXT, _id, "the service's id", "id")
-_STATUS = Field("status", TEXT, "status", "as it was answered; nothing tells what became of it")
+_STATUS = Field("status", TEXT, "status", "as answered; no later status is available")
 _TIMES = (
     Field("created_at", INSTANT, "created_at", "when the service created it"),
     Field("updated_at", INSTANT, "updated_at", "when the service had last changed it"),
 )
 _JOURNALED = (
     Field("journaled_at", INSTANT, lambda found: found.entry.at, "when the answer was journaled"),
-    Field("decided_by", TEXT, lambda found: found.entry.actor.name, "our person who had it sent"),
+    Field(
+        "decided_by", TEXT, lambda found: found.entry.actor.name, "the person here who had it sent"
+    ),
     Field(
         "known_from",
         TEXT,
         lambda found: found.entry.body.get("how"),
-        "how we know that it was done: answered, read back, said by a person",
+        "how it became known: answered, read back, said by a person",
     ),
     Field("action_id", TEXT, lambda found: found.entry.subject, "the action in the journal"),
     Field("entry", INTEGER, lambda found: found.entry.seq, "the journal's entry with the answer"),
@@ -61,7 +63,7 @@ _JOURNALED = (
 
 
 def _amounts(name: str, meaning: str) -> tuple[Field, Field]:
-    """The two sides of an amount: fiat, which the first generation gives alone, and coins."""
+    """Declare the two sides of an amount: fiat, the only one in the first generation, and coins."""
     source = camel_case(name)
     in_fiat = name.removesuffix("amount") + "fiat_amount"
     in_coins = name.removesuffix("amount") + "crypto_amount"
@@ -81,7 +83,7 @@ def _amounts(name: str, meaning: str) -> tuple[Field, Field]:
 
 
 def _metadata(answer: ReceivedRecord) -> str | None:
-    """JSON text; None where there is none, as where an answer does not read."""
+    """Return JSON text; None if it is missing or the answer cannot be read."""
     text = bytes(getattr(answer.value, "metadata", b"null")).decode()
     return None if text == "null" else text
 
@@ -92,16 +94,16 @@ _SESSIONS: Final = form(
     _ID,
     Field("account_id", TEXT, "account_id", "the account that receives the coins"),
     _STATUS,
-    Field("in_amount", AMOUNT, "in_amount", "what the customer pays", unit="`in_currency`"),
+    Field("in_amount", AMOUNT, "in_amount", "amount that the customer pays", unit="`in_currency`"),
     Field("in_currency", TEXT, "in_currency", "of `in_amount`"),
-    Field("out_cryptocurrency", TEXT, "out_cryptocurrency", "the coin that it becomes"),
+    Field("out_cryptocurrency", TEXT, "out_cryptocurrency", "coin it is converted into"),
     Field("payment_url", TEXT, "payment_url", "the checkout's address, for the customer"),
-    Field("external_ref", TEXT, "external_ref", "our own name for it"),
+    Field("external_ref", TEXT, "external_ref", "our own name"),
     Field("wallet_id", TEXT, "wallet_id", "the wallet that receives the coins"),
     Field("transaction_hash", TEXT, "blockchain_tx_id", "on the chain"),
-    Field("cancellable", BOOL, "cancellable", "whether it could then be cancelled"),
+    Field("cancellable", BOOL, "cancellable", "whether it could be cancelled at that time"),
     Field("expires_at", INSTANT, "expires_at", "when the checkout closes"),
-    Field("metadata", TEXT, _metadata, "what we had kept with it, as JSON", "metadata"),
+    Field("metadata", TEXT, _metadata, "our data stored with it, as JSON", "metadata"),
     Field("idempotency_key", TEXT, "idempotency_key", "key that it was created with"),
     *_TIMES,
     *_JOURNALED,
@@ -115,18 +117,18 @@ _REQUESTS: Final = form(
     _ID,
     Field("account_id", TEXT, "account_id", "the account that pays"),
     _STATUS,
-    *_amounts("amount", "what is requested"),
-    *_amounts("original_amount", "what was requested first"),
-    *_amounts("settlement_amount", "what is to be settled"),
-    *_amounts("settled_amount", "what was settled"),
-    *_amounts("shortfall_amount", "what could not be settled"),
+    *_amounts("amount", "requested amount"),
+    *_amounts("original_amount", "amount requested first"),
+    *_amounts("settlement_amount", "amount to settle"),
+    *_amounts("settled_amount", "settled amount"),
+    *_amounts("shortfall_amount", "amount that could not be settled"),
     Field("currency", TEXT, "currency", "of the amounts in fiat"),
-    Field("external_id", TEXT, "external_id", "our own name for it"),
+    Field("external_id", TEXT, "external_id", "our own name"),
     Field("description", TEXT, "description", "text of the requester"),
     Field("settled_at", INSTANT, "settled_at", "when it was settled"),
-    Field("reversal_reason", TEXT, "reversal_reason", "why it was given back, as a code"),
-    Field("reversal_description", TEXT, "reversal_description", "why, in words"),
-    Field("reversed_at", INSTANT, "reversed_at", "when it was given back"),
+    Field("reversal_reason", TEXT, "reversal_reason", "why it was reversed, as a code"),
+    Field("reversal_description", TEXT, "reversal_description", "why it was reversed, in words"),
+    Field("reversed_at", INSTANT, "reversed_at", "when it was reversed"),
     Field("idempotency_key", TEXT, "idempotency_key", "key that it was created with"),
     *_TIMES,
     *_JOURNALED,
@@ -140,7 +142,7 @@ _EXECUTIONS: Final = form(
     Field("id", TEXT, "id", "the service's id", "executions[].id"),
     Field("payment_request_id", TEXT, lambda found: found.request_id, "the payment request", "id"),
     Field("type", TEXT, "type", "AUTHORIZATION, SETTLEMENT", "executions[].type"),
-    Field("status", TEXT, "status", "as it was answered", "executions[].status"),
+    Field("status", TEXT, "status", "as answered", "executions[].status"),
     Field("chain", TEXT, "chain", "blockchain network", "executions[].chain"),
     Field("asset", TEXT, "asset", "the coin that moves", "executions[].asset"),
     Field("amount", AMOUNT, "amount", "units of `asset`", "executions[].amount", unit="`asset`"),
@@ -164,9 +166,9 @@ _EXECUTIONS: Final = form(
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A table, how its records are found in the journal's answers, and the model they are read as.
+    """A table, the search for its records in the journal's answers, and their model.
 
-    `create` is the end of the path that is posted to.
+    `create` is the end of the path of the create.
     """
 
     form: Form
@@ -176,7 +178,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 def _executions(answer: Answered) -> Iterator[Answered]:
-    """Each execution of a payment request, with its own bytes."""
+    """Yield each execution of a payment request, with its own bytes."""
     for part in getattr(answer.value, "executions", None) or ():
         raw = bytes(part)
         yield Answered(
@@ -199,10 +201,10 @@ RESPONSES: Final = {
 
 
 def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.Table:
-    """The rows of one table, in the journal's order; with `until`, as journaled up to then.
+    """Return the rows of one table, in the journal's order; with `until`, as journaled by then.
 
-    A record that was answered twice, as a repeated create is, counts once, as last answered. Where
-    an answer does not read, or was not kept, its row has what the journal knows and no more.
+    A record that was answered twice, as after a repeated create, counts once, with the last answer.
+    If an answer is unreadable or was not stored, its row has only the journal's facts.
     """
     response = RESPONSES[name]
     last: dict[object, Answered] = {}
@@ -217,13 +219,13 @@ def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.
             last.pop(record, None)
             last[record] = answer
     table = rows(response.form, [part for each in last.values() for part in response.parts(each)])
-    # An answer that was not kept has no bytes: then `raw` says nothing.
+    # An answer that was not stored has no bytes, so `raw` is null.
     texts = pc.if_else(pc.equal(table["raw"], ""), pa.scalar(None, TEXT), table["raw"])
     return table.set_column(table.column_names.index("raw"), table.schema.field("raw"), texts)
 
 
 def _read(raw: bytes, model: type[Any]) -> Any:
-    """The record, or None where the bytes are no such record."""
+    """Return the record, or None if the bytes are not of this model."""
     try:
         return decode_json(raw, model)
     except (msgspec.DecodeError, UnicodeDecodeError):

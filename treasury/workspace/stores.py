@@ -1,4 +1,4 @@
-"""What every verb of the workspace stands on: settings, lake, journal, and the question it asks."""
+"""The basis of all operations: settings, lake, journal, and the month's question."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Span = str | Month | tuple[str | Month, str | Month] | None
 
 
 class WorkspaceStores:
-    """The folder with its settings, lake and journal, and what is known at one instant."""
+    """The folder with its settings, lake and journal, and its data at one instant."""
 
     def __init__(
         self, folder: Path, *, as_of: datetime | None = None, ask: Ask | None = None
@@ -54,7 +54,7 @@ class WorkspaceStores:
         else:
             keep_to_user()
         self.as_of = as_of
-        """The instant of a view that only reads; None for the workspace itself."""
+        """The instant of a read-only view; None for the workspace itself."""
         self._ask = ask
         self._has_told = False
 
@@ -64,14 +64,17 @@ class WorkspaceStores:
 
     @cached_property
     def lake(self) -> Lake:
-        """The tables, for whoever writes a verb of their own."""
+        """The stored tables, for code that extends the workspace.
+
+        >>> t.lake.last_commit()
+        """
         from treasury.extract import TABLES as SERVICE_TABLES
         from treasury.lake import CLOSE_OF, Lake
         from treasury.rates import TABLES as RATE_TABLES
         from treasury.statements import TABLES as STATEMENT_TABLES
 
         def closed_on() -> dict[int, str]:
-            """The commits that closed months rest on, and those that wait for a signature."""
+            """Return the commits that closed months and pending signatures depend on."""
             from treasury.journal.period_history import closed_periods, preparations
 
             entries = self.journal.entries("period.")
@@ -94,7 +97,7 @@ class WorkspaceStores:
         )
 
     def _home(self) -> LakeHome | None:
-        """The home that the lake is shared through; None where it is shared with nobody."""
+        """Return the home through which the lake is shared; None if it is not shared."""
         place = self.settings.lake
         if place is None:
             return None
@@ -113,16 +116,25 @@ class WorkspaceStores:
         )
 
     def snapshot(self) -> Snapshot:
-        """The last commit of the lake, or the records as known at this workspace's instant.
+        """Return the last commit of the lake, or the records at this workspace's instant.
 
-        Beside it stand the journaled answers to creates that no endpoint lists again.
+        Includes the journaled answers to creates that no endpoint lists again.
+
+        Returns
+        -------
+        Snapshot
+            Tables of one commit.
+
+        Examples
+        --------
+        >>> t.snapshot().commit
         """
         from treasury.workspace.responses import RESPONSES, responses
 
         def answered(name: str) -> Callable[[], pa.Table]:
             return lambda: responses(self.journal, name, self.as_of)
 
-        # Decisions about commits that are not pulled yet are named once.
+        # Warn once if the journal refers to commits that are not pulled yet.
         if self.settings.lake is not None and self.as_of is None and not self._has_told:
             from treasury.workspace.upkeep.home_health import unpulled_decisions
 
@@ -133,23 +145,102 @@ class WorkspaceStores:
         return snapshot.beside({name: answered(name) for name in RESPONSES})
 
     def at(self, instant: str | datetime) -> Self:
-        """Return the workspace as it was known at `instant`; it reads and does not write."""
+        """Return a read-only view of the workspace as it was known at an instant.
+
+        Parameters
+        ----------
+        instant
+            An instant with its zone, like "2026-11-01T09:00Z".
+
+        Returns
+        -------
+        Workspace
+            The view.
+
+        Raises
+        ------
+        InputError
+            If the instant is invalid.
+
+        Examples
+        --------
+        >>> t.at("2026-11-01T09:00Z").reconcile("2026-10")
+        """
         return type(self)(self.folder, as_of=instant_of(instant), ask=self._ask)
 
     def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Table:
-        """Run one SELECT over the lake; amounts come out as exact decimals. Raises QueryError."""
+        """Run one SELECT over the lake.
+
+        Parameters
+        ----------
+        query
+            The query.
+        params
+            Values of the query's parameters.
+
+        Returns
+        -------
+        Table
+            The rows; amounts are exact decimals.
+
+        Raises
+        ------
+        QueryError
+            If the query is invalid.
+
+        Examples
+        --------
+        >>> t.sql("SELECT count(*) FROM ramp_requests")
+        """
         return self._rows(self.snapshot().sql(query, params), query, as_stored=True)
 
     def table(self, name: str) -> Table:
-        """A whole table or history, for Arrow, pandas or Polars: `polars.DataFrame(t.table(…))`."""
+        """Return a whole table or history, for Arrow, pandas or Polars.
+
+        Parameters
+        ----------
+        name
+            The name of a table, or of its history.
+
+        Returns
+        -------
+        Table
+            All rows; amounts are exact decimals.
+
+        Raises
+        ------
+        QueryError
+            If there is no such table.
+
+        Examples
+        --------
+        >>> polars.DataFrame(t.table("ramp_requests"))
+        """
         quoted = name.replace('"', '""')
         query = f'SELECT * FROM "{quoted}"'  # noqa: S608 - shown beside the rows, never run
         return self._rows(self.snapshot().table(name), query, as_stored=True)
 
     def tables(self, name: str | None = None) -> Table:
-        """Every table and what it is for; with a name every column of it.
+        """List every table and its purpose, or every column of one table.
 
-        Below the columns stand the fields that a sync found in the records and nobody knows here.
+        Parameters
+        ----------
+        name
+            A table. Its columns are followed by unknown fields that a sync found in its records.
+
+        Returns
+        -------
+        Table
+            One row per table or column.
+
+        Raises
+        ------
+        InputError
+            If there is no such table.
+
+        Examples
+        --------
+        >>> t.tables("ramp_requests")
         """
         from treasury.core.tables.table import Table
         from treasury.workspace.upkeep.dictionary import column_rows, new_fields, table_rows
@@ -161,7 +252,29 @@ class WorkspaceStores:
     def changes(
         self, name: str, *, since: str | datetime, until: str | datetime | None = None
     ) -> Table:
-        """What changed in a table after `since`: a row for each field, from what to what."""
+        """List the changes in a table after `since`, with old and new values.
+
+        Parameters
+        ----------
+        name
+            The table.
+        since, until
+            Instants with their zone; `until` defaults to the last commit.
+
+        Returns
+        -------
+        Table
+            One row per changed field.
+
+        Raises
+        ------
+        NothingStored
+            If nothing was stored by then.
+
+        Examples
+        --------
+        >>> t.changes("ramp_requests", since="2026-10-31T23:00Z")
+        """
         from treasury.lake import changes
 
         end = None if until is None else instant_of(until)
@@ -170,7 +283,28 @@ class WorkspaceStores:
         return self._rows(rows, as_stored=True)
 
     def status_durations(self, name: str = "ramp_requests") -> Table:
-        """How long each record was in each status, and whether events or observation say so."""
+        """Return how long each record was in each status, and the kind of evidence.
+
+        Parameters
+        ----------
+        name
+            A table of records with a status.
+
+        Returns
+        -------
+        Table
+            One row per record and status; durations in seconds, exact from events or bounds from
+            observation.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored yet.
+
+        Examples
+        --------
+        >>> t.status_durations("ramp_requests")
+        """
         from treasury.extract.synced_tables import LIFECYCLES
         from treasury.lake import durations
 
@@ -183,16 +317,19 @@ class WorkspaceStores:
         return Table(table, sql, self.settings.zone, as_stored=as_stored)
 
     def _require_known(self, subject: str) -> None:
-        """NothingStored where nothing had been stored yet: then nothing can be said of it."""
+        """Raise NothingStored if nothing was stored by this workspace's instant."""
         if self.snapshot().commit is None:
             raise NothingStored(
-                f"{subject} is not known: nothing was stored",
-                do="run `treasury sync`, or ask for an instant after the first one",
+                f"{subject} is unknown: nothing was stored",
+                do="run `treasury sync`, or choose an instant after the first one",
             )
 
     @cached_property
     def journal(self) -> Journal:
-        """People's decisions, append-only."""
+        """The append-only journal of people's decisions.
+
+        >>> t.journal.entries("match.")
+        """
         from treasury.actions.authority.identity import Identity
         from treasury.journal import Journal
 
@@ -217,11 +354,29 @@ class WorkspaceStores:
         return Signing(place.key, lambda: self.policy.signatures)
 
     def now(self) -> datetime:
-        """The instant that questions are asked at: this view's, else the present."""
+        """Return the instant of this view, else the present, in UTC.
+
+        >>> t.now()
+        """
         return self.as_of or self.settings.now()
 
     def is_closed(self, month: str | Month) -> bool:
-        """Whether a month was closed by this workspace's instant, and not reopened."""
+        """Return whether a month was closed by this workspace's instant, and not reopened.
+
+        Parameters
+        ----------
+        month
+            The month.
+
+        Returns
+        -------
+        bool
+            True if it is closed.
+
+        Examples
+        --------
+        >>> t.is_closed("2026-10")
+        """
         from treasury.journal.period_history import closed_periods
 
         until, entries = self.as_of, self.journal.entries("period.")
@@ -230,16 +385,36 @@ class WorkspaceStores:
         )
 
     def month(self, month: str | Month | None = None) -> Month:
-        """The month that a verb is about: the one given, else the last one that has ended."""
+        """Return the given month, or the last one that ended.
+
+        Parameters
+        ----------
+        month
+            The month, like "2026-10".
+
+        Returns
+        -------
+        Month
+            The month in the reporting time zone.
+
+        Raises
+        ------
+        InputError
+            If the month is invalid.
+
+        Examples
+        --------
+        >>> t.month()
+        """
         return self.this_month.previous if month is None else month_of(month)
 
     @property
     def this_month(self) -> Month:
-        """The month that it is in the reporting time zone."""
+        """The current month in the reporting time zone."""
         return Month.of(self.today)
 
     def require_confirmed(self, *keys: str) -> None:
-        """Raise SettingsError if a person has to confirm where secrets below these keys go."""
+        """Raise SettingsError if addresses of secrets below these keys need confirmation."""
         require_confirmed(self.folder, self.settings, *keys, ask=self._ask)
         confirm_first_use(self.folder, self.settings)
 
@@ -251,7 +426,7 @@ class WorkspaceStores:
             )
 
     def question(self, month: str | Month, rules: Rules | None = None) -> Question:
-        """Return what is asked about a month, under its own rules or those given."""
+        """Return the question about a month, under its own rules or those given."""
         from treasury.month.question import Question
         from treasury.workspace.month_rules import rules_for
 
@@ -278,7 +453,10 @@ class WorkspaceStores:
 
     @property
     def policy(self) -> Policy:
-        """Who may decide what, as `policy.toml` says now."""
+        """The permissions in `policy.toml` as it is now.
+
+        >>> t.policy.people(kind_of("ramp_request.create"), None)
+        """
         from treasury.actions.policies.policy import load_policy
 
         return load_policy(self.folder)
@@ -294,22 +472,22 @@ class WorkspaceStores:
         return self.now().astimezone(self.settings.zone).date()
 
     def decided(self) -> Decided:
-        """Return what people decided up to this workspace's instant."""
+        """Return people's decisions up to this workspace's instant."""
         from treasury.journal.decision_log import read_decided
 
         return read_decided(self.journal, until=self.as_of)
 
 
 def tell(sentence: str) -> None:
-    """Print to standard error, where it is not piped on with an answer."""
+    """Print a warning to standard error, so that it is not piped on with an answer."""
     sys.stderr.write(f"{sentence}\n")
 
 
 def instant_of(instant: str | datetime) -> datetime:
-    """Return an instant that a person may have written."""
+    """Parse an instant unless it is one already."""
     return parse_instant(instant) if isinstance(instant, str) else instant
 
 
 def month_of(month: str | Month) -> Month:
-    """Return a month that a person may have written."""
+    """Parse a month unless it is one already."""
     return month if isinstance(month, Month) else Month.parse(month)

@@ -1,7 +1,7 @@
-"""The one object that an analyst holds: a folder with its settings, its lake and its journal.
+"""The one object that an analyst uses: a folder with its settings, its lake and its journal.
 
-`t = treasury.open()` and every verb hangs on `t`. Each base class holds the verbs of one subject.
-Libraries are imported by the verb that needs them, so that opening costs nothing.
+`t = treasury.open()` has every operation as a method. Each base class holds the methods of one
+subject. Libraries are imported by the method that needs them, so that opening is fast.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ _DEFAULT = Path("data") / "workspace"
 
 
 def find_workspace(start: Path | None = None) -> Path:
-    """The workspace's folder: $TREASURY_WORKSPACE, else the nearest one here or further up.
+    """Return the workspace's folder: $TREASURY_WORKSPACE, or the nearest one here or above.
 
-    A folder is a workspace when it holds `treasury.toml`; `data/workspace` is looked into on the
-    way. Where there is none, it is `data/workspace` of the project that `start` is in, else below
-    `start`.
+    A folder is a workspace if it contains `treasury.toml`; `data/workspace` of each folder is tried
+    too. Without any, it is `data/workspace` in the project of `start`, or else below `start`.
     """
     variable = os.environ.get("TREASURY_WORKSPACE")
     if variable:
@@ -51,24 +50,51 @@ def find_workspace(start: Path | None = None) -> Path:
 
 
 def open_workspace(folder: str | Path | None = None) -> Workspace:
-    """Open a workspace; SettingsError says what to do where there is none."""
+    """Open a workspace.
+
+    Parameters
+    ----------
+    folder
+        The workspace's folder; default: the nearest one.
+
+    Returns
+    -------
+    Workspace
+        The workspace.
+
+    Raises
+    ------
+    SettingsError
+        If there is no workspace, with the next step.
+
+    Examples
+    --------
+    >>> t = treasury.open("data/workspace")
+    """
     return Workspace(Path(folder) if folder is not None else find_workspace())
 
 
 class Workspace(WorkspaceMonths):
     """A treasury desk on disk.
 
-    Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
+    Methods: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
     `coins`, `exposure`, `confirmation_letter`, `close`, `sql`, `status`, `at`, `compare`,
     `matches`, `funding`, `rules`, `items`, `limits`, `measurement`, `exposure_limits`,
     `exceptions_sheet`, `decide`, `periods`, `panels`.
-    Months are written "2026-10", instants "2026-11-01T09:00Z". Without a month a verb is about the
-    last one that has ended; NothingStored where nothing of it is known.
+
+    Months are written "2026-10", instants "2026-11-01T09:00Z". The default month is the last one
+    that ended; NothingStored is raised if nothing is stored about it.
+
+    >>> t = treasury.open()
+    >>> t.status()
     """
 
     @cached_property
     def panels(self) -> Panels:
-        """Panels for a notebook."""
+        """Panels for a notebook.
+
+        >>> t.panels.matches()
+        """
         from treasury.panels import Panels
 
         return Panels(self)
@@ -82,10 +108,31 @@ class Workspace(WorkspaceMonths):
         credential: str | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Sync every so often, read the inbox and send notices, until `wait` says to stop.
+        """Sync, read the inbox and send notices repeatedly, until `wait` returns True.
 
-        `wait` is given seconds and says whether to end, `tell` hears how each part went. Raises
-        SettingsError where there is nothing to watch, else what ended the last part that was left.
+        Parameters
+        ----------
+        every
+            The time between two syncs.
+        wait
+            Waits for the given seconds and returns whether to stop.
+        tell
+            Gets the result of each part.
+        credential
+            The credential to sync with; default: the first one.
+        progress
+            Receives the progress of syncs.
+
+        Raises
+        ------
+        SettingsError
+            If there is nothing to watch.
+        TreasuryError
+            The error that ended the last remaining part.
+
+        Examples
+        --------
+        >>> t.watch(every=timedelta(minutes=5), wait=stop.wait, tell=print)
         """
         from treasury.workspace.upkeep.watch import watch
 
@@ -102,7 +149,7 @@ class Workspace(WorkspaceMonths):
     def _watched(
         self, every: timedelta, credential: str | None, progress: Progress | None
     ) -> list[WatchedPart]:
-        """The parts of a watch, by what the settings name: sync, inbox, notices."""
+        """Return the parts of a watch, by the settings: sync, inbox, notices."""
         from treasury.workspace.upkeep.watch import SYNC, WatchedPart
 
         def sync(meanwhile: Callable[[], None]) -> str:
@@ -110,7 +157,8 @@ class Workspace(WorkspaceMonths):
             return str(report).partition("\n")[0]
 
         def basis() -> tuple[object, ...]:
-            now = self.now()  # a silence begins, and a day ends, without any record
+            # A silence or the end of a day changes the result without any new record.
+            now = self.now()
             quarter = now.replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
             return self.snapshot().commit, self.journal.head(), quarter
 
@@ -118,8 +166,9 @@ class Workspace(WorkspaceMonths):
 
         def notify(_: Callable[[], None]) -> str:
             current = basis()
-            if before == [current]:  # nothing can be new
-                return "nothing is new"
+            # Nothing has changed, so nothing can be new.
+            if before == [current]:
+                return "no new items"
             report = self.notices.send()
             if report.failures:
                 problems = "; ".join(map(str, report.failures))
@@ -147,7 +196,17 @@ class Workspace(WorkspaceMonths):
         return parts
 
     def watching(self) -> str | None:
-        """What `treasury watch` is doing here, in a line; None where nobody watches."""
+        """Return the state of `treasury watch` here in one line; None without a watch.
+
+        Returns
+        -------
+        str or None
+            The line.
+
+        Examples
+        --------
+        >>> t.watching()
+        """
         from treasury.workspace.upkeep.watch import read_state
 
         state = read_state(self.folder)
@@ -155,7 +214,10 @@ class Workspace(WorkspaceMonths):
 
     @cached_property
     def inbox(self) -> Inbox:
-        """The folder in which files come by themselves: `look`; SettingsError where none is set."""
+        """The inbox folder: `look` scans it. Raises SettingsError if none is configured.
+
+        >>> t.inbox.look()
+        """
         from treasury.workspace.upkeep.inbox import Inbox, inbox_folder
 
         self._require_now("read its inbox")
@@ -169,17 +231,38 @@ class Workspace(WorkspaceMonths):
 
     @cached_property
     def notices(self) -> NoticeSender:
-        """What is new, told by mail and webhook: `send`, `list`, `settle`."""
+        """Notices by mail and webhook: `send`, `list`, `settle`.
+
+        >>> t.notices.send(dry_run=True)
+        """
         from treasury.workspace.notices.due_notices import notice_desk
 
         return notice_desk(self)
 
     def doctor(self, *, repair: bool = False, accept_loss: Iterable[str] = ()) -> Examination:
-        """What is there, what is missing or damaged, and the next step of each.
+        """Check the workspace for missing or damaged parts, and show the next steps.
 
-        With `repair` damaged tables are put together from what is left, the services are asked for
-        what is not, and it says what was lost. `accept_loss` names tables whose lost rows are no
-        longer asked for.
+        Parameters
+        ----------
+        repair
+            Rebuild damaged tables from the remaining data, download the rest from the services, and
+            report losses.
+        accept_loss
+            Tables with lost rows to stop asking for.
+
+        Returns
+        -------
+        Examination
+            One row per finding.
+
+        Raises
+        ------
+        StorageError
+            If the workspace cannot be read or written.
+
+        Examples
+        --------
+        >>> t.doctor().next_step
         """
         from treasury.workspace.upkeep.doctor import examine, examine_settings
 
@@ -190,7 +273,8 @@ class Workspace(WorkspaceMonths):
             self.lake.accept_loss(given_up, self.settings.now())
         try:
             journal = self.journal
-        except SettingsError as error:  # the rest needs the journal
+        # The other checks need the journal.
+        except SettingsError as error:
             return examine_settings(self.folder, self.settings, error)
         return examine(
             self.folder,

@@ -137,7 +137,7 @@ def test_two_months_are_not_compared(desk: Workspace) -> None:
     with pytest.raises(InputError, match="compare one month"):
         desk.compare(desk.reconcile("2026-09"), desk.reconcile("2026-10"))
     loose = msgspec.structs.replace(desk.reconcile("2026-10"), basis=None)
-    with pytest.raises(InputError, match="does not say what it was made from"):
+    with pytest.raises(InputError, match="does not contain its basis"):
         desk.compare(loose, loose)
 
 
@@ -146,7 +146,7 @@ def test_only_answers_for_a_month_are_compared(desk: Workspace) -> None:
     answer = desk.reconcile("2026-10")
     for operand in (None, answer.lines, answer.matches):
         for pair in ((answer, operand), (operand, answer)):
-            with pytest.raises(InputError, match="is no reconciliation - compare two of"):
+            with pytest.raises(InputError, match="is not a reconciliation - compare two of"):
                 desk.compare(*pair)
 
 

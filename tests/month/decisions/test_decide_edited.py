@@ -158,7 +158,7 @@ def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
         return [(health.state, health.what) for health in report if health.topic == "journal"]
 
     entries = signing.journal.head().seq
-    whole = f"{entries} entries, each as it was written and signed as the policy wants it"
+    whole = f"{entries} entries, each as it was written and signed as the policy requires"
     assert journal_findings() == [("ok", whole)]
     monkeypatch.setenv("TREASURY_USER", "bert")
     [_, (state, problem)] = journal_findings()

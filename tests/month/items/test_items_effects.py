@@ -95,7 +95,7 @@ def test_the_panels_first_step_and_the_shell_name_the_same_items(
     assert asked.effects is not None
     assert f"request:{request}" in ids(asked.effects)
     facts = asked.step(desk.settings.now()).facts
-    (fact,) = [one for one in facts if one.name == "Changes beside it"]
+    (fact,) = [one for one in facts if one.name == "Other changes"]
     wanted = ["match", "accept", line["entry_id"], request, "--dry-run"]
     done = CliRunner().invoke(treasury, ["-w", str(desk.folder), *wanted])
     assert done.exit_code == 0, done.output

@@ -102,7 +102,7 @@ def test_a_desk_remarks_in_a_shell(desk: Workspace, monkeypatch: pytest.MonkeyPa
         assert done.exit_code == 0, done.output
         return done.stdout
 
-    assert "nothing was remarked" in run("remarks")
+    assert "no remarks" in run("remarks")
     assert "remarked (not written)" in run("remark", BLOCKED, "called them", "--dry-run")
     assert ": remarked\n" in run("remark", BLOCKED, "called them")
     assert "remarked" in run("remark", BLOCKED, "again", "--answers", "1")

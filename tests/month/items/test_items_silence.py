@@ -83,7 +83,7 @@ def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspac
     assert states["In transit"] == states["Roll-forward"] == "not asked"
     page = render_html(closing)
     assert page.count("not known: the services were never read") >= 3
-    assert "No request waits for its funds" not in page
+    assert "No request awaits funds" not in page
     item = closing.items.by_id["source:services"]
     assert (item.kind, item.state, item.is_blocking) == ("not_synced", "MISSING", True)
 
@@ -113,10 +113,10 @@ def test_the_month_that_has_just_begun_lists_what_is_open_before_its_first_line(
 def test_the_exceptions_panel_says_what_is_not_known(
     empty: Workspace, month_end: Workspace
 ) -> None:
-    assert empty.panels.exceptions().frame().empty == "Nothing is known yet. Sync first."
+    assert empty.panels.exceptions().frame().empty == "No data yet. Sync first."
     panel = month_end.panels.exceptions("2026-04")
     assert panel.frame().table is None
-    assert panel.frame().empty.startswith("What is open is not known: nothing is stored for 2026-")
+    assert panel.frame().empty.startswith("The open items are unknown: nothing is stored for 2026-")
 
 
 # A journal that does not verify

@@ -1,4 +1,4 @@
-"""For whom a proposed action waits: people who may approve it, its maker and approvers left out."""
+"""Find the proposed actions that wait for a person's approval."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from treasury.journal.person_names import same_person
 
 
 def waiting_for(person: str, actions: Iterable[Action], policy: Policy) -> frozenset[str]:
-    """The ids of the actions that this person may approve and has not.
+    """Return the ids of the actions that this person may approve and has not yet approved.
 
-    What they decided the same day is not counted: whether it is too much is said when they approve.
+    The daily limit is not applied here; it is checked when the person approves.
     """
     return frozenset(
         action.id
@@ -27,7 +27,7 @@ def waiting_for(person: str, actions: Iterable[Action], policy: Policy) -> froze
 
 
 def _may_approve(person: str, action: Action, policy: Policy) -> bool:
-    """Whether the policy lets a person approve an action, wherever they are logged in."""
+    """Return whether the policy lets a person approve an action, wherever they are logged in."""
     trusted = "hub" if policy.hub is not None else next(iter(policy.identified_by), "")
     if trusted not in {"hub", "environment", "system"}:
         return False

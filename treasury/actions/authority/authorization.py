@@ -1,9 +1,8 @@
-"""Whether who agreed to an action may, by the policy and the journal as they are now.
+"""Check the people who agreed to an action against the present policy and journal.
 
-A proposal and an approval are held against the policy when they are given, and once more, whole,
-when the action leaves: a limit that was lowered, a person who was taken off a list, a source of
-names that is trusted no longer hold for what was agreed to before. Nothing is remembered of the
-policy that it was agreed to under.
+Proposals and approvals are checked when they are made, and all together again when the action is
+sent. So a lowered limit, a person removed from a list, or a source of names that is no longer
+trusted also affects earlier approvals. The policy of that time is not used.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from treasury.journal.person_names import same_person
 
 
 def refuse_outdated(context: Context, action: Action, *, so: str = "nothing was sent") -> None:
-    """ActionRefused where the present policy does not allow what was agreed to."""
+    """Raise ActionRefused if the present policy does not allow what was agreed to."""
     policy, kind = context.load_policy(), kind_of(action.kind)
     people = [action.proposed_by, *(approval.actor for approval in action.approvals)]
     try:
@@ -37,7 +36,8 @@ def refuse_outdated(context: Context, action: Action, *, so: str = "nothing was 
         if len(persons) < needed:
             noun = "person" if len(persons) == 1 else "people"
             raise ActionRefused(
-                f"it is approved by {len(persons)} {noun}, and the policy now wants {needed}: {so}"
+                f"it is approved by {len(persons)} {noun}, and the policy now requires"
+                f" {needed}: {so}"
             )
         alone: Sequence[AssetAmount] = ()
         if not action.approvals:
@@ -54,7 +54,7 @@ def refuse_outdated(context: Context, action: Action, *, so: str = "nothing was 
                 refuse_maker(context, policy, fields, person, so=so)
     except ActionRefused as refusal:
         raise ActionRefused(
-            f"{action.id} was agreed to, and {POLICY_FILE} does not allow it now: {refusal.what}",
+            f"{action.id} was agreed to, but {POLICY_FILE} does not allow it now: {refusal.what}",
             do=f"withdraw it and propose it again, or change {POLICY_FILE}",
         ) from None
 
@@ -67,7 +67,7 @@ def refuse_maker(
     *,
     so: str = "nothing was decided",
 ) -> None:
-    """ActionRefused where this person made what is to be approved."""
+    """Raise ActionRefused if this person made the request to approve."""
     makers = context.book.makers(fields.request_id)
     if policy.one_person or not any(same_person(maker.name, actor.name) for maker in makers):
         return
@@ -84,10 +84,7 @@ def decided_today(
     actor: Actor,
     spent: Sequence[tuple[Kind, AssetAmount]],
 ) -> list[AssetAmount]:
-    """What this person approved today, or proposed for nobody to approve, under the same rule.
-
-    `spent` is what they decide at once and the journal does not hold yet.
-    """
+    """Return what this person approved today, or proposed without approval, under one rule."""
     now = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
     return _decided_on(context, policy, kind, actor, context.now()) + now
 
@@ -101,7 +98,7 @@ def _decided_on(
     *,
     before: int | None = None,
 ) -> list[AssetAmount]:
-    """What this person decided alone on the day of an instant, before an entry of the journal."""
+    """Return what this person decided alone on the day of `at`, before a journal entry."""
     rule, zone = policy.rule(kind), context.settings.zone
     if rule.per_day is None:
         return []

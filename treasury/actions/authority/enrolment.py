@@ -1,4 +1,4 @@
-"""Whose public key it is, written into the policy: a line below `[keys]`, the rest as it stands."""
+"""Add a person's public key to the policy: one line below `[keys]`, the rest unchanged."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ _SECTION: Final = re.compile(r"^[ \t]*\[[ \t]*keys[ \t]*\][ \t]*(#.*)?$", re.MUL
 def enrol_key(folder: Path, name: str, key: str) -> None:
     """Write a person's public key into a workspace's policy.
 
-    Raises InputError for a name or a key that is none, or that stands there already, SettingsError
-    for a policy that does not read, and StorageError where it cannot be written.
+    Raises InputError for an invalid name or key, or one that the policy already has, SettingsError
+    for an invalid policy, and StorageError if the file cannot be written.
     """
     name, key = name.strip(), public_key(key)
     policy = load_policy(folder)
     rules = policy.signatures
     if not name or not name.isprintable():
-        raise InputError("that is nobody's name", do="give the name that their entries carry")
+        raise InputError(
+            "the name is empty or not printable", do="give the name that their entries carry"
+        )
     if rules.owner(key) is not None:
         raise InputError(
-            f"that key stands in {POLICY_FILE} as the key of {rules.owner(key)}",
+            f"that key is already in {POLICY_FILE}, as the key of {rules.owner(key)}",
             do="give each person a key of their own",
         )
     if any(same_name(name, enrolled) for enrolled in policy.keys):
         raise InputError(
-            f"{name} has a key in {POLICY_FILE}",
-            do='write the two as a list there, name = ["…", "…"]: what the older one signed stays'
-            " provable",
+            f"{name} already has a key in {POLICY_FILE}",
+            do='write both as a list there, name = ["…", "…"], so that earlier signatures'
+            " stay provable",
         )
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     line = f'"{quoted}" = "{key}"'

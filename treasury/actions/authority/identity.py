@@ -1,11 +1,11 @@
 """Who is deciding at a workspace, by its policy.
 
-Where the policy names a hub and this is a server of one, the hub is asked with the server's own
-token, at the address that the hub gave its server. The policy can only require that address to be
-the one that it names: no file decides where the token goes. The answer holds for some minutes, so
-that a batch does not ask for each entry. Without a hub it is the environment, claimed, or the
-system's user. Where a hub is named, no other source verifies a name: each person would have a
-second one, that of the system's user.
+If the policy names a hub and this process is one of its servers, the hub is queried with the
+server's own token, at the address that the hub gave its server. The policy can only require that
+address to equal its own: no file decides where the token is sent. The answer is cached for some
+minutes, so that a batch does not query the hub for each entry. Without a hub, the name comes from
+the environment (claimed) or is the system's user. If a hub is named, no other source verifies a
+name; otherwise each person would have a second name, that of the system's user.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HOLDS_SECONDS: Final = 300
 
 
 class Identity:
-    """The person at this process; the policy is read each time, the hub asked now and then."""
+    """The person at this process; reads the policy each time and caches the hub's answer."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Identity:
         require_confirmed: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = boot_seconds,
     ) -> None:
-        """Check with `require_confirmed` that the person confirmed the address of the hub."""
+        """Set the sources; `require_confirmed` raises unless the hub's address was confirmed."""
         self._load_policy = load_policy
         self._require_confirmed = require_confirmed
         self._clock = clock
@@ -46,7 +46,7 @@ class Identity:
         self._answer = ("", 0.0)
 
     def who(self) -> Actor:
-        """Return the person at this process; JournalError if the hub does not name one."""
+        """Return the person at this process; raise JournalError if the hub does not name one."""
         hub, token = self._load_policy().hub, os.environ.get(HUB_TOKEN, "").strip()
         if hub is None:
             return current_actor()
@@ -58,7 +58,7 @@ class Identity:
         if api.rstrip("/") != hub.api.rstrip("/"):
             stated = f"it is {clean(api)}" if api else f"{HUB_API} is not set"
             raise JournalError(
-                f"{POLICY_FILE} requires the hub at {clean(hub.api)}, and by the environment"
+                f"{POLICY_FILE} requires the hub at {clean(hub.api)}, but in the environment"
                 f" {stated}: nothing was decided",
                 do=f"start this server from that hub, or correct [hub] api in {POLICY_FILE}",
             )

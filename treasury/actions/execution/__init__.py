@@ -1,1 +1,1 @@
-"""Carrying out an approved action at most once, and settling what was left open."""
+"""Carry out an approved action at most once, and settle actions that were left open."""

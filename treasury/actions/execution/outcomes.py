@@ -1,13 +1,13 @@
-"""What an answer means, or none: done, refused, or unknown, as the entry that says so.
+"""Outcomes: the meaning of an answer or a missing answer, as a journal entry.
 
-An error is sorted by whether the service may have acted, which `treasury.api` decides. Where it
-cannot have, nothing was carried out; where it may have, a version lets the effect be read back at
-once, and the rest is unknown until it is recovered. Whatever else is raised once it has left ends
-it as unknown too, in one place.
+An error is classified by whether the service may have acted, which `treasury.api` decides. If it
+cannot have acted, nothing was carried out. If it may have, a versioned effect is read back at once;
+any other outcome is unknown until it is recovered. Any other exception after sending also ends as
+unknown, in one place.
 
-Neither success nor a refusal is believed alone. What stands in between may answer a write from its
-cache, so an answer has to show what was sent; and it may send a request twice and pass on what the
-second was told, so a refusal holds where the service does not show the effect.
+Neither success nor a refusal is trusted alone. A proxy may answer a write from its cache, so an
+answer has to show what was sent. It may also send a request twice and return the second answer, so
+a refusal counts only if the service does not show the effect.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ _NEVER_LEFT: Final = (
     errors.Unauthorized,
     errors.BadCredentials,
 )
-"""What says nothing about the action itself: it may be tried again as it is approved."""
+"""Errors unrelated to the action itself: it may be tried again as approved."""
 _MOST_ERROR_CHARACTERS: Final = 2_000
-"""The most characters of an error that an entry tells."""
+"""The longest error text stored in an entry, in characters."""
 _MOST_ENTRY_CHARACTERS: Final = 1_000_000
-"""The most characters of an entry: an answer that is longer is no record of the contract."""
+"""The longest entry, in characters; a longer answer does not follow the API contract."""
 
 
 class End(msgspec.Struct, frozen=True):
-    """What came of a sending: its entry, and what is raised where it is not done."""
+    """The result of one attempt: its entry, and the error to raise if it is not done."""
 
     draft: Draft
     error: TreasuryError | None = None
     bumped: bool = False
-    """The record was changed in between: read it again, compare, and go on."""
+    """The record's version changed in between: read it again, compare, and continue."""
 
 
 class OutcomeRecorder:
-    """Sends the actions of one workspace, each once, and journals what came of it."""
+    """Sends the actions of one workspace, each once, and journals the outcome."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -68,17 +68,17 @@ class OutcomeRecorder:
         self._fences: dict[tuple[str, int], SendingFence] = {}
 
     def send(self, action: Action) -> End:
-        """Send what its entry holds, and say what came of it; raises nothing."""
+        """Send the call pinned in the action's entry and return the outcome; never raises."""
         try:
             return self._send(action)
         except Exception as error:  # noqa: BLE001 - whatever it is, it may have been carried out
             return self.unreadable(action, error)
 
     def unreadable(self, action: Action, error: Exception) -> End:
-        """The one end of what has left, whatever was raised about its answer since: unknown."""
+        """Return an unknown outcome for any error after sending."""
         problem = error.what if isinstance(error, TreasuryError) else type(error).__name__
         cause = error if isinstance(error, ServiceError) else None
-        return self.unknown(action, f"what came back cannot be dealt with: {problem}", cause)
+        return self.unknown(action, f"the answer cannot be processed: {problem}", cause)
 
     def _send(self, action: Action) -> End:
         client = self._context.connect(action.credential)
@@ -89,29 +89,29 @@ class OutcomeRecorder:
         if self.is_shown(action, record):
             return self.carried_out(action, record, "answered")
         no_effect = ServiceError(
-            f"{action.operation}: answered without an error, and what was sent does not show; its"
-            f" record is {clean(getattr(record.value, 'status', None))}",
+            f"{action.operation}: answered without an error, but does not show what was sent;"
+            f" its record is {clean(getattr(record.value, 'status', None))}",
             operation=action.operation,
             may_have_executed=True,
         )
         return self._read_back(action, no_effect)
 
     def post(self, client: Client, action: Action) -> Record[Any]:
-        """Send what the action's entry holds, as long as its fence allows."""
+        """Send the call pinned in the action's entry, as long as its fence allows."""
         fence = SendingFence(self._context, action)
         self._fences[action.id, action.attempts] = fence
         return post(client, kind_of(action.kind), action.departure, action.key, fence)
 
     def request(self, action: Action) -> Record[RampRequest]:
-        """The ramp request that an action is about, as it is now."""
+        """Return the current ramp request of an action."""
         return self._context.connect(action.credential).ramp.requests.get(action.target)
 
     def is_shown(self, action: Action, answer: Record[Any]) -> bool:
-        """Whether an answer shows the effect, or the service does where no answer can."""
+        """Return whether an answer shows the effect, or the service does if no answer can."""
         kind = kind_of(action.kind)
         if kind.shows is None:
             return self.look_up(action) is not None
-        # What another action made, or the route names, is no new record, however alike it is.
+        # A record of another action, or one in the route, is not a new record, even if equal.
         known = {*self._book.records(but=action.id), *action.departure.ids} if kind.creates else ()
         record_id, sent = getattr(answer.value, "id", None), sent_of(action)
         if record_id in known:
@@ -119,9 +119,9 @@ class OutcomeRecorder:
         return kind.shows(answer.value, sent) or self._is_offered(action, sent, record_id)
 
     def _is_offered(self, action: Action, sent: Sent, record_id: str | None) -> bool:
-        """Whether the service has a record of the action's own type by the id of a sparse answer.
+        """Return whether the service has a record of the action's type under a sparse answer's id.
 
-        A record of any other type has an id and a status as well.
+        Records of any other type also have an id and a status.
         """
         detail = kind_of(action.kind).detail
         if detail is None or record_id is None:
@@ -129,18 +129,19 @@ class OutcomeRecorder:
         try:
             client = self._context.connect(action.credential)
             return detail(client, sent, record_id) is not None
-        except ServiceError:  # then the answer proves nothing, and the outcome is unknown
+        # The answer then proves nothing, and the outcome is unknown.
+        except ServiceError:
             return False
 
     def _failed(self, action: Action, error: TreasuryError) -> End:
-        """What an error means for the action; the client says whether it may have left."""
+        """Turn an error into an outcome; the client knows whether the call may have left."""
         safety = kind_of(action.kind).safety
-        # No secret, no leave to write, or the fence: it never left.
+        # A missing secret, missing write permission or the fence: the call never left.
         if not isinstance(error, ServiceError):
             return self.refused(action, error, again=True)
         if error.may_have_executed:
             return self._read_back(action, error)
-        # Spent by us, before a crash, or by an attempt that was refused.
+        # The key was used before a crash, or by an attempt that was refused.
         if isinstance(error, errors.KeySpent):
             record = self.look_up(action)
             if record is not None:
@@ -154,7 +155,7 @@ class OutcomeRecorder:
         return self._refusal_in_doubt(action, error) or self._turned_away(action, error)
 
     def _turned_away(self, action: Action, error: ServiceError) -> End:
-        """Nothing was carried out, by the service's own word."""
+        """Return a refusal: by the service's own answer nothing was carried out."""
         if not isinstance(error, errors.Forbidden):
             return self.refused(action, error, again=isinstance(error, _NEVER_LEFT))
         verb = kind_of(action.kind).verb.lower()
@@ -163,7 +164,7 @@ class OutcomeRecorder:
             do=f"use a credential whose role is COMPANY_ADMIN, or {verb} in the provider's portal,"
             " then sync",
         )
-        # It means the maker where the text says so, or names neither a role nor a scope.
+        # The maker is refused if the text names the maker, or neither a role nor a scope.
         text = error.what.lower()
         names_role = error.code == "INSUFFICIENT_SCOPE" or "company_" in text or "role" in text
         one_credential = len(self._context.settings.credentials) == 1
@@ -176,7 +177,7 @@ class OutcomeRecorder:
         return self.refused(action, refusal, error)
 
     def _read_back(self, action: Action, error: ServiceError) -> End:
-        """A versioned effect is read back at once; any other waits for `recover`."""
+        """Read a versioned effect back at once; leave any other to `recover`."""
         if kind_of(action.kind).safety != "versioned":
             return self.unknown(action, error.what, error)
         try:
@@ -186,13 +187,13 @@ class OutcomeRecorder:
             return self.unknown(action, why, error)
         if self.is_shown(action, record):
             return self.carried_out(action, record, "read back")
-        why = f"{error.what}; the service shows it {clean(record.value.status)}"
+        why = f"{error.what}; the service shows it as {clean(record.value.status)}"
         return self.unknown(action, why, error)
 
     def _versioned_refusal(self, action: Action, error: ServiceError) -> End:
-        """A refusal, unless the record shows the effect; a conflict only at a later version.
+        """Return a refusal unless the record shows the effect; a conflict needs a later version.
 
-        At the version that was sent there can be no conflict: that is an old answer, or none yet.
+        A conflict at the version that was sent is impossible: that answer is outdated or premature.
         """
         is_conflict = isinstance(error, errors.VersionConflict)
         try:
@@ -207,13 +208,13 @@ class OutcomeRecorder:
         if not is_conflict:
             return self._turned_away(action, error)
         if not has_passed(action, record):
-            why = f"{error.what}; yet its record is shown at version {record.value.version}"
+            why = f"{error.what}; but its record is shown at version {record.value.version}"
             return self.unknown(action, why, error)
         refused = self.refused(action, error, again=True)
         return msgspec.structs.replace(refused, bumped=True)
 
     def _refusal_in_doubt(self, action: Action, error: ServiceError) -> End | None:
-        """That it is unknown where the refusal may be that of a repeat; None where it holds."""
+        """Return an unknown outcome if the refusal may concern a repeat; None if it is final."""
         try:
             record = self.find(action)
         except OutcomeUnknown as several:
@@ -222,21 +223,23 @@ class OutcomeRecorder:
             why = f"{error.what}; its effect cannot be looked up: {second.what}"
         else:
             if record is not None:
-                return self.unknown(action, f"{error.what}; and its effect shows", error)
-            why = f"{error.what}; its effect does not show, or not yet"
+                return self.unknown(
+                    action, f"{error.what}; but the service shows its effect", error
+                )
+            why = f"{error.what}; the service does not show its effect, or not yet"
         if error.status not in kind_of(action.kind).refuses_repeat:
             return None
         return self.unknown(action, why, error, refusal_in_doubt=True)
 
     def look_up(self, action: Action) -> Record[Any] | None:
-        """The record that shows the effect; None where there is none, or nobody can tell."""
+        """Return the record that shows the effect; None if there is none or it is ambiguous."""
         try:
             return self.find(action)
         except OutcomeUnknown:
             return None
 
     def find(self, action: Action) -> Record[Any] | None:
-        """The record that shows the effect; OutcomeUnknown where several might."""
+        """Return the record that shows the effect; raise OutcomeUnknown if several might."""
         look_up = kind_of(action.kind).look_up
         if look_up is None:
             return None
@@ -249,10 +252,10 @@ class OutcomeRecorder:
                 raise wrong_record(action.operation, ids, other)
         return record
 
-    # What is journaled of it
+    # Entries of outcomes
 
     def carried_out(self, action: Action, record: Record[Any], how: str) -> End:
-        """It was carried out: keep the answer, which some services never give again."""
+        """Record that it was carried out, with the answer, which some services give only once."""
         value = record.value
         event = value.event(kind_of(action.kind).event) if hasattr(value, "event") else None
         return self._end(
@@ -279,7 +282,7 @@ class OutcomeRecorder:
         *,
         again: bool = False,
     ) -> End:
-        """Nothing was carried out; with `again` it may be tried as it is."""
+        """Record that nothing was carried out; with `again` it may be tried again unchanged."""
         return self._end(
             action,
             "refused",
@@ -299,9 +302,9 @@ class OutcomeRecorder:
         refusal_in_doubt: bool = False,
         is_end: bool = True,
     ) -> End:
-        """End with an unknown outcome; its twin is blocked from here on.
+        """Record an unknown outcome; actions of the same content are blocked from now on.
 
-        `is_end`: the sender writes this, so it has stopped sending.
+        With `is_end` the sender writes the entry, so it has stopped sending.
         """
         why = clean(why)[:_MOST_ERROR_CHARACTERS]
         error = OutcomeUnknown(
@@ -317,7 +320,7 @@ class OutcomeRecorder:
         return self._end(action, "unknown", error, why=why, error=cause_words, **more)
 
     def _ended_at(self) -> dict[str, str]:
-        """The time at which a sender stops sending; empty if the journal's clock cannot be read.
+        """Return when the sender stops sending; empty if the journal's clock cannot be read.
 
         Without it the action is settled as if its sender had stopped at the end of its term.
         """
@@ -335,12 +338,13 @@ class OutcomeRecorder:
         draft = action.draft(word, self._context.who.last(), **more)
         if len(canonical(draft.body)) > _MOST_ENTRY_CHARACTERS:
             raise errors.UnexpectedResponse(
-                f"{action.operation}: the answer is too long to be kept", operation=action.operation
+                f"{action.operation}: the answer is too long to be stored",
+                operation=action.operation,
             )
         return End(draft, raised)
 
     def note(self, end: End) -> None:
-        """Journal the end of a sending; JournalError names it if that fails."""
+        """Journal the outcome of an attempt; raise JournalError naming it if that fails."""
         try:
             self._book.note([end.draft])
         except JournalError as error:
@@ -354,6 +358,6 @@ class OutcomeRecorder:
 
 
 def has_passed(action: Action, record: Record[Any]) -> bool:
-    """Whether the record is at a later version than was sent, which then has no effect any more."""
+    """Return whether the record is past the version that was sent, which then has no effect."""
     sent, now = action.sending and action.sending.version, record.value.version
     return sent is not None and now is not None and now > sent

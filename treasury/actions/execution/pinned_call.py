@@ -1,6 +1,6 @@
-"""A call as the journal pins it, and as it leaves: the same bytes, however often.
+"""A call as the journal pins it and as it is sent: the same bytes every time.
 
-The text of the body in the entry is what is sent; nothing is put together a second time.
+The body text in the journal entry is what is sent; the body is never built a second time.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from treasury.journal import Actor, Draft
 
 
 class Pinned(Body, frozen=True, kw_only=True):
-    """A body as the journal holds it, sent byte for byte."""
+    """A body as the journal stores it, sent byte for byte."""
 
     content: str
     idempotency_key: str | None = None
 
     def wire(self) -> Any:
-        """The text itself."""
+        """Return the stored text unchanged."""
         return msgspec.Raw(self.content.encode())
 
 
 def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCall) -> Draft:
-    """The entry that pins what is about to be sent, and for how long it may be."""
+    """Draft the entry that pins the call to send and how long it may be sent."""
     boot = context.boot()
     return action.draft(
         "sending",
@@ -62,10 +62,11 @@ def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCa
 
 
 def post(client: Client, kind: Kind, sending: Sending, key: str, fence: Fence) -> Record[Any]:
-    """Send what the journal holds, as long as the fence allows; return the service's record."""
+    """Send the pinned call as long as the fence allows; return the service's record."""
     body: Body | None = None
     if sending.body:
-        safe = kind.safety == "keyed"  # elsewhere a key is in the body as evidence only
+        # For other kinds the body contains the key as evidence only.
+        safe = kind.safety == "keyed"
         body = Pinned(content=sending.body, idempotency_key=key if safe and key else None)
     reply = client.request(
         kind.method,
@@ -82,11 +83,12 @@ def post(client: Client, kind: Kind, sending: Sending, key: str, fence: Fence) -
 
 
 def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
-    """The call as it left, for recognising its effect."""
+    """Return the call as it was sent, to recognise its effect."""
     kind, sending = kind_of(action.kind), action.departure
     fields, body = read_fields(kind.fields, action.fields), None
     is_compared = kind.alike is not None or kind.twins is not None
-    if is_compared and sending.body:  # the body again, to compare records with it
+    # Records are compared with the body.
+    if is_compared and sending.body:
         content = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
         resolved = {
             "fiat_currency_id": str(content.get("fiatCurrencyId", "")),
@@ -102,6 +104,7 @@ def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
         body=body,
         key=action.key,
         version=sending.version,
-        at=min(sending.at, sending.left_at),  # an entry is never earlier than the one before it
+        # An entry is never earlier than the one before it.
+        at=min(sending.at, sending.left_at),
         foreign_ids=(*sending.foreign_ids, *foreign_ids),
     )

@@ -1,14 +1,14 @@
-"""Settles what a crash, a timeout or a dropped connection left open, by what its operation allows.
+"""Settle actions that a crash, a timeout or a dropped connection left open.
 
-An action is settled only when its sender can act no more: when the sender has journaled its end, or
-when the term, the transport's deadline and an allowed skew of the clocks have passed.
+An action is settled only when its sender can no longer act: when the sender has journaled its end,
+or when the term, the transport's deadline and the allowed clock skew have passed.
 
 Keyed: the effect is looked up first. If the list shows nothing after the settling time, the
-identical request again, as long as the provider surely remembers the key; a kind that no list shows
-is never sent again. Versioned: the effect is read back; where it does not show and the version is
-still the one that was sent, the same again is safe, for only one of the two can take effect.
-Neither: never again. After a settling time one record that can only be ours settles it; otherwise
-the outcome is unknown and a person settles it.
+identical request is sent again, as long as the provider certainly remembers the key. A kind that
+the service does not list is never sent again. Versioned: the effect is read back. If it is missing
+and the version is still the one that was sent, sending again is safe, because only one of the two
+calls can take effect. Neither: never sent again. After the settling time, a single record that can
+only be ours settles it; otherwise the outcome is unknown and a person settles it.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from treasury.journal.person_names import same_person
 _NO_LIST: Final = (errors.Forbidden, errors.NotOffered, errors.NotFound)
 """Answers of a service that does not list the records of a kind."""
 _JUDGED: Final = frozenset({400, 402, 415, 422})
-"""The statuses of a service that has looked at the call itself, and does not do it."""
+"""Statuses of a service that examined the call itself and refused it."""
 
 
 class EarlyRecovery(ActionRefused):
-    """It is too early to settle an action: its sender may still act, or a list may lag behind."""
+    """It is too early to settle an action: its sender may still act, or a list may lag."""
 
 
 class ActionRecovery:
-    """Settles actions one by one; what stays open says why in its entry."""
+    """Settles actions one by one; an action that stays open has the reason in its entry."""
 
     def __init__(self, context: Context, outcomes: OutcomeRecorder) -> None:
         self._context = context
@@ -60,12 +60,12 @@ class ActionRecovery:
         self._outcomes = outcomes
 
     def unsettled(self) -> list[Action]:
-        """What may have been carried out and is not known to have been."""
+        """Return the actions of unknown outcome."""
         self._book.refresh()
         return [action for action in self._book.all() if action.state in UNSETTLED]
 
     def recover(self, action_id: str) -> Action:
-        """Settle one action as far as that is possible now; ServiceError where nobody answers."""
+        """Settle one action as far as possible now; raise ServiceError if the service is down."""
         self._book.refresh()
         action = self._book.get(action_id)
         if action.state not in UNSETTLED:
@@ -85,7 +85,8 @@ class ActionRecovery:
         except Exception as error:
             now = self._book.get(action_id)
             if isinstance(error, TreasuryError) or now.state not in UNSETTLED:
-                raise  # nobody answers, or nothing may be sent: it stays as it is
+                # The service is unreachable or nothing may be sent: the action keeps its state.
+                raise
             return self._open(now, f"looking it up failed: {type(error).__name__}")
 
     def _require_over(self, action: Action) -> None:
@@ -101,26 +102,27 @@ class ActionRecovery:
         """Raise EarlyRecovery if a list of that time may not show the effect yet."""
         if asked_at < self.settling_until(action):
             raise EarlyRecovery(
-                f"{action.id} may have been carried out and not be listed yet; nothing was settled",
+                f"{action.id} may have been carried out without being listed yet; nothing was"
+                " settled",
                 do=f"recover it from {_instant(self.settling_until(action))} on",
             )
 
     def adopt_by_key(self, action: Action) -> Action:
-        """What is said not to have been carried out is done where a record carries its key."""
+        """Mark an action as done if it counts as not carried out but a record carries its key."""
         if action.state in UNSETTLED | {"done"} or not (action.attempts and action.key):
             return action
         self._context.require_place(action)
         return self._with_its_key(action) or action
 
     def _with_its_key(self, action: Action) -> Action | None:
-        """The action as done by the record that carries its key; None where none does."""
+        """Return the action as done if a record carries its key, else None."""
         record = self._outcomes.look_up(action)
         if record is None or getattr(record.value, "idempotency_key", None) != action.key:
             return None
         return self._done(action, record, "adopted")
 
     def settling_until(self, action: Action) -> datetime:
-        """Until when an action may still be sent, its effect be on its way, or not listed yet."""
+        """Return until when an action may be sent, be in transit, or not be listed yet."""
         sending = action.departure
         listed = sending.listed_by(self._settling_time())
         return listed if sending.ended_at is not None else max(listed, sending.settled_from)
@@ -129,9 +131,9 @@ class ActionRecovery:
         return timedelta(seconds=self._context.load_policy().recovery.settling_seconds)
 
     def _keyed(self, action: Action) -> Action:
-        """Look for the effect; send the same again only if it certainly did not take place."""
+        """Look for the effect; send the call again only if it certainly had none."""
         if kind_of(action.kind).look_up is None:
-            return self._open(action, "OUTCOME UNKNOWN: the service lists none")
+            return self._open(action, "OUTCOME UNKNOWN: the service does not list these records")
         asked_at = self._context.wall()  # reading a long list takes time
         try:
             record = self._outcomes.find(action)
@@ -145,7 +147,7 @@ class ActionRecovery:
         self._require_listed(action, asked_at)
         elsewhere = self._done_elsewhere(action)
         if elsewhere:
-            why = f"OUTCOME UNKNOWN: {LIKE} there is {elsewhere}, which this did not make"
+            why = f"OUTCOME UNKNOWN: {LIKE} there is {elsewhere}, which this action did not make"
             return self._open(action, why)
         why = self._why_not_again(action)
         if why:
@@ -153,11 +155,11 @@ class ActionRecovery:
         return self._send_again(action, self._spent)
 
     def _spent(self, action: Action, error: ServiceError) -> Action | None:
-        """Look the effect up if the key was spent; None for any other refusal."""
+        """Look the effect up if the key was already used; return None for any other refusal."""
         return self._looked_up(action, error.what) if isinstance(error, errors.KeySpent) else None
 
     def _overtaken(self, action: Action, error: ServiceError) -> Action | None:
-        """Read the record back if its version was refused; None for any other refusal."""
+        """Read the record back if its version was refused; return None for any other refusal."""
         if not isinstance(error, errors.VersionConflict):
             return None
         settled = self._settled_by(action, self._outcomes.request(action))
@@ -166,7 +168,7 @@ class ActionRecovery:
     def _send_again(
         self, action: Action, refused: Callable[[Action, ServiceError], Action | None]
     ) -> Action:
-        """Send the same bytes once more, and journal the outcome, also of an unexpected error."""
+        """Send the same bytes once more and journal the outcome, also of an unexpected error."""
         client, action = self._leave_again(action)
         try:
             try:
@@ -187,7 +189,7 @@ class ActionRecovery:
             return self._ended(self._outcomes.unreadable(action, error))
 
     def _not_sent_again(self, action: Action, error: TreasuryError) -> Action:
-        """The fence kept it from leaving, so what became of the first sending is still open."""
+        """Leave the outcome open if the fence stopped the repeat."""
         self._book.refresh()
         now = self._book.get(action.id)
         if now.attempts != action.attempts or now.state not in UNSETTLED:
@@ -195,21 +197,23 @@ class ActionRecovery:
         return self._open(now, error.what, is_end=True)
 
     def _why_not_again(self, action: Action) -> str:
-        """Why the identical request must not be sent; empty where it is carried out once."""
+        """Return why the identical request must not be sent again; empty if it is safe."""
         forgotten = self._forgotten(action)
         if forgotten:
             return forgotten
-        if not self._context.is_same_client(action):  # whose keys the provider keeps apart
+        # The provider keeps the keys of each client apart.
+        if not self._context.is_same_client(action):
             return (
-                f"its key is of {action.client_id}, and {action.credential} is another client now"
+                f"its key belongs to {action.client_id}, and {action.credential} is another"
+                " client now"
             )
         outdated = self._outdated(action)
         if not outdated and action.departure.seq < self._book.fold.adopted:
-            return "this journal is of an older copy, which was adopted since"
+            return "this journal is an older copy that was adopted since"
         return outdated
 
     def _may_be_ours(self, action: Action, record: Record[Any]) -> bool:
-        """Whether a record carries our key, or none and was made before ours had long arrived."""
+        """Return whether a record carries our key, or no key and was made before ours arrived."""
         key = getattr(record.value, "idempotency_key", None)
         created_at = getattr(record.value, "created_at", None)
         arrived_at = action.departure.at + self._settling_time() + SKEW
@@ -218,10 +222,10 @@ class ActionRecovery:
         )
 
     def _done_elsewhere(self, action: Action) -> str:
-        """A record that does the same and is not known to be another's; empty where none is.
+        """Return a record that does the same and may be ours; empty if there is none.
 
-        Somebody did it meanwhile, or this journal did under another key before it was put back from
-        an older copy, or it is ours and the service does not show its key.
+        Someone else made it meanwhile, this journal did under another key before it was restored
+        from an older copy, or it is ours and the service does not show its key.
         """
         kind, sent = kind_of(action.kind), sent_of(action)
         if kind.twins is None or sent.body is None:
@@ -233,9 +237,9 @@ class ActionRecovery:
         return "" if moved is None else moved.now
 
     def _outdated(self, action: Action) -> str:
-        """Why the present policy does not allow it; empty where it does.
+        """Return why the present policy does not allow it; empty if it does.
 
-        To send it again decides nothing anew, but what did not arrive would take effect now.
+        Sending it again is no new decision, but a call that never arrived would take effect now.
         """
         try:
             refuse_outdated(self._context, action, so="it is not sent again")
@@ -244,14 +248,14 @@ class ActionRecovery:
         return ""
 
     def _forgotten(self, action: Action) -> str:
-        """Why the provider may not know the key any more; empty where it is sure to.
+        """Return why the provider may have forgotten the key; empty if it certainly remembers.
 
-        After the wall clock went back the age is unknown. Within one boot the age by the clock that
-        runs during suspend counts if it is greater.
+        If the wall clock was set back, the age is unknown. Within one boot, the age by the clock
+        that runs during suspend counts if it is greater.
         """
         policy, now = self._context.load_policy().recovery, self._context.wall()
         if now + SKEW < self._book.fold.last_left:
-            return "the clock went back since, so how old its key is nobody can tell"
+            return "the clock was set back since, so the age of its key is unknown"
         age, boot = now - action.departure.first_left_at, action.departure.first_left_boot
         awake = None if boot is None else boot.until(self._context.boot())
         if policy.remembers(age if awake is None else max(age, awake)):
@@ -264,8 +268,9 @@ class ActionRecovery:
         if settled is not None:
             return settled
         sent_version = action.departure.version
-        if record.value.version != sent_version:  # an old answer, or none at all
-            why = f"it was sent on version {sent_version}, and the record is shown at"
+        # The answer is outdated or shows no version.
+        if record.value.version != sent_version:
+            why = f"it was sent on version {sent_version}, but the record is shown at"
             return self._open(action, f"{why} {record.value.version}")
         outdated = self._outdated(action)
         if outdated:
@@ -273,7 +278,7 @@ class ActionRecovery:
         return self._send_again(action, self._overtaken)
 
     def _settled_by(self, action: Action, record: Record[RampRequest]) -> Action | None:
-        """The action, where its record shows the effect or that none can come; else None."""
+        """Return the settled action if its record shows the effect or rules it out, else None."""
         if self._outcomes.is_shown(action, record):
             return self._done(action, record, "read back")
         return self._not_carried_out(action, record) if has_passed(action, record) else None
@@ -286,7 +291,7 @@ class ActionRecovery:
         return self._book.get(end.draft.subject)
 
     def _leave_again(self, action: Action) -> tuple[Client, Action]:
-        """Journal that the same bytes leave once more; with what, and the action then."""
+        """Journal that the same bytes are sent once more; return the client and the action."""
         client = self._context.connect(action.credential)
         client.require_writes(kind_of(action.kind).operation)
         actor = self._context.who()
@@ -295,7 +300,7 @@ class ActionRecovery:
             now = self._book.get(action.id)
             if now.state not in UNSETTLED or now.attempts != action.attempts:
                 raise ActionRefused(
-                    f"{action.id} is being settled by somebody else; nothing was sent",
+                    f"{action.id} is being settled by someone else; nothing was sent",
                     do="look at it again in a moment",
                 )
             return [sending_draft(self._context, now, actor, now.departure)]
@@ -303,7 +308,7 @@ class ActionRecovery:
         return client, self._book.leave(entries)
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
-        """A refusal of the second sending speaks for the first only once that has arrived."""
+        """Take a refusal of the repeat: it covers the first attempt only after that has arrived."""
         sending = action.departure
         arrived_by = sending.first_left_at + sending.term + self._settling_time()
         late = self._context.wall() >= arrived_by
@@ -312,10 +317,10 @@ class ActionRecovery:
         return self._ended(self._outcomes.unknown(action, error.what, error))
 
     def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
-        """Its version has passed without the effect: what was sent can never take effect now."""
+        """Record that it was not carried out: with its version passed it can have no effect now."""
         why = (
-            f"not carried out: it was sent on version {action.departure.version}, the record is at"
-            f" {record.value.version} ({record.value.status}) without it"
+            f"not carried out: it was sent on version {action.departure.version}, but the"
+            f" record is at {record.value.version} ({record.value.status}) without it"
         )
         return self._recovered(action, why, again=True)
 
@@ -329,13 +334,13 @@ class ActionRecovery:
         if action.refusal_in_doubt:
             return self._recovered(action, f"{action.why}; and no record shows it", again=False)
         is_listed = kind_of(action.kind).look_up is not None
-        listing = "no record shows it" if is_listed else "the service lists none"
+        listing = "no record shows it" if is_listed else "the service does not list these records"
         return self._open(action, f"OUTCOME UNKNOWN: {why}; {listing}")
 
     def _open(
         self, action: Action, why: str, cause: ServiceError | None = None, *, is_end: bool = False
     ) -> Action:
-        """Leave it unknown, with one entry for the same reason. `is_end`: it was sent again."""
+        """Leave the outcome unknown, with one entry per reason. `is_end`: it was sent again."""
         if (action.state, action.why) == ("unknown", why):
             return action
         return self._ended(self._outcomes.unknown(action, why, cause, is_end=is_end))
@@ -348,9 +353,9 @@ class ActionRecovery:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None
     ) -> Action:
-        """Settle it by the word of a person who did not make it."""
+        """Settle it by the decision of a person who did not make it."""
         if not reason.strip():
-            raise InputError("reason: is missing", do="say how you know")
+            raise InputError("reason: is missing", do="give the source of your information")
         actor, policy = self._context.who(), self._context.load_policy()
 
         def entries() -> list[Draft]:
@@ -361,7 +366,7 @@ class ActionRecovery:
             alone = policy.people(kind, action.money, action.facts) <= 1
             if not alone and same_person(action.proposed_by.name, actor.name):
                 raise ActionRefused(
-                    f"{actor.name} made {action_id}: somebody else has to say what became of it",
+                    f"{actor.name} made {action_id}, so someone else has to settle it",
                     do="ask a colleague to settle it",
                 )
             settlement: dict[str, Any] = {
@@ -387,13 +392,14 @@ class ActionRecovery:
         return self._book.get(action_id)
 
     def _require_open(self, action: Action, *, carried_out: bool) -> None:
-        """ActionRefused where there is nothing to settle, or it is too early."""
+        """Raise ActionRefused if there is nothing to settle, or it is too early."""
         if action.doubled:
             if not carried_out and action.state == "done" and action.outcome is not None:
                 raise ActionRefused(
                     f"{action.id} was carried out, as record {action.outcome.record} shows; nothing"
                     " was settled",
-                    do="settle it as carried out, with how the second one was undone as the reason",
+                    do="settle it as carried out, and explain in the reason how the second"
+                    " one was undone",
                 )
             return
         if action.state != "unknown":
@@ -404,7 +410,7 @@ class ActionRecovery:
         settled_from = action.departure.settled_from
         if self._context.wall() < settled_from:
             raise ActionRefused(
-                f"{action.id} left a moment ago and may still arrive; nothing was settled",
+                f"{action.id} was sent a moment ago and may still arrive; nothing was settled",
                 do=f"settle it from {_instant(settled_from)} on",
             )
 

@@ -1,9 +1,9 @@
-"""Carries out an action at most once: read, compare, journal, send, journal what came of it.
+"""Carry out an action at most once: read, compare, journal, send, journal the outcome.
 
-The entry that something is being sent, with its exact body and key, is in the journal before a byte
-leaves, and is appended only while the action is ready by the journal as it ends then: a double
-click, a second notebook and a second process all meet the same refusal. After it comes what
-happened: done, refused, or unknown. What is refused or unknown is raised, so nobody overlooks it.
+The entry with the exact body and key is journaled before the first byte is sent, and only if the
+action is still ready at the end of the journal. So a double click, a second notebook and a second
+process all get the same refusal. The outcome follows in another entry: done, refused or unknown. A
+refused or unknown outcome is also raised, so that it is not overlooked.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from treasury.core.errors import ActionRefused, TreasuryError
 from treasury.journal import Draft
 
 _ROUNDS: Final = 3
-"""How often a version that was raised in between is read again."""
+"""How often a changed version is read again."""
 
 
 LiveServices = Callable[[str], LiveSource]
-"""The services as they are now: one reading for each credential of a batch."""
+"""The current services: one source for each credential of a batch."""
 
 
 def live_services(connect: Callable[[str], Client]) -> LiveServices:
-    """The services, of which nothing was read yet."""
+    """Return the services, with nothing read yet."""
     return cache(lambda credential: LiveSource(partial(connect, credential)))
 
 
 class _Prepared(PinnedCall, frozen=True, kw_only=True):
-    """An action that has been checked, and what is about to leave."""
+    """A checked action and the call to send."""
 
     action: Action
 
@@ -64,9 +64,9 @@ class Sender:
     def execute(
         self, action_id: str, services: LiveServices, findings: Findings | None = None
     ) -> Action:
-        """Carry out an action that is ready; raises unless it is done.
+        """Carry out a ready action; raise unless it is done.
 
-        `findings` are what was read for it a moment ago, and is not read again.
+        `findings` were just read for it and are not read again.
         """
         for _ in range(_ROUNDS):
             prepared = self._prepare(self._ready(action_id), services, findings)
@@ -79,7 +79,8 @@ class Sender:
                 raise end.error
             return _once(self._book.get(action_id))
         raise ActionRefused(
-            f"{action_id}: its record is being changed by others all the time",
+            f"{action_id}: its record changed three times while it was being sent; nothing was"
+            " carried out",
             do="run it again in a moment",
         )
 
@@ -90,7 +91,7 @@ class Sender:
         nonce: str | None,
         compare: Callable[[RampSeen | None], None] | None,
     ) -> Action:
-        """Propose what was confirmed and execute it at once, where one person is enough."""
+        """Propose the confirmed action and execute it at once, if one person is enough."""
         if confirmed.needed > 1:
             raise ActionRefused(
                 f"{confirmed.kind} needs {confirmed.needed} people: nothing was sent",
@@ -118,10 +119,10 @@ class Sender:
         action_id = self._book.decide(entries)[-1].subject
         return self.execute(action_id, services, findings)
 
-    # Before it leaves
+    # Before sending
 
     def _ready(self, action_id: str) -> Action:
-        """The action, if it is ready; what the book says is held against the journal first."""
+        """Return the action if it is ready; check the journal again before refusing it."""
         try:
             action = self._book.get(action_id)
             _require_ready(action)
@@ -134,7 +135,7 @@ class Sender:
     def _prepare(
         self, action: Action, services: LiveServices, findings: Findings | None = None
     ) -> _Prepared:
-        """What is to leave, by what the world says now; an entry where the approval lapses."""
+        """Return the call to send by the current facts; journal a lapse if the approval lapses."""
         kind = kind_of(action.kind)
         self._context.require_original()
         self._context.require_place(action)
@@ -146,7 +147,7 @@ class Sender:
             )
         if not self._context.is_same_client(action):
             raise ActionRefused(
-                f"{action.id} is approved to be sent as {action.client_id}, and the credential"
+                f"{action.id} is approved to be sent as {action.client_id}, but the credential"
                 f" {action.credential} is another client now: nothing was sent",
                 do="withdraw it and propose it again",
             )
@@ -163,7 +164,7 @@ class Sender:
         if findings.problem:
             raise ActionRefused(
                 f"{action.id}: {findings.problem}; nothing was sent",
-                do="mend that and execute it again, or withdraw it",
+                do="correct that and execute it again, or withdraw it",
             )
         others = requests_with_hash(self._context, kind, fields, before=action.seq)
         uses = new_uses(others, action.facts)
@@ -191,15 +192,18 @@ class Sender:
     ) -> list[str]:
         """Return the ids of records that do the same; the approval lapses if one was not shown.
 
-        Somebody else made it, or this journal did before it was put back from an older copy. The
-        same holds where only the key would tell, and the provider may have forgotten that.
+        Someone else made that record, or this journal did before it was restored from an older
+        copy. The same applies if only the key could prove it and the provider may have forgotten
+        the key.
         """
         if body is None:
             return []
         forgotten = self._forgotten(action) if kind.safety == "keyed" else ""
         if kind.twins is None:
             if forgotten:
-                self._lapse_untold(action, f"{forgotten}, and the service lists none")
+                self._lapse_untold(
+                    action, f"{forgotten}, and the service does not list these records"
+                )
             return []
         since = self._book.wished_since(action.fingerprint, action.proposed_at)
         try:
@@ -208,10 +212,11 @@ class Sender:
             if kind.safety != "keyed":
                 raise
             if forgotten:
-                self._lapse_untold(action, f"{forgotten}, and no list tells: {error.what}")
+                self._lapse_untold(action, f"{forgotten}, and no list can show it: {error.what}")
             return []
         if self._book.strangers(twins):
-            self._book.refresh()  # a colleague may have made it from here a moment ago
+            # A colleague may have made it from here a moment ago.
+            self._book.refresh()
         recent = twins_since(self._book.strangers(twins), since)
         moved = new_among(recent, action.facts)
         if moved is not None:
@@ -219,32 +224,35 @@ class Sender:
         return [str(twin.id) for twin in twins]
 
     def _forgotten(self, action: Action) -> str:
-        """Why the provider may not know a key that this journal has not used; empty if it would.
+        """Return why the provider may not know a key unused by this journal; empty if it would.
 
-        A copy of this journal may have used it at any time since it was made.
+        A copy of this journal may have used the key at any time since it was made.
         """
         recovery, now = self._context.load_policy().recovery, self._context.now()
-        key = f"its key is of {action.proposed_at:%Y-%m-%d %H:%M} UTC"
+        key = f"its key is from {action.proposed_at:%Y-%m-%d %H:%M} UTC"
         if now + SKEW < action.proposed_at:
-            return f"{key}, which is later than now, so how old it is nobody can tell"
+            return f"{key}, which is later than now, so its age is unknown"
         if recovery.remembers(now - action.proposed_at):
             return ""
-        return f"{key}, older than the {recovery.key_retention_hours} hours that it is remembered"
+        return (
+            f"{key}, older than the {recovery.key_retention_hours} hours that the provider"
+            " remembers it"
+        )
 
     def _lapse_untold(self, action: Action, why: str) -> NoReturn:
-        """The approval lapses: whether a copy of this journal has sent it a person finds out."""
+        """Let the approval lapse: only a person can find out if a copy of this journal sent it."""
         error = ActionRefused(
-            f"{action.id}: {why}, so whether it was carried out from a copy of this journal nobody"
-            " here can tell; nothing was sent",
-            do="look for it in the provider's portal; where it is not there,"
-            f" `treasury actions again {action.id}` proposes it with a new key",
+            f"{action.id}: {why}, so it may have been carried out from a copy of this journal;"
+            " nothing was sent",
+            do="look for it in the provider's portal; if it is not there, `treasury actions"
+            f" again {action.id}` proposes it with a new key",
         )
         self._lapsed(action, (), error)
 
     def _lapsed(
         self, action: Action, moved: Sequence[Moved], refusal: ActionRefused | None = None
     ) -> NoReturn:
-        """Journal that what was approved is no longer so, and raise why."""
+        """Journal that an approved fact has changed, and raise the refusal."""
         error = refusal or _lapse(action.id, moved)
 
         def entries() -> list[Draft]:
@@ -255,7 +263,7 @@ class Sender:
         raise error
 
     def _leave(self, call: _Prepared) -> Action:
-        """Journal that it leaves; from here on it may have been carried out."""
+        """Journal the start of sending; from here on it may have been carried out."""
         actor = self._context.who()
 
         def entries() -> list[Draft]:
@@ -270,14 +278,14 @@ class Sender:
         twin = self._book.blocking(action.fingerprint, but=action.id)
         if twin is not None:
             raise ActionRefused(
-                f"{action.id} is the same as {twin.id}, and whether that was carried out, or twice,"
-                " is not known: nothing was sent",
+                f"{action.id} is the same as {twin.id}, which may have been carried out, once"
+                " or twice: nothing was sent",
                 do=f"run `treasury actions recover {twin.id}`, or settle it, first",
             )
 
 
 def _once(action: Action) -> Action:
-    """The action, if it took effect once; OutcomeUnknown if that is in doubt."""
+    """Return the action if it took effect once; raise OutcomeUnknown if that is in doubt."""
     if not action.doubled:
         return action
     raise errors.OutcomeUnknown(
@@ -310,5 +318,5 @@ def _lapse(name: str, moved: Sequence[Moved]) -> ActionRefused:
     return ActionRefused(
         f"{name} changed since it was shown, and nothing was carried out:"
         f" {'; '.join(map(str, moved))}",
-        do="look at it as it is now, then decide again",
+        do="look at its current state, then decide again",
     )

@@ -1,1 +1,1 @@
-"""The kinds of action: each one declaration of its fields, its checks, sentence and call."""
+"""The kinds of action: each declares its fields, checks, sentence and call."""

@@ -1,8 +1,8 @@
-"""What is made on an account or for a card: virtual accounts, wallets, checkouts, card payments.
+"""Actions on an account or a card: virtual accounts, wallets, checkouts, card payments.
 
-Most are keyed. Not every generation of the service honours a wallet's key and reactivating has no
-body, so each of these is sent at most once. A checkout and a card payment cannot be read again:
-their answers are kept.
+Most are keyed. Some generations of the service ignore a wallet's key, and reactivation has no body,
+so both are sent at most once. Checkouts and card payments cannot be read again, so their answers
+are stored.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from treasury.core.text import clean
 
 _PAID_IN: Final = ("EUR",)
 _COINS: Final = ("USDC", "EURC", "USDT")
-"""What the specification lets euros become."""
+"""The coins that the specification lets euros be converted into."""
 
 
 class OnAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """Which account of the finance service."""
+    """An account of the finance service."""
 
     account_id: str
 
@@ -52,7 +52,7 @@ class WalletOn(OnAccount, frozen=True, kw_only=True):
     chain: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The account, and whether it is on that chain."""
+        """Read the account, and check its chain."""
         account = records.require(service.ACCOUNT, self.account_id, "account_id")
         chains = {account.chain}
         if not account.chain:
@@ -68,14 +68,14 @@ class WalletOn(OnAccount, frozen=True, kw_only=True):
 
 
 class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
-    """An IBAN on which euros arrive, and the coin that they become."""
+    """An IBAN that receives euros, and the coin they are converted into."""
 
     name: str
     in_currency: str
     target_cryptocurrency: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The account, and whether what is asked for is offered."""
+        """Read the account, and check that the currency and the coin are offered."""
         _offered(self.in_currency, _PAID_IN, "in_currency")
         _offered(self.target_cryptocurrency, _COINS, "target_cryptocurrency")
         account = records.require(service.ACCOUNT, self.account_id, "account_id")
@@ -88,7 +88,7 @@ class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
 
 
 class Checkout(OnAccount, frozen=True, kw_only=True):
-    """A hosted checkout: what the customer pays and what the account's wallet gets."""
+    """A hosted checkout: the customer's payment and the coin that the account's wallet receives."""
 
     in_amount: Decimal
     in_currency: str
@@ -98,7 +98,7 @@ class Checkout(OnAccount, frozen=True, kw_only=True):
     failure_redirect_url: str | None = None
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The account, and whether what is asked for is offered."""
+        """Read the account, and check that the currency and the coin are offered."""
         _offered(self.in_currency, _PAID_IN, "in_currency")
         _offered(self.out_cryptocurrency, _COINS, "out_cryptocurrency")
         account = records.require(service.ACCOUNT, self.account_id, "account_id")
@@ -122,7 +122,7 @@ class CardPayment(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None = None
 
     def read(self, _: service.ServiceRecords) -> Findings:
-        """The card and the amount, of which the service shows nothing."""
+        """Describe the card and the amount; the service shows neither."""
         money = AssetAmount(self.currency, self.amount)
         reference = clean(self.reference_id)
         end = f', described as "{clean(self.description)}"' if self.description else ""
@@ -173,7 +173,7 @@ ACCOUNT_KINDS: Final = (
     Kind(
         name="payment_session.create",
         verb="Open a",
-        consequence="Whoever has its address can pay into the account.",
+        consequence="Anyone who has its address can pay into the account.",
         operation="POST /accounts/{accountId}/fiat-to-crypto/payment-sessions",
         safety="keyed",
         fields=Checkout,
@@ -197,7 +197,7 @@ ACCOUNT_KINDS: Final = (
     Kind(
         name="virtual_account.create",
         verb="Create",
-        consequence="Euros that arrive on it are converted by themselves.",
+        consequence="Euros that arrive on it are converted automatically.",
         operation="POST /accounts/{accountId}/virtual-bank-accounts",
         safety="keyed",
         fields=NewVirtualAccount,
@@ -231,7 +231,7 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewWallet),
         has_key=True,
-        # An account on the same chain has no address, a company wallet none of the other fields.
+        # Account addresses lack the chain, company wallets lack all the other fields.
         shows=lambda wallet, sent: (
             bool(wallet.address and (wallet.account_id or wallet.type or wallet.status))
             and is_created(wallet, sent)
@@ -247,7 +247,7 @@ ACCOUNT_KINDS: Final = (
         alike=lambda client, fields, _: (
             record.value for record in client.finance.wallets.iterate(fields.account_id)
         ),
-        twins=lambda records, fields, _: (  # nothing says when one was made
+        twins=lambda records, fields, _: (  # the service does not show when one was made
             wallet
             for wallet in records.all(service.WALLETS, fields.account_id)
             if wallet.id is not None and wallet.chain == fields.chain

@@ -1,8 +1,8 @@
-"""Reads the fields of an action as a person or a program gives them, into their typed struct.
+"""Parse the fields of an action from a person or a program into their typed struct.
 
-Names are the services' own in snake_case. An amount is exact and has no float behind it; a text is
-one line in which every character shows, so that what a person reads is what is sent. An error
-begins with the field's name and a colon, so that a form can put it beside the field.
+Field names are the services' own in snake_case. Amounts are exact and never pass through a float. A
+text is one line of visible characters, so that people read exactly what is sent. An error begins
+with the field's name and a colon, so that a form can show it at the field.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 LONGEST: Final = 500
 _WORDS: Final = re.compile(r"\w+")
 
-# How an identifier is written, so that the same one is the same text.
+# Identifiers are normalised, so that equal ones have equal text.
 _WITHOUT_BLANKS: Final = frozenset(
     {"iban", "bic", "intermediary_bic", "intermediary_account_number"}
 )
@@ -36,13 +36,13 @@ _IN_CAPITALS: Final = frozenset(
 
 
 def field_names(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
-    """The fields of a struct in their order, and whether each must be given."""
+    """Return the fields of a struct in order, and whether each is required."""
     return _declared(kind)[0]
 
 
 @cache
 def _declared(kind: type[msgspec.Struct]) -> tuple[Mapping[str, bool], frozenset[str]]:
-    """The fields of a struct with whether each must be given, and those that are amounts."""
+    """Return the fields of a struct with whether each is required, and the amount fields."""
     needed = {field.name: field.required for field in msgspec.structs.fields(kind)}
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name in needed}
     unions = {Union, types.UnionType}
@@ -51,11 +51,13 @@ def _declared(kind: type[msgspec.Struct]) -> tuple[Mapping[str, bool], frozenset
 
 
 def read_fields(kind: type[T], values: Mapping[str, object]) -> T:
-    """The struct of these fields; InputError names the first that cannot be taken."""
+    """Build the struct of these fields; raise InputError naming the first invalid one."""
     declared, amounts = _declared(kind)
     for name in values:
         if name not in declared:
-            raise InputError(f"{name}: there is no such field", do=f"give: {', '.join(declared)}")
+            raise InputError(
+                f"{name}: is not a field of this action", do=f"give: {', '.join(declared)}"
+            )
     read = {
         name: _value(name, values[name], is_amount=name in amounts)
         for name in declared
@@ -73,9 +75,10 @@ def read_fields(kind: type[T], values: Mapping[str, object]) -> T:
 def beside_field(
     error: InputError, declared: Iterable[str], values: Mapping[str, object]
 ) -> InputError:
-    """What a body says of a field, begun with that field as a form needs it.
+    """Return a body's error about a field, starting with the field's name for a form.
 
-    A body begins with its own name; the field is in its sentence, or what was given for it is.
+    A body's error begins with the body's name; the field is named in its sentence or is the one
+    with the quoted value.
     """
     problem = error.what.partition(": ")[2] or error.what
     names = set(declared)
@@ -91,7 +94,9 @@ def beside_field(
 
 def _value(name: str, value: object, *, is_amount: bool) -> Any:
     if is_amount:
-        amount = parse_amount(cast("str", value), name=name)  # it refuses whatever is none
+        amount = parse_amount(
+            cast("str", value), name=name
+        )  # raises for anything that is not an amount
         if amount <= 0:
             raise InputError(f"{name}: {amount} is not positive", do="give a positive amount")
         return amount
@@ -100,7 +105,7 @@ def _value(name: str, value: object, *, is_amount: bool) -> Any:
     text = value.strip()
     if visible(text) != text:
         raise InputError(
-            f"{name}: holds a line break or a character that does not show: {visible(text)[:60]}",
+            f"{name}: holds a line break or an invisible character: {visible(text)[:60]}",
             do="type it again, on one line",
         )
     if len(text) > LONGEST:

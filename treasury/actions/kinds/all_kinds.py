@@ -1,6 +1,6 @@
 """Every kind of action by name, and the sentence that a person confirms.
 
-The sentence is made here and nowhere else, and is journaled word for word.
+The sentence is built only here, and is journaled word for word.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ KINDS: Final = {
     kind.name: kind
     for kind in (*RAMP_KINDS, *TRANSFER_KINDS, *ACCOUNT_KINDS, *ONBOARDING_KINDS, *COMPANY_KINDS)
 }
-"""Every write that may be approved here, by name."""
+"""Every write that can be approved here, by name."""
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of that name; InputError lists those there are."""
+    """Return the kind of that name; raise InputError listing the kinds for any other name."""
     try:
         return KINDS[name]
     except KeyError:
         raise InputError(
-            f"there is no action {name!r}", do=f"use one of: {', '.join(sorted(KINDS))}"
+            f"{name!r} is not a kind of action", do=f"use one of: {', '.join(sorted(KINDS))}"
         ) from None
 
 
@@ -47,10 +47,10 @@ def sentence(
     notes: tuple[str, ...] = (),
     masked: bool = False,
 ) -> str:
-    """Exactly what will happen, for a person to confirm: who, what, how much, where to, when.
+    """Return the sentence to confirm: who does what, how much, where to and when.
 
-    `masked` shows the end of an account only, for a place that is saved or shared. The text holds
-    what people and services wrote, on one visible line: escape it where it is shown.
+    `masked` shows only the end of an account, for places that are saved or shared. The text
+    contains words of people and services on one visible line: escape it before display.
     """
     content = clean(findings.masked if masked else findings.says)
     parts = [f"{kind.verb} {content}", kind.consequence]

@@ -1,7 +1,7 @@
-"""Bank accounts, wallets and users of the company itself: where money goes, and who may send it.
+"""The company's own bank accounts, wallets and users: where money goes and who may send it.
 
-Whoever registers one decides where money can be sent, so somebody else approves it. None has a
-key, so each is sent at most once; one that is registered already is not registered again.
+Registering one decides where money can be sent, so a second person approves it. None has a key, so
+each is sent at most once; one that is already registered is not registered again.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _ROLES: Final = {
 
 
 class RenameAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """Another name for a bank account of the company."""
+    """A new name for a bank account of the company."""
 
     company_bank_account_id: str
     name: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The bank account as it is called now, and its version."""
+        """Read the bank account's present name and version."""
         field = "company_bank_account_id"
         account = records.require(service.COMPANY_BANK_ACCOUNT, self.company_bank_account_id, field)
         number = account.iban or account.account_number or ""
@@ -64,13 +64,13 @@ class RenameAccount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DescribeWallet(msgspec.Struct, frozen=True, kw_only=True):
-    """Another description for a wallet of the company."""
+    """A new description for a wallet of the company."""
 
     company_wallet_id: str
     description: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The wallet as it is described now, and its version."""
+        """Read the wallet's present description and version."""
         field = "company_wallet_id"
         wallet = records.require(service.COMPANY_WALLET, self.company_wallet_id, field)
         lead = f'as "{clean(self.description)}" the company wallet "{clean(wallet.description)}" at'
@@ -111,10 +111,10 @@ def _read_account(fields: bodies.NewBankAccount, records: service.ServiceRecords
 
 
 def _registered(duplicates: Iterable[models.CompanyBankAccount | models.CompanyWallet]) -> str:
-    """Why it is not registered again; records that were turned down do not count."""
+    """Return why it is not registered again; rejected records do not count."""
     for record in duplicates:
         if record.verification_status != "DENIED":
-            return f"it is registered already, as {record.id} ({record.verification_status})"
+            return f"it is already registered, as {record.id} ({record.verification_status})"
     return ""
 
 
@@ -132,11 +132,11 @@ def _read_wallet(fields: bodies.NewCompanyWallet, records: service.ServiceRecord
     )
 
 
-# What is changed on one, and who is let in
+# Changes to a record, and invitations
 
 
 def _now(field: str, so_far: str | None, new: str) -> Fact:
-    problem = "it is that already" if so_far == new else ""
+    problem = "that is its present value" if so_far == new else ""
     return fact(f"{field} so far", so_far or "none", field=field, problem=problem)
 
 
@@ -149,9 +149,9 @@ def _alike(fields: bodies.Invitation, user: models.CompanyUser) -> str:
     """Name the user that an invitation could be mistaken for; empty if there is none."""
     email = user.email or ""
     if fields.is_like(user):
-        return f"{email} is a user already, as {user.role}"
+        return f"{email} is already a user, as {user.role}"
     if same_person(fields.email, email):
-        return f"it looks like {email}, who is a user already"
+        return f"it looks like {email}, who is already a user"
     domain, known = (address.rpartition("@")[2].casefold() for address in (fields.email, email))
     return (
         f"its domain looks like {known}" if domain != known and same_person(domain, known) else ""
@@ -161,7 +161,7 @@ def _alike(fields: bodies.Invitation, user: models.CompanyUser) -> str:
 def _read_invitation(fields: bodies.Invitation, records: service.ServiceRecords) -> Findings:
     if fields.role not in _ROLES:
         raise InputError(
-            f"role: {clean(fields.role)!r} is no role", do=f"use one of: {', '.join(_ROLES)}"
+            f"role: {clean(fields.role)!r} is not a role", do=f"use one of: {', '.join(_ROLES)}"
         )
     if not fields.email.isascii():
         raise InputError(
@@ -169,7 +169,9 @@ def _read_invitation(fields: bodies.Invitation, records: service.ServiceRecords)
             do="write it in ASCII, an international domain as xn--…",
         )
     if _EMAIL.fullmatch(fields.email) is None:
-        raise InputError(f"email: {clean(fields.email)!r} is no address", do="write it as a@b.eu")
+        raise InputError(
+            f"email: {clean(fields.email)!r} is not an e-mail address", do="write it as a@b.eu"
+        )
     problem = next(
         filter(None, (_alike(fields, u) for u in records.all(service.COMPANY_USERS))), ""
     )
@@ -205,7 +207,7 @@ COMPANY_KINDS: Final = (
     Kind(
         name="company_wallet.create",
         verb="Register",
-        consequence="Once it is proved, on-ramp coins can be delivered to it.",
+        consequence="Once its ownership is proved, on-ramp coins can be delivered to it.",
         operation="POST /company-wallets",
         credential="checker",
         fields=bodies.NewCompanyWallet,
@@ -220,7 +222,7 @@ COMPANY_KINDS: Final = (
     Kind(
         name="company_bank_account.rename",
         verb="Rename",
-        consequence="Whoever approves an off-ramp to it then reads the new name.",
+        consequence="People who approve an off-ramp to it will see the new name.",
         operation="PATCH /company-bank-accounts/{id}",
         credential="checker",
         fields=RenameAccount,
@@ -234,7 +236,7 @@ COMPANY_KINDS: Final = (
     Kind(
         name="company_wallet.describe",
         verb="Describe",
-        consequence="Whoever approves an on-ramp to it then reads the new description.",
+        consequence="People who approve an on-ramp to it will see the new description.",
         operation="PATCH /company-wallets/{id}",
         credential="checker",
         fields=DescribeWallet,

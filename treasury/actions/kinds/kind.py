@@ -1,8 +1,8 @@
-"""What a kind of action is: one declaration that every part of the room reads.
+"""The declaration of one kind of action, which every part of this package reads.
 
-A kind says which fields it takes, what has to be known of the world before it may be taken
-(`read`), which call it is and with which credential, how safe it is to send again, and how its
-effect is recognised afterwards. The rest of the room is loops over kinds.
+A kind declares its fields, the facts to check before it is allowed (`read`), its call and
+credential, how safely it can be sent again, and how its effect is recognised. The other modules
+loop over kinds.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _KEY: Final = "idempotency_key"
 Safety = Literal["keyed", "versioned", "neither"]
 """How often an operation may be sent.
 
-`keyed`: the identical request again is carried out once. `versioned`: it carries the version that
-was read, so of two only one can take effect. `neither`: at most once, whatever happens.
+`keyed`: the identical request sent again is carried out once. `versioned`: it carries the version
+that was read, so only one of two can take effect. `neither`: it is sent at most once, in any case.
 """
 
 
@@ -48,9 +48,10 @@ class AssetAmount(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known before an action: its facts, the sentence of what will happen, what it needs.
+    """The findings before an action: its facts, its sentence, and values that its call needs.
 
-    `masked` is the sentence for a place that is saved or shared: accounts by their ends only.
+    `masked` is the sentence for places that are saved or shared: it shows only the ends of
+    accounts.
     """
 
     facts: tuple[Fact, ...]
@@ -60,13 +61,13 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None = None
     request: RampSeen | None = None
     resolved: Mapping[str, str] = {}
-    """Ids that the body needs and a person names otherwise."""
+    """Ids that the body needs and that people name differently."""
     drawn: tuple[str, str, Decimal] | None = None
-    """Account, asset and amount that it takes from a balance, where that is known."""
+    """The account, asset and amount that it takes from a balance, if known."""
 
     @property
     def problem(self) -> str:
-        """Why it cannot be taken, beginning with the field; empty where it can."""
+        """Why it is not allowed, beginning with the field; empty if it is."""
         wrong = next((fact for fact in self.facts if fact.problem), None)
         if wrong is None:
             return ""
@@ -74,7 +75,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as it left, for recognising its effect."""
+    """A call as it was sent, to recognise its effect."""
 
     fields: Any
     ids: tuple[str, ...]
@@ -83,24 +84,24 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None
     at: datetime
     foreign_ids: tuple[str, ...] = ()
-    """Ids of like records that were there before, or that other actions have made."""
+    """Ids of similar records that existed before or that other actions made."""
 
 
 def describe(facts: Iterable[Fact], says: Callable[[bool], str], **more: Any) -> Findings:
-    """Findings whose sentence is `says(False)`, and `says(True)` where accounts are masked."""
+    """Build findings from `says(False)`, the full sentence, and `says(True)`, the masked one."""
     return Findings(facts=tuple(facts), says=says(False), masked=says(True), **more)
 
 
 def ending(text: str, masked: bool, otherwise: str = "") -> str:
-    """The number of an account or an address, or where masked its end; `otherwise` for none."""
+    """Return the number of an account or address, or its masked end; `otherwise` if empty."""
     return f"…{text[-4:]}" if masked else clean(text) or otherwise
 
 
 def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str], Body]:
-    """What makes a body whose fields are called as the action's; `renamed` are called otherwise.
+    """Return a function that builds a body from fields of the same names; `renamed` differ.
 
-    The version and the ids that are found out are taken from the findings. Where there is no key
-    the body does without, or has one of its own, unless it is the key that makes a repeat safe.
+    The version and resolved ids come from the findings. Without a key, the body has none or its
+    own, unless the key is what makes a repeat safe.
     """
     names = {name: renamed.get(name, name) for name in model.__struct_fields__}
     required = {field.name for field in msgspec.structs.fields(model) if field.required}
@@ -119,7 +120,7 @@ def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str
 
 
 def exact_facts(amount: Decimal, unit: str, field: str = "amount") -> list[Fact]:
-    """That an amount has more decimals than its unit, where it has."""
+    """Return a fact with a problem if an amount has more decimals than its unit."""
     if is_exact_in(amount, unit):
         return []
     problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
@@ -129,7 +130,7 @@ def exact_facts(amount: Decimal, unit: str, field: str = "amount") -> list[Fact]
 def listed_alike(
     listing: Callable[[Client, Any], Iterable[Record[Any]]],
 ) -> Callable[[Client, Any, Body], Iterable[Any]]:
-    """What finds the records of a list that are like a body, before it is sent."""
+    """Return a function that finds listed records equal to a body, before it is sent."""
 
     def alike(client: Client, fields: Any, body: Body) -> Iterable[Any]:
         return (record.value for record in listing(client, fields) if body.is_like(record.value))
@@ -142,9 +143,9 @@ def created_in(
     listing: Callable[[Client, Any], Iterable[Record[Any]]],
     detail: Callable[[Client, str], Record[Any]] | None = None,
 ) -> dict[str, Any]:
-    """How a kind's record is recognised in a list, given the action's fields, and the likes of it.
+    """Declare how a new record is recognised in a list, and which records are like it.
 
-    `detail` is for a list whose items tell little.
+    `detail` is for a list with sparse items.
     """
     look_up = find_created(operation, lambda client, sent: listing(client, sent.fields), detail)
     return {"shows": is_created, "look_up": look_up, "alike": listed_alike(listing)}
@@ -153,9 +154,9 @@ def created_in(
 def lately_like(
     feed: RecordFeed[Any], owner: str, *names: str
 ) -> Callable[[ServiceRecords, Any, Body], Iterable[Any]]:
-    """What finds the records of a list that were made lately and whose fields are the action's.
+    """Return a function that finds recent listed records with the action's field values.
 
-    `owner` is the field that says whose list it is.
+    `owner` is the field with the id of the list's owner.
     """
 
     def twins(records: ServiceRecords, fields: Any, _: Body) -> Iterable[Any]:
@@ -173,7 +174,7 @@ def find_created(
     *,
     shows: Callable[[Any, Sent], bool] | None = None,
 ) -> Callable[[Client, Sent], Record[Any] | None]:
-    """What finds the one record of a list that was created; `detail` where an item tells little."""
+    """Return a function that finds the one created record; `detail` reads sparse items."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         is_it = shows or is_created
@@ -195,8 +196,8 @@ def find_by_key(
 ) -> Callable[[Client, Sent], Record[Any] | None]:
     """Return a function that finds the record of a keyed kind in a list, by its key or its fields.
 
-    `names` are fields that identify a new record without a key, `reference` the one of them that is
-    our own reference. A record that is not found is missing only if listed records carry the key or
+    `names` are fields that identify a new record without a key; `reference` is the one of them that
+    is our own reference. A missing record proves anything only if listed records carry the key or
     our reference: at least one, and each new one. Otherwise the function raises OutcomeUnknown, and
     also if several records may be the one.
     """
@@ -241,8 +242,8 @@ def _shows_any(record: Any, names: Iterable[str]) -> bool:
 
 def _untold(operation: str, record: Record[Any], names: Iterable[str]) -> OutcomeUnknown:
     return OutcomeUnknown(
-        f"{operation}: record {clean(record.value.id)} does not show {', '.join(names)}, so whether"
-        " it is this one is not known",
+        f"{operation}: record {clean(record.value.id)} does not show {', '.join(names)}, so it"
+        " may be this one",
         look_up="ask the provider",
     )
 
@@ -250,7 +251,7 @@ def _untold(operation: str, record: Record[Any], names: Iterable[str]) -> Outcom
 def read_back(
     get: Callable[[Client, str], Record[Any]], shows: Callable[[Any, Sent], bool]
 ) -> dict[str, Any]:
-    """How a kind's effect on a record is recognised, in an answer and when it is read again."""
+    """Declare how an effect on a record is recognised, in an answer and when read back."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         record = get(client, *sent.ids)
@@ -260,7 +261,7 @@ def read_back(
 
 
 def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
-    """A check of a record: these fields are what was sent."""
+    """Return a check that these fields of a record equal the fields that were sent."""
 
     def shows(record: Any, sent: Sent) -> bool:
         return all(getattr(record, name) == getattr(sent.fields, name) for name in names)
@@ -269,7 +270,7 @@ def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
 
 
 def states(*names: str) -> Callable[[Any, Sent], bool]:
-    """A check of an answer: it shows the key, or all of these fields.
+    """Return a check that an answer shows the key, or all of these fields.
 
     The client has compared them with the request; an answer without them may belong to any other.
     """
@@ -282,14 +283,14 @@ def states(*names: str) -> Callable[[Any, Sent], bool]:
 
 
 def is_created(record: Any, sent: Sent) -> bool:
-    """Whether an answer is a record that the body may have created, and none from before."""
+    """Return whether an answer is a new record that the body may have created."""
     assert sent.body is not None
     answer = Record(record, b"")
     return any(created_since([answer], sent.body, sent.at, sent.foreign_ids))
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of action; the callables get the kind's own struct of fields."""
+    """One kind of action; its callables get the kind's own struct of fields."""
 
     name: str
     verb: str
@@ -299,44 +300,49 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     safety: Safety = "neither"
     fields: type[Any]
     model: type[Any]
-    """What the service answers with; Raw where what it says of a deletion is not shown."""
+    """The type of the answer; Raw if the answer to a deletion is not shown."""
     read: Callable[[Any, ServiceRecords], Findings] = lambda fields, records: fields.read(records)
-    """What is found out for it; the fields themselves know that where nothing else is declared."""
+    """Reads the facts; by default the fields' own `read`."""
     ids: tuple[str, ...] = ()
     """The fields that hold the ids of the route."""
     body: Callable[[Any, Findings, str], Body | None] = lambda *_: None
     shows: Callable[[Any, Sent], bool] | None = None
-    """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
-    kind without it shows nothing: its effect is looked up."""
+    """Whether a record, answered or read now, shows the effect.
+
+    Without it, answers show nothing and the effect is looked up.
+    """
     detail: Callable[[Client, Sent, str], Record[Any] | None] | None = None
-    """Reads, by its id, the record of an answer that shows too little."""
+    """Reads the full record by its id if the answer shows too little."""
     refuses_repeat: frozenset[int] = frozenset({409})
-    """The statuses with which the service refuses what has taken effect already."""
+    """Statuses with which the service refuses a call that already took effect."""
     event: str = ""
-    """The event of a ramp request that the effect shows as; its user is whom the service names."""
+    """The event of a ramp request that shows the effect, and the user that the service names."""
     look_up: Callable[[Client, Sent], Record[Any] | None] | None = None
-    """The record that shows the effect, or None where none does (yet); OutcomeUnknown where
-    several might. A kind without it cannot be looked up: the service does not list it."""
+    """Finds the record that shows the effect, or None if there is none (yet).
+
+    Raises OutcomeUnknown if several might. A kind without it cannot be looked up: the service does
+    not list it.
+    """
     alike: Callable[[Client, Any, Body], Iterable[Any]] | None = None
-    """Records that are like what is to be created, before it is: they are none of ours."""
+    """Records equal to the new one that existed before it: they are not ours."""
     twins: Callable[[ServiceRecords, Any, Body], Iterable[Any]] | None = None
-    """Records that do the same, to be seen before it is done once more."""
+    """Records that do the same, shown to a person before it is done again."""
     gives_hash: Callable[[Any], str] | None = None
-    """The transaction hash that it gives for its request, which no other request has."""
+    """The transaction hash that it gives for its request; each hash belongs to one request."""
     has_key: bool = False
-    """Whether its body takes a key although the key makes no second sending safe: as evidence."""
+    """Whether its body takes a key as evidence only, which makes no repeat safe."""
     second_person: bool = True
-    """Whether, where no policy says otherwise, somebody else has to approve it."""
+    """Whether a second person has to approve it if no policy rules otherwise."""
     decides_on_maker: bool = False
-    """Whether it is itself the approval of what somebody made: then never that one's."""
+    """Whether it approves what another person made; the maker may then never do it."""
 
     def ids_of(self, fields: Any) -> tuple[str, ...]:
-        """The ids of the route."""
+        """Return the ids of the route."""
         return tuple(getattr(fields, name) for name in self.ids)
 
     @property
     def creates(self) -> bool:
-        """Whether its answer is a new record, and not the one that its route names."""
+        """Whether its answer is a new record rather than the one in its route."""
         return not IDENTITY.get(self.operation, "").startswith("id={")
 
     @property
@@ -346,7 +352,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def takes_key(self) -> bool:
-        """Whether a key is decided on with its content, and sent along."""
+        """Whether a key is fixed with its content and sent along."""
         return self.safety == "keyed" or self.has_key
 
     @property

@@ -1,8 +1,8 @@
-"""Parties and their accounts: who a customer is, which account is whose, and what it is called.
+"""Parties and their accounts: customer data, the owner of each account, and its id.
 
-An account's own id may stand for it as the receiver of a transfer, and only a verified holder sends
-money, so most of these decide where money can go. Later generations of the service ignore their
-key: each is sent at most once, and its effect is read back.
+Our own id of an account may name it as the receiver of a transfer, and only a verified holder sends
+money, so most of these decide where money can go. Later generations of the service ignore the key,
+so each is sent at most once and its effect is read back.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _HOLDER: Final = "ACCOUNT_HOLDER"
 _NAMES: Final = ("first_name", "last_name", "name", "vat_number")
 _ADDRESS: Final = PostalAddress.__struct_fields__
 _DELETED: Final = Record(msgspec.Raw(b"null"), b"null")
-"""What shows that a record was deleted: nothing."""
+"""The record that shows a deletion: it is empty."""
 
 
 class _About(msgspec.Struct, frozen=True, kw_only=True):
-    """What a party is called and where it is."""
+    """The names and the address of a party."""
 
     first_name: str | None = None
     last_name: str | None = None
@@ -64,11 +64,11 @@ class MakeParty(_About, frozen=True, kw_only=True):
 
     @property
     def address(self) -> PostalAddress | None:
-        """Where it is, as far as that is given."""
+        """Its address, as far as given."""
         return _address(self, {})
 
     def read(self, _: service.ServiceRecords) -> Findings:
-        """What is given of the party; the service knows nothing of it yet."""
+        """Describe the given data; the service does not know the party yet."""
         details = {name.replace("_", " "): value for name, value in _plain(self).items()}
         words = ", ".join(f"{name} {clean(value)}" for name, value in details.items())
         kind = clean(self.party_type).lower()
@@ -83,12 +83,12 @@ class MakeParty(_About, frozen=True, kw_only=True):
 
 
 class OnParty(msgspec.Struct, frozen=True, kw_only=True):
-    """Which party."""
+    """A party of the finance service."""
 
     party_id: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The party as it is now."""
+        """Read the party."""
         party = records.require(service.PARTY, self.party_id, "party_id")
         return describe(
             (fact("party", party.id), *_party_facts(party)),
@@ -97,19 +97,19 @@ class OnParty(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeParty(_About, frozen=True, kw_only=True):
-    """What is to be different about a party."""
+    """Changes to a party."""
 
     party_id: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The party as it is now, and what will be different."""
+        """Read the party, and compare it with the changes."""
         party = records.require(service.PARTY, self.party_id, "party_id")
         now, new = _now(party), _plain(self)
         if not new:
-            raise InputError("name: nothing is to change", do="give what is to be different")
+            raise InputError("name: no change is given", do="give the fields to change")
         if all(now[name] == value for name, value in new.items()):
             first = next(iter(new))
-            problem = f"{clean(party.id)} is so already"
+            problem = f"{clean(party.id)} already has these values"
         else:
             first, problem = "party_id", ""
         changes = ", ".join(
@@ -130,17 +130,17 @@ class ChangeParty(_About, frozen=True, kw_only=True):
 
 
 class OpenAccount(OnParty, frozen=True, kw_only=True):
-    """An account on one chain for a party that there is; `external_id` is our own id of it."""
+    """A new account on one chain for an existing party; `external_id` is our own id."""
 
     external_id: str
     chain: str
     name: str | None = None
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The party, and whether the id is free."""
+        """Read the party, and check that the id is free."""
         if self.chain not in _CHAINS:
             raise InputError(
-                f"chain: {clean(self.chain)!r} is none of the service's",
+                f"chain: {clean(self.chain)!r} is not a chain of the service",
                 do=f"use one of: {', '.join(_CHAINS)}",
             )
         party = records.require(service.PARTY, self.party_id, "party_id")
@@ -152,12 +152,12 @@ class OpenAccount(OnParty, frozen=True, kw_only=True):
 
 
 class ChangeAccount(OnAccount, frozen=True, kw_only=True):
-    """Another id of ours, by which transfers may name the account as their receiver."""
+    """A new id of our own, by which transfers may name the account as receiver."""
 
     external_id: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The account as it is called now, and whether the id is free."""
+        """Read the account's present id, and check that the new one is free."""
         account = records.require(service.ACCOUNT, self.account_id, "account_id")
         was = clean(account.external_id) or "none"
         lead = f"from {was} to {clean(self.external_id)} for account"
@@ -172,16 +172,16 @@ class ChangeAccount(OnAccount, frozen=True, kw_only=True):
 
 
 class HoldAccount(OnAccount, frozen=True, kw_only=True):
-    """A party that is to hold an account too."""
+    """A party that becomes a further holder of an account."""
 
     party_id: str
     role_type: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The account, the party, and who holds the account so far."""
+        """Read the account, the party, and the present holders."""
         if self.role_type != _HOLDER:
             raise InputError(
-                f"role_type: {clean(self.role_type)!r} is no role",
+                f"role_type: {clean(self.role_type)!r} is not a role",
                 do=f"use {_HOLDER}, the only one",
             )
         account = records.require(service.ACCOUNT, self.account_id, "account_id")
@@ -192,9 +192,10 @@ class HoldAccount(OnAccount, frozen=True, kw_only=True):
         holding = fact(
             "holders so far",
             names,
-            material=False,  # a list may lag; that the party is no holder yet is what matters
+            # A list may lag; only whether the party is already a holder matters.
+            material=False,
             field="party_id",
-            problem="it holds the account" if is_holder else "",
+            problem="it already holds the account" if is_holder else "",
         )
 
         def says(masked: bool) -> str:
@@ -224,18 +225,18 @@ def _name(party: Party, masked: bool) -> str:
 
 
 def _address(fields: _About, now: Mapping[str, str]) -> PostalAddress | None:
-    """The address as it is to be: what is not given stays, for it is sent whole."""
+    """Return the complete new address, because it is sent whole; other fields keep their values."""
     changes = {name: value for name in _ADDRESS if (value := getattr(fields, name))}
     return PostalAddress(**(dict(now) | changes)) if changes else None
 
 
 def _plain(fields: _About) -> dict[str, str]:
-    """What is given of it, by its names."""
+    """Return the given fields by name."""
     return {name: value for name in _About.__struct_fields__ if (value := getattr(fields, name))}
 
 
 def _now(party: Party) -> dict[str, str | None]:
-    """What the service says of it now, by the names of the fields."""
+    """Return the service's present values by field name."""
     names: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
     return names | {name: getattr(party.address, name, None) for name in _ADDRESS}
 
@@ -255,7 +256,7 @@ def _party_facts(party: Party) -> list[Fact]:
 
 def _free(external_id: str, records: service.ServiceRecords) -> Fact:
     holds = records.find(service.ACCOUNT_NAMED, external_id)
-    problem = f"account {clean(holds.id)} has that id already" if holds is not None else ""
+    problem = f"account {clean(holds.id)} already has that id" if holds is not None else ""
     return fact("our id", external_id, field="external_id", problem=problem)
 
 
@@ -281,7 +282,7 @@ def _read_empty(fields: OnAccount, records: service.ServiceRecords) -> Findings:
 
 
 def _gone(get: Callable[[Client, str], object]) -> dict[str, Any]:
-    """How a deletion is recognised: the service does not know the record any more."""
+    """Declare how a deletion is recognised: the service no longer knows the record."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         try:
@@ -297,7 +298,8 @@ ONBOARDING_KINDS: Final = (
     Kind(
         name="party.create",
         verb="Create",
-        consequence="Its check then starts; nothing can be sent for it before it is verified.",
+        consequence="Its verification then starts; nothing can be sent for it before it is"
+        " verified.",
         operation="POST /parties",
         fields=MakeParty,
         model=Party,
@@ -311,7 +313,7 @@ ONBOARDING_KINDS: Final = (
     Kind(
         name="party.change",
         verb="Change",
-        consequence="What it was verified as may no longer hold.",
+        consequence="Its verification may no longer apply.",
         operation="PATCH /parties/{id}",
         fields=ChangeParty,
         model=Party,

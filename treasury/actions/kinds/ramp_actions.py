@@ -1,7 +1,7 @@
-"""The actions on a ramp request: create it, decide on it, change its amount, name its transaction.
+"""Actions on a ramp request: create it, decide on it, change its amount, submit its transaction.
 
-Creating one has neither key nor version, so it is sent at most once; everything else carries the
-version that was read. What an approver approves is a request that somebody made: never one's own.
+Creating one has neither key nor version, so it is sent at most once. All others carry the version
+that was read. People never approve a request of their own.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ from treasury.core.wording import RAMP_TYPES
 
 
 class OnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Which ramp request to decide on."""
+    """The ramp request to decide on."""
 
     request_id: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The request as it is, which has to await approval."""
+        """Read the request, which has to await approval."""
         return _to_decide(records.require(service.RAMP_REQUEST, self.request_id, "request_id"))
 
 
 class ChangeAmount(OnRequest, frozen=True, kw_only=True):
-    """Another amount: fiat gross on-ramp, crypto gross off-ramp."""
+    """A new amount: fiat gross for an on-ramp, crypto gross for an off-ramp."""
 
     amount: Decimal
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The request as it is, and the new amount beside it."""
+        """Read the request, and add the new amount."""
         ramp = RampSeen.of(records.require(service.RAMP_REQUEST, self.request_id, "request_id"))
         now = _gross(ramp)
         unit = now.currency if now is not None else "?"
         new = AssetAmount(unit, self.amount)
         problem = ""
         if now is not None and now.amount == self.amount:
-            problem = f"{ramp.name} is of {now} already"
+            problem = f"{ramp.name} already has the amount {now}"
         elif unit != "?" and not is_exact_in(self.amount, unit):
             problem = f"{self.amount} has more decimals than {unit}, which has {exponent(unit)}"
         new_amount = fact("new amount", new, field="amount", problem=problem)
@@ -76,7 +76,7 @@ class SubmitHash(OnRequest, frozen=True, kw_only=True):
     transaction_hash: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The off-ramp, where its crypto is awaited, and the hash that is said."""
+        """Read the off-ramp, which has to await its crypto, and add the given hash."""
         request = records.require(service.RAMP_REQUEST, self.request_id, "request_id")
         ramp = RampSeen.of(request)
         wallet = request.deposit_wallet
@@ -85,7 +85,7 @@ class SubmitHash(OnRequest, frozen=True, kw_only=True):
         if ramp.on_ramp:
             problem = f"{ramp.name} is an on-ramp, which takes no transaction hash"
         elif request.blockchain_transaction_hash:
-            problem = f"{ramp.name} has the hash {request.blockchain_transaction_hash} already"
+            problem = f"{ramp.name} already has the hash {request.blockchain_transaction_hash}"
         else:
             problem = transaction_problem(chain, new_hash)
         more = (
@@ -103,9 +103,9 @@ class SubmitHash(OnRequest, frozen=True, kw_only=True):
 
 
 class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A new ramp request; `amount` is fiat gross on-ramp and crypto gross off-ramp.
+    """A new ramp request; `amount` is fiat gross for an on-ramp, crypto gross for an off-ramp.
 
-    Currencies are codes; `chain` is needed where a cryptocurrency is on several.
+    Currencies are codes; `chain` is required for a cryptocurrency on several chains.
     """
 
     ramp_type: str
@@ -117,7 +117,7 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
     company_bank_account_id: str | None = None
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The target, the currencies and the company, each with what stands in its way."""
+        """Read the target, the currencies and the company, each with its problem, if any."""
         on_ramp = self.ramp_type == "ON_RAMP"
         target, chain, payee, address = _target(self, records, on_ramp=on_ramp)
         fiat = records.fiat_currency(self.fiat_currency, "fiat_currency")
@@ -155,7 +155,7 @@ def _to_decide(request: RampRequest) -> Findings:
 
 
 def _read_approval(fields: OnRequest, records: service.ServiceRecords) -> Findings:
-    """What is approved also needs a target that is verified: its coins or euros go there."""
+    """Read the request and its payee, which has to be verified before approval."""
     request = records.require(service.RAMP_REQUEST, fields.request_id, "request_id")
     findings = _to_decide(request)
     wallet, account = request.company_wallet, request.company_bank_account
@@ -168,7 +168,7 @@ def _read_approval(fields: OnRequest, records: service.ServiceRecords) -> Findin
         return findings
     name = "wallet" if isinstance(target, CompanyWallet) else "bank account"
     verification = _verified(name, target.verification_status, "request_id")
-    # What matters of it is whether it stands in the way, so that it may come and go.
+    # Only a problem matters here, so the verification itself may change.
     verification = msgspec.structs.replace(verification, material=False)
     return msgspec.structs.replace(findings, facts=(*findings.facts, verification))
 
@@ -205,7 +205,7 @@ def _gross(ramp: RampSeen) -> AssetAmount | None:
 
 
 def _words(request: RampSeen, masked: bool) -> str:
-    """`on-ramp PAY-1: EUR 25,000.00 gross (fee EUR 200.00) for USDC 26.5, delivered to …`."""
+    """Return `on-ramp PAY-1: EUR 25,000.00 gross (fee EUR 200.00) for USDC 26.5, …`."""
     fiat, crypto = request.fiat_currency or "?", request.crypto_currency or "?"
     amounts = (("fee", request.fiat_fee_amount), ("net", request.fiat_net_amount))
     inner = ", ".join(f"{name} {format_amount(a, fiat)}" for name, a in amounts if a is not None)
@@ -229,7 +229,7 @@ def _words(request: RampSeen, masked: bool) -> str:
 
 
 def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]:
-    """The effect is an event, or, where the service gives none, a status that follows it."""
+    """Return a check for an event, or for a status that follows it if no events are given."""
 
     def shows(request: RampRequest, _: Sent) -> bool:
         if request.status == "AWAITING_APPROVAL":
@@ -247,10 +247,10 @@ def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]
 def _target(
     fields: NewRequest, records: service.ServiceRecords, *, on_ramp: bool
 ) -> tuple[list[Fact], str | None, str, str]:
-    """Facts of the wallet or bank account, its chain, its name and its address."""
+    """Return the facts of the wallet or bank account, its chain, its name and its address."""
     if fields.ramp_type not in RAMP_TYPES:
         raise InputError(
-            f"ramp_type: {fields.ramp_type!r} is no ramp type", do="use ON_RAMP or OFF_RAMP"
+            f"ramp_type: {fields.ramp_type!r} is not a ramp type", do="use ON_RAMP or OFF_RAMP"
         )
     own, opposite = "company_wallet_id", "company_bank_account_id"
     if not on_ramp:
@@ -259,7 +259,9 @@ def _target(
     if target_id is None:
         raise InputError(f"{own}: is missing for {fields.ramp_type}", do=f"give {own}")
     if getattr(fields, opposite) is not None:
-        raise InputError(f"{opposite}: an {fields.ramp_type} has none", do=f"leave {opposite} out")
+        raise InputError(
+            f"{opposite}: does not apply to {fields.ramp_type}", do=f"leave {opposite} out"
+        )
     if on_ramp:
         wallet = records.require(service.COMPANY_WALLET, target_id, own)
         name = f"wallet {clean(wallet.description)} ".replace("  ", " ")
@@ -286,9 +288,10 @@ def _verified(name: str, status: str | None, field: str) -> Fact:
 def _same_requests(
     records: service.ServiceRecords, _: NewRequest, body: bodies.Body
 ) -> Iterable[RampRequest]:
-    """Those like it; a list item tells little, so its detail is read.
+    """Yield equal requests; list items are sparse, so the detail is read.
 
-    One that was turned down since counts: whoever did that does not want it made once more.
+    A request that was rejected since counts: the person who rejected it does not want it made
+    again.
     """
     for request in filter(body.is_like, records.lately(service.RAMP_REQUESTS)):
         whole = records.require(service.RAMP_REQUEST, request.id, "request_id")
@@ -333,10 +336,10 @@ RAMP_KINDS: Final = (
             ),
             lambda client, request: client.ramp.requests.get(request),
         ),
-        # Requests of these days: a colleague's, or our own of a moment ago.
+        # Recent requests: a colleague's, or our own of a moment ago.
         alike=listed_alike(lambda client, _: client.ramp.requests.list(sort_order="DESC")),
         twins=_same_requests,
-        second_person=False,  # the service has it approved by another user
+        second_person=False,  # another user of the service approves it
     ),
     _on_request(
         "approve",

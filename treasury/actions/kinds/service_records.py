@@ -1,12 +1,12 @@
-"""What the kinds of action ask about the world: of the lake first, or of the service alone.
+"""Records of the services that the kinds of action read: from the lake first, or live.
 
-A proposal is checked against what the last sync stored, and asks the service for what that does not
-hold. An execution asks the service. Both give the same typed records, so a fact is worked out in
-one way; within a batch of executions an answer serves for a few seconds.
+A proposal is checked against the last sync and reads the rest from the service. An execution reads
+from the service only. Both give the same typed records, so facts are derived the same way. Within a
+batch of executions, answers are cached for a few seconds.
 
-Lists of what was made lately are read back to an instant, however many records came after it: what
-was carried out before a workspace was put back from an older copy is found behind what came since.
-A list that does not come newest first, as it was asked for, is read to its end.
+Lists of recent records are read back to an instant, however many records follow it. So an action
+that was carried out before the workspace was restored from an older copy is found. A list that
+ignores the requested order is read to its end.
 """
 
 from __future__ import annotations
@@ -31,75 +31,75 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 _FRESH_SECONDS: Final = 5.0
-"""For how long an answer of the service serves within a batch."""
+"""How long an answer of the service is cached within a batch."""
 _LIST_SECONDS: Final = 60.0
-"""For how long a list that was read back does."""
+"""How long a list that was read back is cached."""
 
 
 class RecordType(msgspec.Struct, Generic[T], frozen=True):
-    """What may be asked for by an id: in words, as the last sync stored it, and at the service."""
+    """A type of record readable by id: its name, its stored form and its service call."""
 
     words: str
     model: type[T]
     table: str
     column: str
-    """Which column holds the id that it is asked for by; empty where it is the company's."""
+    """The column to look an id up in; empty for records of the company."""
     ask: Callable[[Client, str], Any]
     may_be_closed: bool = False
-    """Whether some credentials and generations of the service do not give it: it then decides."""
+    """Whether some credentials and generations of the service hide it; the service then decides."""
 
 
 class RecordList(RecordType[T], frozen=True):
-    """Several records of one type, of which the id is that of whom they belong to."""
+    """Several records of one type; the id is that of their owner."""
 
 
 class RecordFeed(RecordType[T], frozen=True):
-    """Records that are made one after the other: what is asked for are pages, newest first."""
+    """Records with a creation time, read in pages, newest first."""
 
 
 class RecordSource(Protocol):
-    """Gives a record by what it is and its id; None where it does not hold it."""
+    """Returns a record by type and id; None if it has none."""
 
     def read(self, record_type: RecordType[Any], record_id: str) -> Any:
-        """The record; the records for a `RecordList`."""
+        """Return the record; the records for a `RecordList`."""
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """The records of a list that were made since an instant, or do not say when."""
+        """Return the records made since an instant, or without a creation time."""
 
 
 class ServiceRecords:
-    """The records of the services, asked of one source after the other until one holds them."""
+    """The records of the services, from the first source that has them."""
 
     def __init__(self, *sources: RecordSource, since: datetime = _EVER) -> None:
         self._sources = sources
         self._since = since
 
     def require(self, record_type: RecordType[T], record_id: str, field: str) -> T:
-        """The record of that id; InputError names `field` where there is none."""
+        """Return the record of that id; raise InputError naming `field` if there is none."""
         record = self.find(record_type, record_id)
         if record is None:
             raise InputError(
-                f"{field}: there is no {record_type.words} {record_id}",
+                f"{field}: no {record_type.words} has the id {record_id}",
                 do="check the id, and that the credential belongs to the same company",
             )
         return record
 
     def find(self, record_type: RecordType[T], record_id: str = "") -> T | None:
-        """The record of that id; None where there is none."""
+        """Return the record of that id; None if there is none."""
         answers = (source.read(record_type, record_id) for source in self._sources)
         return next((answer for answer in answers if answer is not None), None)
 
     def all(self, record_list: RecordList[T], owner_id: str = "") -> Sequence[T]:
-        """The records of an account, or those of the company."""
+        """Return the records of an account, or those of the company."""
         records: Any = self.find(record_list, owner_id)
         return records or ()
 
     def holders(self, account_id: str) -> Sequence[models.Party]:
-        """The parties that hold an account."""
+        """Return the parties that hold an account."""
         return [role.party for role in self.all(_ROLES, account_id) if role.party is not None]
 
     def holdings(self, account_id: str) -> list[tuple[str | None, models.Holding]]:
-        """What an account holds, each with the chain of its wallet."""
+        """Return the balances of an account, each with the chain of its wallet."""
         return [
             (wallet.chain, balance.holding())
             for wallet in self.all(WALLETS, account_id)
@@ -107,22 +107,22 @@ class ServiceRecords:
         ]
 
     def lately(self, feed: RecordFeed[T], record_id: str = "") -> Sequence[T]:
-        """The records of a list that were made since the instant that is asked about.
+        """Return the records of a list made since the instant given to the constructor.
 
-        Of an account where they are one's. Raises Forbidden or NotOffered where the service does
-        not show the list, ActionRefused where it is too long to be read back that far.
+        `record_id` is the account, for lists of one account. Raises Forbidden or NotOffered if the
+        service does not show the list, ActionRefused if it is too long to be read back that far.
         """
         lists = (source.latest(feed, record_id, self._since) for source in self._sources)
         return next(filter(None, lists), ())
 
     def fiat_currency(self, code: str, field: str) -> models.FiatCurrency:
-        """A fiat currency of the ramp service by its code."""
+        """Return a fiat currency of the ramp service by its code."""
         offered = self.all(_FIAT_CURRENCIES)
         matches = [unit for unit in offered if code in {unit.currency, unit.id}]
         return _only(matches, [unit.currency for unit in offered], code, field)
 
     def crypto_currency(self, code: str, chain: str | None, field: str) -> models.CryptoCurrency:
-        """A cryptocurrency of the ramp service by its code, on a chain where it is on several."""
+        """Return a cryptocurrency of the ramp service by its code and, if ambiguous, its chain."""
         offered = self.all(_CRYPTO_CURRENCIES)
         on_chain = [unit for unit in offered if chain in {unit.chain, None}]
         matches = [unit for unit in on_chain if code in {unit.currency, unit.id}]
@@ -140,13 +140,13 @@ def _only(matches: Sequence[T], offered: Iterable[str | None], code: str, field:
 
 
 class StoredSource:
-    """The last commit of the lake; it says nothing of what it has not seen whole."""
+    """The last commit of the lake; it omits records that were not fully synced."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
 
     def read(self, record_type: RecordType[Any], record_id: str) -> Any:
-        """The record as it was last synced."""
+        """Return the record as it was last synced."""
         if self._snapshot.commit is None:
             return None
         query = (
@@ -157,7 +157,8 @@ class StoredSource:
         records = [decode_json(raw, record_type.model) for raw in rows]
         if record_type is _ROLES:
             return [role for role in records if role.party is not None] or None
-        if record_type is WALLETS:  # what they hold is observed anew by every sync
+        # Every sync observes their balances again.
+        if record_type is WALLETS:
             return self._with_balances(records)
         if record_type is RAMP_REQUEST:
             records = [request for request in records if request.version]
@@ -165,7 +166,7 @@ class StoredSource:
         return (records or None) if is_list else next(iter(records), None)
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """What the last sync knew of them."""
+        """Return the records that the last sync stored."""
         if self._snapshot.commit is None:
             return ()
         query = (
@@ -200,7 +201,7 @@ class StoredSource:
 
 
 class RoleHeld(msgspec.Struct, frozen=True):
-    """A party's role, as far as it is asked about here."""
+    """A party's role, as far as it is needed here."""
 
     party: models.Party | None = None
 
@@ -219,7 +220,7 @@ ACCOUNT_NAMED: Final = RecordType(
         None,
     ),
 )  # fmt: skip
-"""An account by our own id of it."""
+"""An account by our own id."""
 PARTY: Final = RecordType(
     "party", models.Party, "parties", "id", lambda c, i: c.finance.parties.get(i).value
 )
@@ -231,7 +232,7 @@ WALLETS: Final = RecordList(
     "wallets", models.Wallet, "wallets", "account_id",
     lambda c, i: _values(c.finance.wallets.iterate(i)), may_be_closed=True,
 )  # fmt: skip
-"""The wallets of an account with what they hold."""
+"""The wallets of an account with their balances."""
 RAMP_REQUEST: Final = RecordType(
     "ramp request",
     models.RampRequest,
@@ -302,11 +303,11 @@ PARTIES: Final = RecordFeed(
     lambda c, _: c.finance.parties.pages(sort_order="DESC"),
 )  # fmt: skip
 MOST_RECORDS: Final = 20_000
-"""So many records of a list are read at most; beyond that nobody can tell what it holds."""
+"""The most records read from a list; a longer list is not searched to its end."""
 
 
 class LiveSource:
-    """The service as it is now; an answer serves for `seconds`, for those that come in a batch."""
+    """The live service; answers are cached for `seconds`, for the actions of a batch."""
 
     def __init__(
         self,
@@ -322,12 +323,12 @@ class LiveSource:
         self._latest: dict[tuple[str, str], tuple[float, datetime, Sequence[Any]]] = {}
 
     def read(self, record_type: RecordType[Any], record_id: str) -> Any:
-        """The record as the service tells it; None where it has none or does not say."""
+        """Return the record from the service; None if it has none or does not show it."""
         key = (record_type.words, record_id)
         now = self._clock()
         cached = self._records.get(key)
         is_fresh = cached is not None and now - cached[0] < self._seconds
-        # A request's version is sent along: it is asked for every time.
+        # A request's version is sent along, so it is never cached.
         if cached is not None and is_fresh and record_type is not RAMP_REQUEST:
             return cached[1]
         try:
@@ -342,7 +343,7 @@ class LiveSource:
         return record
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """Return the records of a list, read again after a minute or to look back more."""
+        """Return the records of a list, read again after a minute or to look further back."""
         name, now = (feed.words, record_id), self._clock()
         cached = self._latest.get(name)
         if cached is None or since < cached[1] or now - cached[0] >= _LIST_SECONDS:
@@ -352,12 +353,12 @@ class LiveSource:
         return cached[2]
 
     def forget(self, record_ids: Iterable[str]) -> None:
-        """Drop the answers about records that a call that leaves now is going to change."""
+        """Drop cached answers about records that a call is about to change."""
         for key in [key for key in self._records if key[1] in record_ids]:
             del self._records[key]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
-        """Count an amount that was just sent against the balance that was read before it."""
+        """Subtract an amount that was just sent from the balance that was read before it."""
         key = (WALLETS.words, account_id)
         if key not in self._records:
             return
@@ -382,9 +383,9 @@ def _drawn(wallet: models.Wallet, asset: str, amount: Decimal) -> models.Wallet:
 
 
 def _created_since(pages: Iterable[ListPage[Any]], since: datetime, words: str) -> list[Any]:
-    """What a list holds that was made since an instant, or does not say when.
+    """Return the listed records made since an instant, or without a creation time.
 
-    It ends at the page that goes back beyond, if it came newest first up to there.
+    Reading ends at the first page that is older, if the list was newest first up to there.
     """
     recent: list[Any] = []
     earliest, in_order, count = None, True, 0
@@ -400,9 +401,8 @@ def _created_since(pages: Iterable[ListPage[Any]], since: datetime, words: str) 
         if len(recent) > MOST_RECORDS or (count > MOST_RECORDS and not is_end):
             order = "were made" if in_order else "are listed in no order, some of them made"
             raise ActionRefused(
-                f"more than {MOST_RECORDS:,} {words} {order} since"
-                f" {since:%Y-%m-%d}, so whether one of them is the same nobody can tell;"
-                " nothing was sent",
+                f"more than {MOST_RECORDS:,} {words} {order} since {since:%Y-%m-%d}, so one of"
+                " them may be the same; nothing was sent",
                 do="look for it in the provider's portal, then withdraw it or propose it again",
             )
         if is_end:

@@ -1,8 +1,8 @@
 """The three transfers out of an account, each keyed: crypto, fiat, and between two accounts.
 
-The sender is active and verified, holds the asset on that chain, and has enough of it. What has to
-be true is a fact with its problem, so a form shows it beside the field, and an execution sees
-whether it still is.
+The sender has to be active and verified and to hold enough of the asset on that chain. Each
+condition is a fact with a problem, so that a form shows it at the field and an execution checks it
+again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from treasury.core.text import clean
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
-    """Who sends how much to whom; one receiver, by id or by our own id."""
+    """Sender, amount and one receiver, by the service's id or our own."""
 
     sender_account_id: str
     amount: Decimal
@@ -47,7 +47,7 @@ class _Outward(msgspec.Struct, frozen=True, kw_only=True):
 class CryptoTransfer(_Outward, frozen=True, kw_only=True):
     """A transfer of `asset` on `chain`.
 
-    An address outside the service goes in the field that the provider names: it has no default.
+    An address outside the service goes into a field that the provider names: it has no default.
     """
 
     chain: str
@@ -63,7 +63,7 @@ class CryptoTransfer(_Outward, frozen=True, kw_only=True):
         return bodies.ExternalAddress(self.external_field or "", self.external_address)
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The sender and its balance, and the receiver on that chain."""
+        """Read the sender, its balance, and the receiver on that chain."""
         sender = records.require(service.ACCOUNT, self.sender_account_id, "sender_account_id")
         receiving, receiver = _crypto_receiver(self, records)
         money = AssetAmount(self.asset, self.amount)
@@ -86,12 +86,12 @@ class CryptoTransfer(_Outward, frozen=True, kw_only=True):
 
 
 class FiatTransfer(_Outward, frozen=True, kw_only=True):
-    """A transfer of which the amount is given in `currency`."""
+    """A transfer with its amount in `currency`."""
 
     currency: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The sender and what it can pay with, and the receiver."""
+        """Read the sender, its balances, and the receiver."""
         sender = records.require(service.ACCOUNT, self.sender_account_id, "sender_account_id")
         receiving, receiver = _receiver(self, records)
         facts = [
@@ -99,7 +99,7 @@ class FiatTransfer(_Outward, frozen=True, kw_only=True):
             *receiving,
             *_decimals(self.amount, self.currency),
         ]
-        # In which asset the service takes it is its own choice, so only nothing at all is wrong.
+        # The service chooses the asset, so only an empty account is a problem.
         holdings = [(h.asset, _spendable(h)) for _, h in records.holdings(sender.id) if h.asset]
         if holdings:
             amounts = ", ".join(format_amount(b, unit) for unit, b in holdings if b is not None)
@@ -121,7 +121,7 @@ class FiatTransfer(_Outward, frozen=True, kw_only=True):
 
 
 class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """A transfer between two accounts of the service, without the blockchain."""
+    """A transfer between two accounts of the service, off the blockchain."""
 
     source_account_id: str
     destination_account_id: str
@@ -129,7 +129,7 @@ class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
     cryptocurrency: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """The two accounts, and the balance of the sender."""
+        """Read both accounts, and the balance of the sender."""
         sender = records.require(service.ACCOUNT, self.source_account_id, "source_account_id")
         receiver = records.require(
             service.ACCOUNT, self.destination_account_id, "destination_account_id"
@@ -152,14 +152,14 @@ class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def account_name(account: models.Account, masked: bool = False) -> str:
-    """`treasury-eur (f5520527-…)`: our own id for it, and the service's."""
+    """Return `treasury-eur (f5520527-…)`: our own id, and the service's."""
     number = ending(account.id, masked)
     name = clean(account.external_id or account.name)
     return f"{name} ({number})" if name else number
 
 
 def active(account: models.Account, side: str, field: str) -> Fact:
-    """The status of an account, which has to be ACTIVE."""
+    """Return the status of an account as a fact; it has to be ACTIVE."""
     wrong = account.status not in {"ACTIVE", None}
     problem = f"account {account_name(account)} is {account.status}, not ACTIVE" if wrong else ""
     return fact(f"{side} status", account.status, field=field, problem=clean(problem))
@@ -174,7 +174,7 @@ def _sender(records: service.ServiceRecords, account: models.Account, field: str
 
 
 def _verified(records: service.ServiceRecords, account: models.Account, field: str) -> Fact:
-    """Whether money may leave: the account's own word, else that of the parties that hold it."""
+    """Return whether money may leave: by the account's status, or else by its holders'."""
     status, may = account.kyc_status, account.may_send
     if may is None:
         checks = [party.kyc_status or party.kyb_status for party in records.holders(account.id)]
@@ -220,7 +220,7 @@ def _spendable(holding: models.Holding) -> Decimal | None:
 def _balance(
     records: service.ServiceRecords, account_id: str, asset: str, chain: str | None, amount: Decimal
 ) -> list[Fact]:
-    """What the sender can spend of the asset; nothing where the service does not say."""
+    """Return the sender's spendable balance of the asset; empty if it is not shown."""
     holdings = records.holdings(account_id)
     if not holdings:
         return []
@@ -250,16 +250,17 @@ def _decimals(amount: Decimal, unit: str) -> list[Fact]:
 def _crypto_receiver(
     fields: CryptoTransfer, records: service.ServiceRecords
 ) -> tuple[list[Fact], Callable[[bool], str]]:
-    """The facts of the receiver, and its name, masked or not."""
+    """Return the facts of the receiver, and its name, masked or not."""
     address = fields.external_address
     if address is None:
         facts, account = _receiver(fields, records)
         return facts, lambda masked: f"account {account_name(account, masked)}"
     if fields.receiver_account_id is not None or fields.receiver_external_id is not None:
-        raise InputError("external_address: a receiver is given too", do="give just one of them")
+        raise InputError("external_address: a receiver is given too", do="give only one of them")
     if fields.external_field is None:
         raise InputError(
-            "external_field: nothing says in which field the service takes an address outside it",
+            "external_field: is missing, and the service's field for an outside address has"
+            " no default",
             do="ask the provider for the field's name and give it",
         )
     problem = address_problem(fields.chain, address)
@@ -286,38 +287,38 @@ def _described(description: str | None) -> str:
 
 
 def _states_amount(record: models.Transfer, _: Sent) -> bool:
-    """Whether an answer shows the key or the amount, which the client has compared."""
+    """Return whether an answer shows the key or the amount, which the client has compared."""
     has_amount = record.amount is not None or record.fiat_origin is not None
     return record.idempotency_key is not None or has_amount
 
 
 def _detail(client: Client, sent: Sent, transfer_id: str) -> Record[Any]:
-    """The sender's transfer of that id, which no record of another type has."""
+    """Return the sender's transfer of that id, which no record of another type has."""
     return client.finance.transfers.get(*sent.ids, transfer_id)
 
 
 def _between(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
-    """The transfers of the source to other accounts; they cannot be read by id."""
+    """List the transfers of the source to other accounts; they cannot be read by id."""
     return client.finance.account_to_account_transfers.iterate(
         source_account_id=sent.fields.source_account_id, sort_order="DESC"
     )
 
 
 def _sent_from(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
-    """The transfers of the sender, newest first."""
+    """List the transfers of the sender, newest first."""
     return client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
 
 
 _BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrency", "amount")
-"""Fields that identify a transfer between two accounts whose record shows no key."""
+"""Fields that identify a transfer between two accounts if its record shows no key."""
 
 
 def _same_way(
     unit: str,
 ) -> Callable[[service.ServiceRecords, Any, bodies.Body], Iterable[models.Transfer]]:
-    """The sender's transfers of as much to the same receiver with the same description.
+    """Find transfers of the same amount, receiver and description by the same sender.
 
-    Failed ones count. `unit` is the field of the asset, or of the currency that fiat comes from.
+    Failed transfers count. `unit` is the field of the asset, or of the currency of the fiat amount.
     """
 
     def twins(

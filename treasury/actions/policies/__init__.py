@@ -1,1 +1,1 @@
-"""Who may propose and approve what, up to which amount: `policy.toml`."""
+"""Who may propose and approve which actions, up to which amount: `policy.toml`."""

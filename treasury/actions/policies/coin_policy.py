@@ -1,9 +1,9 @@
-"""How a company measures its coins, as `policy.toml` proposes it; two people put it in force.
+"""How a company measures its coins, as `policy.toml` proposes; two people put it in force.
 
-Nothing below [coins] has a default (docs/coins.md shows it): how coins are measured is for the
-company and its auditor to say. A coin that is not named is disclosed and not posted. With
-`pool = "wallet"` an opening names its wallet: the id of a custodial account, or the address of a
-company wallet.
+Nothing below [coins] has a default (docs/coins.md shows an example): the measurement is for the
+company and its auditor to decide. A coin that is not named is disclosed and not posted. With `pool
+= "wallet"` an opening names its wallet: the id of a custodial account, or the address of a company
+wallet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from treasury.core.money import is_exact_in, parse_amount
 from treasury.core.toml_text import at_key
 
 _REPORTING: Final = "EUR"
-"""The currency that coins are carried in."""
+"""The currency of carrying amounts."""
 _CHOICES: Final = {
     "measurement": ("cost", "reserves", "profit_and_loss"),
     "cost_formula": ("weighted_average", "fifo"),
@@ -33,11 +33,11 @@ _DAY: Final = timedelta(days=1)
 
 
 class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a coin is carried at, how its cost is told, and whether a difference is taken back.
+    """The carrying amount of a coin, its cost formula, and the reversal of differences.
 
-    `measurement`: `cost` is the lower of cost and value; `reserves` and `profit_and_loss` say where
-    the difference to the value goes. `reversal`: with `none` the measured amount is the new basis,
-    with `next_month` the difference is taken back on the first, and cost stays.
+    `measurement`: `cost` is the lower of cost and value; `reserves` and `profit_and_loss` name
+    where the difference to the value goes. `reversal`: with `none` the measured amount is the new
+    basis; with `next_month` the difference is reversed on the first of the month, and cost stays.
     """
 
     measurement: Literal["cost", "reserves", "profit_and_loss"] | None = None
@@ -46,7 +46,7 @@ class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class CoinOpening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a pool held of a coin at the end of a month, and what that was carried at."""
+    """The quantity and carrying amount of a coin in a pool at the end of a month."""
 
     coin: str
     day: date
@@ -56,7 +56,7 @@ class CoinOpening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class CoinPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which coins are measured, in pools of what; a coin that is not named is disclosed alone."""
+    """The measured coins and their pools; a coin that is not named is only disclosed."""
 
     pool: Literal["entity", "wallet"] | None = None
     measured: dict[str, CoinMeasurement] = {}
@@ -64,7 +64,7 @@ class CoinPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def with_coin_amounts(coins: Any) -> None:
-    """Read the amounts of openings exactly, in place; InputError names the key."""
+    """Parse the amounts of openings exactly, in place; raise InputError naming the key."""
     openings = coins.get("openings", []) if isinstance(coins, dict) else []
     for place, opening in enumerate(openings if isinstance(openings, list) else ()):
         for name in ("quantity", "carrying_amount"):
@@ -74,12 +74,12 @@ def with_coin_amounts(coins: Any) -> None:
 
 
 def check_coins(coins: CoinPolicy | None, text: str) -> None:
-    """InputError for what is not set and has no default, and for an opening that cannot be."""
+    """Raise InputError for a missing choice without a default, and for an invalid opening."""
     if coins is None:
         return
     for coin, terms in coins.measured.items():
         if not _COIN.fullmatch(coin):
-            raise InputError(f"coins.measured: {coin!r:.40} is no coin", do="name it as USDC")
+            raise InputError(f"coins.measured: {coin!r:.40} is not a coin", do="name it as USDC")
         for name, choices in _CHOICES.items():
             _require(getattr(terms, name), f"coins.measured.{coin}", name, choices)
     if coins.measured:
@@ -99,13 +99,13 @@ def check_coins(coins: CoinPolicy | None, text: str) -> None:
 def _require(value: str | None, table: str, name: str, choices: Iterable[str]) -> None:
     if value is None:
         raise InputError(
-            f"{table} sets no {name}, which has no default",
+            f"{table} does not set {name}, which has no default",
             do=f"add {name} = {' or '.join(map(repr, choices))}, as your auditor agrees",
         )
 
 
 def _beside(opening: CoinOpening, days: dict[str, date], pools: set[tuple[str, str]]) -> str:
-    """What keeps an opening from standing beside those before it, which are noted."""
+    """Return how an opening conflicts with those before it; empty if it does not."""
     pool = opening.coin, opening.wallet.lower()
     if pool in pools:
         return f"opens {opening.coin} a second time"
@@ -116,18 +116,18 @@ def _beside(opening: CoinOpening, days: dict[str, date], pools: set[tuple[str, s
 
 
 def _problem(coins: CoinPolicy, opening: CoinOpening) -> str:
-    """What keeps an opening from being one."""
+    """Return why an opening is invalid; empty if it is valid."""
     if opening.coin not in coins.measured:
-        return f"is of {opening.coin!r:.40}, which [coins.measured] does not name"
+        return f"is for {opening.coin!r:.40}, which [coins.measured] does not name"
     if (opening.day + _DAY).day != 1:
-        return f"is of {opening.day}, which is not the last day of a month"
+        return f"is dated {opening.day}, which is not the last day of a month"
     if opening.quantity <= 0:
-        return f"has the quantity {opening.quantity:f}: it is above 0"
+        return f"has the quantity {opening.quantity:f}, which is not above 0"
     if opening.carrying_amount < 0 or not is_exact_in(opening.carrying_amount, _REPORTING):
         amount = f"{opening.carrying_amount:f}"
-        return f"has the carrying amount {amount}: it is cents of {_REPORTING}, 0 or more"
+        return f"has the carrying amount {amount}, which is not cents of {_REPORTING}, 0 or more"
     if coins.pool == "wallet" and not opening.wallet:
-        return "names no wallet, and pools are wallets"
+        return "names no wallet, but pools are wallets"
     if coins.pool == "entity" and opening.wallet:
-        return "names a wallet, and the pool is the entity"
+        return "names a wallet, but the pool is the entity"
     return ""

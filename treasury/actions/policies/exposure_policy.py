@@ -1,9 +1,8 @@
-"""How much may stand with the provider, as `policy.toml` proposes it; two people put it in force.
+"""Limits of balances with the provider, as `policy.toml` proposes; two people set them.
 
-Below [exposure] `total` is what may stand there in all, in euros by the reference rates; below
-`currencies` is what
-may stand there of one currency or coin. Amounts are whole numbers or digits in quotes: a number
-with a point would be a float to other readers of the file.
+Below [exposure], `total` limits the whole balance in euros at the reference rates; `currencies`
+limits one currency or coin each. Amounts are whole numbers or digits in quotes, because other
+readers of the file would parse a number with a point as a float.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from treasury.core.toml_text import at_key
 
 
 class ExposurePolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits of what stands with the provider: `total` in euros, `currencies` each in its own."""
+    """Limits of balances with the provider: `total` in euros, `currencies` each in its own."""
 
     total: Decimal | None = None
     currencies: dict[str, Decimal] = {}
 
 
 def with_exposure_amounts(limits: Any, text: str) -> None:
-    """Read the limits exactly, in place; InputError names the line and the key."""
+    """Parse the limits exactly, in place; raise InputError naming the line and the key."""
     if not isinstance(limits, dict):
         return
     if "total" in limits:
@@ -42,7 +41,7 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
             if currency not in EXPONENTS:
                 near = get_close_matches(currency.upper(), EXPONENTS, 1)
                 raise InputError(
-                    f"{name}: {clean(currency)[:40]!r} is no currency or coin",
+                    f"{name}: {clean(currency)[:40]!r} is not a currency or coin",
                     do=f"write {near[0]}, if that is meant" if near else "write a code of ISO 4217",
                 )
             currencies[currency] = _limit(limit, name)
@@ -50,8 +49,8 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
 
 def _limit(value: Any, name: str) -> Decimal:
     if isinstance(value, Decimal) and not value.is_finite():
-        raise InputError(f"{name}: {value} is no limit", do="leave the line out for no limit")
-    if isinstance(value, Decimal):  # TOML wrote it with a point
+        raise InputError(f"{name}: {value} is not a limit", do="leave the line out for no limit")
+    if isinstance(value, Decimal):  # a number with a point in TOML
         key = name.rpartition(".")[2]
         raise InputError(
             f"{name}: {value} is a float in TOML", do=f'write it in quotes: {key} = "{value}"'

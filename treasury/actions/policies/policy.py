@@ -1,18 +1,17 @@
-"""Who may propose and approve what, up to which amount, and when it takes several people.
+"""Who may propose and approve which actions, up to which amount, and how many people it takes.
 
 The file is `policy.toml` in the workspace; docs/actions.md shows one. The first rule that names a
-kind holds for it; a kind that no rule names, and a workspace without the file, follow the default:
-everything that moves money, or decides where it can go, needs a second person. The maker is never
-the checker. Where a workspace has one person the file has to say so, and every decision then says
-it too.
+kind applies. Without a rule, or without the file, the default applies: everything that moves money,
+or decides where it can go, needs a second person. The maker is never the checker. A workspace with
+one person has to declare that in the file, and every decision then states it too.
 
 A currency that a limit does not name is not allowed under it; one that `two_people_from` does not
-name always takes two. `per_day` is what one person may approve (or propose, where nobody approves)
-in a day of the reporting time zone under all rules that name the kind. A name that nobody vouches
-for counts as one from the environment. With `signed = true` every entry of the journal after number
-`signed_after` has to be signed by a key of the person who wrote it. The limits below `materiality`
-say up to which amount an open item does not block a close, `coins` how coins are measured, and
-`exposure` how much may stand with the provider; two people put them in force.
+name always takes two people. `per_day` is what one person may approve (or propose, if no approval
+is needed) in a day of the reporting time zone, under all rules that name the kind. An unverified
+name counts as one from the environment. With `signed = true`, every journal entry after number
+`signed_after` has to be signed by a key of its author. The limits below `materiality` state up to
+which amount an open item does not block a close, `coins` how coins are measured, and `exposure` how
+much the provider may hold; two people put them in force.
 """
 
 from __future__ import annotations
@@ -68,9 +67,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long the provider remembers a key, and how long its lists may lag behind.
+    """How long the provider remembers a key, and how far its lists may lag.
 
-    `term_seconds`: for how long an approval to send holds, once it is journaled.
+    `term_seconds` is how long an approval to send is valid after it is journaled.
     """
 
     key_retention_hours: Annotated[int, Meta(ge=0, le=8_784)] = 24
@@ -78,7 +77,7 @@ class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     term_seconds: Annotated[int, Meta(ge=1, le=_LONGEST_TERM)] = 120
 
     def remembers(self, age: timedelta) -> bool:
-        """Whether a key of that age is known when what leaves now arrives, which takes a while."""
+        """Return whether a key of that age is still known when a call sent now arrives."""
         arrives_at = age + timedelta(seconds=self.settling_seconds)
         return arrives_at < timedelta(hours=self.key_retention_hours)
 
@@ -90,14 +89,14 @@ class Hub(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Materiality(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Up to which amount an open item does not block a close, and all such items together."""
+    """The largest amount of an open item, and of all such items, that does not block a close."""
 
     item: Decimal
     total: Decimal
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the file says; `text` is the file and `hash` stands for it in every decision."""
+    """The contents of the file; `text` is the file and `hash` identifies it in each decision."""
 
     one_person: bool = False
     identified_by: tuple[Literal["hub", "environment", "system"], ...] = (
@@ -116,7 +115,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the file's text; of nothing where there is no file."""
+        """SHA-256 of the file's text; of the empty text if there is no file."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
@@ -127,12 +126,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         )
 
     def rule(self, kind: Kind) -> Rule:
-        """The first rule that names the kind, else the default for it."""
+        """Return the first rule that names the kind, else its default."""
         naming = (r for r in self.rules if any(fnmatchcase(kind.name, k) for k in r.kinds))
         return next(naming, Rule(kinds=(kind.name,)))
 
     def people(self, kind: Kind, money: AssetAmount | None, facts: Iterable[Fact] = ()) -> int:
-        """How many people have to agree, the maker included; a fact may take a second one."""
+        """Return how many people have to agree, the maker included; a fact may require a second."""
         if self.one_person:
             return 1
         rule, usual = self.rule(kind), 2 if kind.second_person else 1
@@ -143,18 +142,19 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return max(usual if rule.people is None else rule.people, least)
 
     def check_identity(self, actor: Actor, *, so: str = "nothing was decided") -> None:
-        """ActionRefused where the policy does not trust how this person is known."""
+        """Raise ActionRefused if the policy does not trust how this person is identified."""
         source = actor.verified_source
-        if self.hub is not None and source != "hub":  # nobody else vouches: entries may be older
+        # No other source verifies a name, and entries may be older than the hub.
+        if self.hub is not None and source != "hub":
             source = "environment"
         if source not in self.identified_by:
             trusted = " or ".join(self.identified_by)
-            do = "decide where you are logged in so"
+            do = "make the decision where you are identified that way"
             if "hub" in self.identified_by and self.hub is None:
                 do = f'name the hub in {POLICY_FILE}: [hub] api = "https://…/hub/api"'
             raise ActionRefused(
-                f"{actor.name} is known from the {source} only, and {POLICY_FILE}"
-                f" wants the {trusted}: {so}",
+                f"{actor.name} is identified by the {source} only, and {POLICY_FILE} requires"
+                f" the {trusted}: {so}",
                 do=do,
             )
 
@@ -168,10 +168,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         *,
         so: str = "nothing was decided",
     ) -> None:
-        """ActionRefused where this person may not `propose` or `approve` this, or not so much.
+        """Raise ActionRefused if this person may not `propose` or `approve` this, or this much.
 
-        `today` is what the same person decided that day about kinds of the same rule; `so` is what
-        the refusal says became of it.
+        `today` holds the person's other decisions of that day under the same rule; `so` is the
+        consequence stated in the refusal.
         """
         self.check_identity(actor, so=so)
         rule = self.rule(kind)
@@ -179,7 +179,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if not any(amount == EVERYBODY or same_name(amount, actor.name) for amount in allowed):
             raise ActionRefused(
                 f"{actor.name} may not {verb} {kind.name}: {so}",
-                do=f"ask {' or '.join(allowed) or 'nobody: the policy names no one'}",
+                do="ask"
+                f" {' or '.join(allowed) or 'for a change of the policy: it names no person'}",
             )
         if money is None:
             return
@@ -198,12 +199,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ActionRefused(
                 f"{format_amount(amount, currency)} is more than one {permission}:"
                 f" {format_amount(limit, currency)}; {so}",
-                do=f"ask somebody whom {POLICY_FILE} allows it, or change the policy",
+                do=f"ask a person whom {POLICY_FILE} allows more, or change the policy",
             )
 
 
 def load_policy(folder: Path) -> Policy:
-    """The policy of a workspace, the default where it has no file; SettingsError names the key."""
+    """Load the policy of a workspace, or the default; raise SettingsError naming the key."""
     path = folder / POLICY_FILE
     try:
         text = read_settings(path)
@@ -213,7 +214,7 @@ def load_policy(folder: Path) -> Policy:
 
 
 def parse_policy(text: str, path: Path) -> Policy:
-    """The policy that the text of a file is; SettingsError names the file, the line and the key."""
+    """Parse a policy; raise SettingsError naming the file, the line and the key."""
     try:
         content = parse_toml(text, parse_float=Decimal)
         policy = convert(_amounts(content, text), Policy)
@@ -231,8 +232,8 @@ def parse_policy(text: str, path: Path) -> Policy:
 
 
 def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
-    """InputError for a name in `kinds` that means no action: its rule would limit nothing."""
-    from treasury.actions.kinds.all_kinds import KINDS  # only a file with rules needs them
+    """Raise InputError for a pattern in `kinds` without an action: its rule would limit nothing."""
+    from treasury.actions.kinds.all_kinds import KINDS  # needed only for a file with rules
 
     for place, rule in enumerate(rules):
         for pattern in rule.kinds:
@@ -243,14 +244,14 @@ def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
             near = get_close_matches(pattern.lower(), choices, 1)
             with at_key(text, "rules", place, "kinds") as name:
                 raise InputError(
-                    f"{name}: there is no action {clean(pattern)[:60]!r}"
+                    f"{name}: {clean(pattern)[:60]!r} names no action"
                     + (f"; is it {near[0]}?" if near else ""),
                     do=f"name one of {', '.join(sorted(KINDS))}, or several as ramp_request.*",
                 )
 
 
 def read_keys(keys: Mapping[str, str | tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Each person's public keys; InputError for what is none, and for a key of two people."""
+    """Return each person's public keys; raise InputError for an invalid or shared key."""
     read = {
         name: tuple(map(public_key, [listed] if isinstance(listed, str) else listed))
         for name, listed in keys.items()
@@ -258,7 +259,7 @@ def read_keys(keys: Mapping[str, str | tuple[str, ...]]) -> dict[str, tuple[str,
     every = [key for listed in read.values() for key in listed]
     if len(every) != len(set(every)):
         raise InputError(
-            "a key stands below [keys] twice", do="give each person a key of their own"
+            "a key is listed twice below [keys]", do="give each person a key of their own"
         )
     return read
 
@@ -267,9 +268,9 @@ _LIMITS: Final = ("two_people_from", "at_most", "per_day")
 
 
 def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
-    """The same with exact amounts in the limits; `text` is no key of the file."""
+    """Return the content with exact amounts in the limits; `text` is not a key of the file."""
     if "text" in content:
-        raise InputError("there is no key text", do="remove it")
+        raise InputError("text is not a key of this file", do="remove it")
     rules = content.get("rules", [])
     for place, rule in enumerate(rules if isinstance(rules, list) else []):
         for name in _LIMITS:
@@ -284,7 +285,7 @@ def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def _read_limits(limits: Any, text: str, *keys: str | int) -> None:
-    """Read the amounts of a table exactly, in place; InputError names the line of a wrong one."""
+    """Parse the amounts of a table exactly, in place; raise InputError naming the line."""
     for key, value in limits.items() if isinstance(limits, dict) else ():
         with at_key(text, *keys, key) as name:
             amount = parse_amount(value, name=name)

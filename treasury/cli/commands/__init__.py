@@ -1,1 +1,1 @@
-"""The verbs of the command line, a module for each subject."""
+"""The verbs of the command line, one module per subject."""

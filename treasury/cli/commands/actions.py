@@ -1,7 +1,8 @@
-"""The commands about actions: what people decide, and what then happens once.
+"""The commands about actions: decisions of people, and their execution.
 
-Whatever moves something asks first and names it in full, with the totals by currency; `--yes`
-answers for a script. Who decides is the person at this shell; nobody can be named.
+A command that moves money first shows the full text and the totals by currency, then prompts for
+confirmation; `--yes` confirms in a script. The decision is always made by the person at this shell;
+no other name can be given.
 """
 
 from __future__ import annotations
@@ -52,21 +53,21 @@ _COLUMNS: Final[dict[str, tuple[pa.DataType, Callable[[Action], Any]]]] = {
 
 @click.group()
 def actions() -> None:
-    """Propose, approve and execute what changes something at the services."""
+    """Propose, approve and execute changes at the services."""
 
 
 def desk_of(view: CommandView) -> Actions:
-    """The actions of a workspace, whose connections end with the command."""
+    """Return the actions of a workspace; its connections close with the command."""
     view.context.call_on_close(view.workspace.close_clients)
     return view.workspace.actions
 
 
 _ids = click.argument(_ID, nargs=-1, required=True, metavar="ID...")
-yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 _without_key = click.option(
     "--without-key",
     is_flag=True,
-    help="Leave out a key that is evidence only, where the service refuses it.",
+    help="Omit a key that is sent only as evidence, if the service refuses it.",
 )
 
 
@@ -91,7 +92,7 @@ def kinds(kind: str | None, form: str) -> None:
 @actions.command()
 @click.argument("kind")
 @click.argument("fields", nargs=-1, metavar="FIELD=VALUE...")
-@click.option("--reason", help="Why; kept in the journal.")
+@click.option("--reason", help="Reason; kept in the journal.")
 @click.option("--live", is_flag=True, help="Check against the services, not the last sync.")
 @_without_key
 @pass_view
@@ -108,8 +109,8 @@ def propose(view: CommandView, /, kind: str, fields: Sequence[str], **how: Any) 
 
 
 @actions.command("list")
-@click.option("--state", type=click.Choice(_STATES), help="Only those in this state.")
-@click.option("--kind", help="Only those of this kind.")
+@click.option("--state", type=click.Choice(_STATES), help="Only actions in this state.")
+@click.option("--kind", help="Only actions of this kind.")
 @print_options
 def list_actions(view: CommandView, state: Any, kind: str | None) -> None:
     """List actions, oldest first."""
@@ -120,7 +121,7 @@ def list_actions(view: CommandView, state: Any, kind: str | None) -> None:
 @click.argument("action_id", metavar="ID")
 @print_options
 def show(view: CommandView, action_id: str) -> None:
-    """Show an action: what it does, who agreed, what was seen, where it stands."""
+    """Show an action: its effect, approvals, facts and state."""
     action = desk_of(view).get(action_id)
     if not view.is_table:
         view.rows(_table([action]))
@@ -141,11 +142,11 @@ def show(view: CommandView, action_id: str) -> None:
 
 @actions.command()
 @_ids
-@click.option("--reason", help="Why; kept in the journal.")
+@click.option("--reason", help="Reason; kept in the journal.")
 @yes_option
 @pass_view
 def approve(view: CommandView, action_ids: Sequence[str], reason: str | None, yes: bool) -> None:
-    """Approve actions that somebody else proposed, all of them or none."""
+    """Approve actions that a colleague proposed, all or none."""
     desk = desk_of(view)
     batch = desk.batch(*action_ids)
     _confirm("Approve", batch, yes=yes)
@@ -154,29 +155,29 @@ def approve(view: CommandView, action_ids: Sequence[str], reason: str | None, ye
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
-@click.option("--reason", required=True, help="Why; kept in the journal.")
+@click.option("--reason", required=True, help="Reason; kept in the journal.")
 @pass_view
 def reject(view: CommandView, action_id: str, reason: str) -> None:
-    """Turn an action down."""
+    """Reject an action."""
     _print_actions([desk_of(view).reject(action_id, reason)])
 
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
-@click.option("--reason", default="", help="Why; kept in the journal.")
+@click.option("--reason", default="", help="Reason; kept in the journal.")
 @pass_view
 def withdraw(view: CommandView, action_id: str, reason: str) -> None:
-    """Take back an action that you proposed."""
+    """Withdraw an action that you proposed."""
     _print_actions([desk_of(view).withdraw(action_id, reason)])
 
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
-@click.option("--reason", help="Why; as before if not given.")
+@click.option("--reason", help="Reason; default: the earlier one.")
 @_without_key
 @pass_view
 def again(view: CommandView, action_id: str, **how: Any) -> None:
-    """Propose the same once more, on what is so now."""
+    """Propose an action again, on the current facts."""
     _print_actions([desk_of(view).again(action_id, **how)])
 
 
@@ -185,7 +186,7 @@ def again(view: CommandView, action_id: str, **how: Any) -> None:
 @yes_option
 @pass_view
 def execute(view: CommandView, action_ids: Sequence[str], yes: bool) -> None:
-    """Carry out actions that are ready, each once."""
+    """Carry out ready actions, each once."""
     desk = desk_of(view)
     batch = desk.batch(*action_ids)
     _confirm("Execute", batch, yes=yes)
@@ -205,25 +206,27 @@ def execute(view: CommandView, action_ids: Sequence[str], yes: bool) -> None:
 @click.argument(_ID, nargs=-1, metavar="[ID...]")
 @pass_view
 def recover(view: CommandView, action_ids: Sequence[str]) -> None:
-    """Settle what a crash or a lost answer left open; sends nothing that could act twice."""
+    """Settle actions left open by a crash or a lost answer; never risks a second effect."""
     from treasury.actions import UNSETTLED
 
     desk = desk_of(view)
     looked_at = desk.recover(*action_ids)
     if not looked_at:
-        click.echo("nothing is open")
+        click.echo("no action is open")
     for action in looked_at:
         _print_actions([action])
         if action.state in UNSETTLED and desk.wall() < desk.settling_until(action.id):
             until = desk.settling_until(action.id).astimezone(view.zone)
-            click.echo(f"  to be recovered from {instant_words(until, '%Y-%m-%d %H:%M:%S')} on")
+            click.echo(f"  can be recovered from {instant_words(until, '%Y-%m-%d %H:%M:%S')} on")
 
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
-@click.option("--outcome", required=True, type=click.Choice(_OUTCOMES), help="What became of it.")
-@click.option("--reason", required=True, help="How you know; kept in the journal.")
-@click.option("--record", help="The id of the record that it made, where you know it.")
+@click.option(
+    "--outcome", required=True, type=click.Choice(_OUTCOMES), help="The outcome of the action."
+)
+@click.option("--reason", required=True, help="Source of your information; kept in the journal.")
+@click.option("--record", help="The id of the record that it made, if known.")
 @pass_view
 def settle(view: CommandView, action_id: str, outcome: str, **known: Any) -> None:
     """Settle an action of unknown outcome, or one that may have been done twice."""
@@ -252,7 +255,7 @@ def policy(view: CommandView) -> None:
     ]
     view.rows(pa.Table.from_pylist(rows), title=f"Policy {rules.hash[:12]}")
     if view.is_table and rules.one_person:
-        click.echo("This workspace has one person: nobody else approves anything.")
+        click.echo("This workspace has one person: no second person approves anything.")
 
 
 def _limits(limits: dict[str, Any] | None) -> str:
@@ -266,7 +269,7 @@ def _table(several: Iterable[Action]) -> pa.Table:
 
 
 def _why(action: Action) -> str:
-    """Why an action is where it is, or may have been done twice."""
+    """Return why an action is in its state, or may have been done twice."""
     return f"may have been done twice: {action.doubled}" if action.doubled else action.why
 
 
@@ -279,17 +282,17 @@ def _print_actions(several: Iterable[Action]) -> None:
 
 
 def _confirm(verb: str, batch: Batch, *, yes: bool) -> None:
-    """Say in full what is about to be decided, and ask."""
+    """Show the full text of a decision, and ask for confirmation."""
     for action_id, line in zip(batch.ids, batch.lines, strict=True):
         click.echo(f"{action_id}  {clean(line)}")
     ask(f"{verb} {batch.text}", yes=yes)
 
 
 def ask(question: str, *, yes: bool) -> None:
-    """Say what is about to be decided, and ask; without a terminal only `--yes` goes on."""
+    """Show a decision and ask for confirmation; without a terminal require `--yes`."""
     click.echo(question)
     if yes:
         return
     if not sys.stdin.isatty():
-        raise InputError("nobody is there to confirm; nothing was decided", do="add --yes")
+        raise InputError("there is no terminal to confirm on; nothing was decided", do="add --yes")
     click.confirm("Go on?", abort=True)

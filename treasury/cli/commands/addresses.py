@@ -1,4 +1,4 @@
-"""`treasury addresses`: where secrets may go, and which places they come from."""
+"""`treasury addresses`: the addresses that receive secrets, and where secrets are stored."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from treasury.core.text import ascii_escaped
 
 @click.group()
 def addresses() -> None:
-    """Show and confirm where secrets may go, and which places they come from."""
+    """Show and confirm the addresses that receive secrets, and where secrets are stored."""
 
 
 @addresses.command("list")
 @print_options
 def addresses_list(view: CommandView) -> None:
-    """List each address that a secret can go to, and each secret's place, as confirmed."""
+    """List each address that can receive a secret and each secret's place, as confirmed."""
     folder, settings = view.folder, view.workspace.settings
     confirmed = confirmed_values(folder)
     differing = {difference.setting.key for difference in differences(folder, settings)}
@@ -64,15 +64,15 @@ _ADDRESSES = pa.schema(
     "places",
     multiple=True,
     metavar="PLACE",
-    help="Confirm this place of a secret alone, as treasury.toml names it; also in a script.",
+    help="Confirm only this place of a secret, written as in treasury.toml; also in a script.",
 )
-@click.option("--reason", help="Why; a terminal prompts for it.")
+@click.option("--reason", help="Reason; prompted for on a terminal.")
 @pass_view
 def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | None) -> None:
-    """Confirm the addresses and places of secrets that treasury.toml names now.
+    """Confirm the present addresses and places of secrets in treasury.toml.
 
-    Each new or changed one is shown with the value before, for a confirmation on a terminal. In a
-    workspace of an earlier version every address is new, once.
+    Each new or changed one is shown with its former value, for confirmation on a terminal. In a
+    workspace of an earlier version every address counts as new, once.
     """
     folder, settings = view.folder, view.workspace.settings
     question = terminal_question()
@@ -83,16 +83,16 @@ def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | 
         named = [setting for setting in named if ascii_escaped(setting.value) in written]
         if missing := written - {ascii_escaped(setting.value) for setting in named}:
             raise InputError(
-                f"no place to confirm is {', '.join(sorted(missing))}",
-                do="write it as `treasury addresses list` shows it",
+                f"not waiting for confirmation: {', '.join(sorted(missing))}",
+                do="write it as shown by `treasury addresses list`",
             )
         if not reason:
-            raise click.UsageError("--place goes with --reason")
+            raise click.UsageError("--place requires --reason")
         confirm(folder, settings, named, reason)
     elif differing:
         if question is None:
             raise InputError(
-                f"{'; '.join(map(str, differing))}: only a person can confirm that",
+                f"{'; '.join(map(str, differing))}: only a person can confirm this",
                 do=f"run `{COMMAND}` on a terminal, or name an unusual place with --place",
             )
         answer = question(differing)
@@ -101,4 +101,4 @@ def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | 
         confirm(folder, settings, [d.setting for d in differing], reason or answer)
     else:
         confirm_first_use(folder, settings)
-    click.echo("confirmed: secrets go nowhere else from this workspace, for you")
+    click.echo("confirmed for you: secrets of this workspace are sent to no other address")

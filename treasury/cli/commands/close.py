@@ -1,4 +1,4 @@
-"""The command that closes a month: its checklist, the lock, and the pack for whoever signs."""
+"""The command that closes a month: its checklist, its signature, and its pack."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @month_argument
-@click.option("--sign", is_flag=True, help="Sign what somebody else prepared, and lock the month.")
-@click.option("--withdraw", is_flag=True, help="Take the preparation back; needs --reason.")
-@click.option("--reason", default="", help="Why the preparation is withdrawn; it is journaled.")
+@click.option("--sign", is_flag=True, help="Sign a colleague's preparation, and lock the month.")
+@click.option("--withdraw", is_flag=True, help="Withdraw the preparation; requires --reason.")
+@click.option(
+    "--reason", default="", help="Reason for withdrawing the preparation; it is journaled."
+)
 @click.option(
     "--ledger",
     type=click.Path(exists=True, dir_okay=False),
     help="The ledger, a CSV file: account, currency, balance.",
 )
 @click.option("--pdf", is_flag=True, help="Also print the report to PDF, by Chromium.")
-@click.option("--notebook", is_flag=True, help="Also leave the notebook of the close there, run.")
+@click.option("--notebook", is_flag=True, help="Also write the executed notebook of the close.")
 @click.option(
-    "--out", type=click.Path(file_okay=False), help="Folder to write to; close/MONTH if not given."
+    "--out", type=click.Path(file_okay=False), help="Folder to write to; default: close/MONTH."
 )
 @print_options
 def close(
@@ -41,22 +43,22 @@ def close(
     out: str | None,
     **how: Any,
 ) -> None:
-    """Prepare a month to be closed, or sign what a colleague prepared, and write its pack.
+    """Prepare the close of a month, or sign a colleague's preparation, and write its pack.
 
-    Preparing pins what is known and the list of open items; it is refused while something blocks
-    that nobody proposed to carry (`treasury items carry`). Signing is a second person's, at their
-    own login, and locks the month. A month that is closed is written again from what it was closed
-    on.
+    The preparation pins the known facts and the list of open items. It is refused while an item
+    blocks the close that is not proposed to be carried (`treasury items carry`). A second person
+    signs at their own login, which locks the month. The pack of a closed month is written again
+    from the facts it was closed on.
     """
     if how["sign"] and withdraw:
-        raise click.UsageError("--sign and --withdraw do the opposite of each other")
+        raise click.UsageError("--sign and --withdraw exclude each other")
     if bool(reason) != withdraw:
-        raise click.UsageError("--withdraw and --reason go together")
+        raise click.UsageError("--withdraw and --reason require each other")
     period = view.workspace.month(month)
     if withdraw:
         withdrawn = view.workspace.periods.withdraw(period, reason)
         by = clean(withdrawn.close.prepared_by)
-        click.echo(f"{withdrawn.month}: what {by} prepared is withdrawn")
+        click.echo(f"{withdrawn.month}: the preparation of {by} is withdrawn")
         return
     pack = view.workspace.close(period, out, **how)
     if not view.is_table:
@@ -71,7 +73,7 @@ def close(
 
 
 def pack_rows(pack: ClosePack) -> pa.Table:
-    """The checklist, a row for each file that was written, and the seal; columns of CHECKLIST."""
+    """Return the checklist, one row per written file, and the seal; columns of CHECKLIST."""
     from treasury.close.checklist import CHECKLIST
 
     written = [("Pack", "written", str(path)) for path in pack.paths]
@@ -85,16 +87,15 @@ def pack_rows(pack: ClosePack) -> pa.Table:
 @click.command()
 @click.argument("pack", type=click.Path(exists=True, file_okay=False))
 @click.option(
-    "--with-workspace", is_flag=True, help="Also against the commit and the journal it rests on."
+    "--with-workspace", is_flag=True, help="Also verify it against its commit and journal."
 )
 @print_options
 def verify(view: CommandView, pack: str, with_workspace: bool) -> None:
-    """Check every file of PACK and compute it again; exits 1 naming what differs.
+    """Verify every file of PACK and recompute it; exits 1 with the differences.
 
-    It needs nothing but the folder. Note the seal that it prints elsewhere: whoever changed the
-    whole pack would have to change that too. PACK may come from anybody: only regular files of
-    plausible number and size are read, no link is followed, and it is computed with bounds on
-    memory and time.
+    The folder alone is enough. Keep the printed seal elsewhere: a forger of the whole pack would
+    have to change that copy too. PACK may come from any source: only regular files of plausible
+    number and size are read, links are not followed, and memory and time are limited.
     """
     from treasury.report.pack.pack_verification import verify_pack
 

@@ -1,4 +1,4 @@
-"""`treasury coins`: what coins are carried at or worth at month end, and how they are measured."""
+"""`treasury coins`: carrying amounts and values of coins at month end, and their measurement."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 @click.group()
 def coins() -> None:
-    """Coins at month end: what they are carried at or worth, and how they are measured.
+    """Show coins at month end: carrying amounts or values, and how they are measured.
 
-    A coin that is not measured is disclosed alone, at the month's last reference rate: an
+    A coin without a measurement is only disclosed, at the month's last reference rate. That is an
     assumption, not a fair value, and nothing is posted.
     """
 
 
 @coins.command("show")
 @month_argument
-@click.option("--movements", is_flag=True, help="Each acquisition, disposal and measurement.")
-@click.option("--unproved", is_flag=True, help="Coins that stand in no pool, and why.")
+@click.option("--movements", is_flag=True, help="Show each acquisition, disposal and measurement.")
+@click.option("--unproved", is_flag=True, help="Show coins that are in no pool, and why.")
 @view_options
 def show_coins(view: CommandView, month: str | None, movements: bool, unproved: bool) -> None:
-    """Show a month's coins: quantity, carrying amount, realised gain, value, and what is wrong."""
+    """Show a month's coins: quantity, carrying amount, realised gain, value, and problems."""
     if movements and unproved:
-        raise click.UsageError("--movements and --unproved show different tables")
+        raise click.UsageError("--movements and --unproved show different tables: give one")
     accounts = view.workspace.coins(month)
     if movements:
         view.rows(accounts.movements.arrow, title="Movements of coins", empty="none")
@@ -43,7 +43,7 @@ def show_coins(view: CommandView, month: str | None, movements: bool, unproved: 
 
 @coins.command("measurement")
 @by_two_people(
-    "what stands below [coins]", "it is",
+    "the present [coins]", "it is",
     title="Measurement", empty="no coin is measured: disclosure only",
 )  # fmt: skip
 def coins_measurement(workspace: Workspace) -> Measurement:
@@ -54,6 +54,6 @@ def coins_measurement(workspace: Workspace) -> Measurement:
 @coins.command("openings")
 @view_options
 def coins_openings(view: CommandView) -> None:
-    """List what pools held, and were carried at, where the company states it."""
+    """List the stated opening quantities and carrying amounts of pools."""
     rows = view.workspace.measurement.openings()
     view.rows(rows.arrow, title="Openings of coins", empty="none is stated")

@@ -1,4 +1,4 @@
-"""The commands by which people decide: lines, sheets, remarks, rules, periods, comparisons."""
+"""Decision commands: lines, sheets, remarks, rules, periods, comparisons."""
 
 from __future__ import annotations
 
@@ -33,30 +33,31 @@ _seq_option = click.option(
     "--seq",
     type=int,
     metavar="N",
-    help="Only the one at this place in the journal, as `list` shows.",
+    help="Only the one with this journal number, as in `list`.",
 )
-_reason_option = click.option("--reason", required=True, help="Why; it is journaled.")
+_reason_option = click.option("--reason", required=True, help="Reason; it is journaled.")
 
 
 def reasoned_options(function: Command) -> Command:
-    """What a decision is given: the view, `--reason`, and `--dry-run`."""
+    """Add the view, `--reason` and `--dry-run` to a decision."""
     return _reason_option(dry_run_option(pass_view(function)))
 
 
 def deciding_options(function: Command) -> Command:
-    """`reasoned_options`, of a decision that may go without a reason."""
-    option = click.option("--reason", default="", help="Why; it is journaled.")
+    """Add the view, an optional `--reason` and `--dry-run` to a decision."""
+    option = click.option("--reason", default="", help="Reason; it is journaled.")
     return option(dry_run_option(pass_view(function)))
 
 
 def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
-    """Say what was decided; where a line's month is closed, which month it posts in."""
+    """Print the decisions; for a line of a closed month, also the month it posts in."""
     for decision in decisions:
         say_verdict(decision.entry_id, verdict, dry_run=dry_run)
     for decision in decisions:
         if decision.closed_month:
             click.echo(
-                f"  {decision.closed_month} is closed and stays so: it posts in {decision.posts_to}"
+                f"  {decision.closed_month} is closed and stays closed: it posts in"
+                f" {decision.posts_to}"
             )
 
 
@@ -65,18 +66,18 @@ def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
 
 @click.group()
 def match() -> None:
-    """Decide what a bank line belongs to: accept, reject, ignore, assign, undo.
+    """Decide which expectation a bank line belongs to: accept, reject, ignore, assign, undo.
 
-    A line is named by its id or the first characters of it, a request or virtual account by its
+    Name a line by its id or the id's first characters, a request or virtual account by its
     reference or id; `treasury match open` shows both.
     """
 
 
 @match.command("open")
-@click.option("--assigned-to", metavar="NAME", help="Only what was handed to this person.")
+@click.option("--assigned-to", metavar="NAME", help="Only lines assigned to this person.")
 @view_options
 def match_open(view: CommandView, assigned_to: str | None) -> None:
-    """List the lines that a person has to settle, oldest first."""
+    """List the lines that need a person's decision, oldest first."""
     table = view.workspace.matches.open().arrow
     if assigned_to:
         is_assigned = [name == assigned_to for name in table["assigned_to"].to_pylist()]
@@ -88,7 +89,7 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
         at = table.column_names.index("reason")
         table = table.set_column(at, "reason", pa.array(reasons, pa.string()))
         table = with_short_ids(table)
-    view.rows(table, layout="open_lines", title="Lines to be settled")
+    view.rows(table, layout="open_lines", title="Lines to settle")
     if not view.is_table:
         return
     groups = view.workspace.matches.look()[0].matches.groups()
@@ -98,7 +99,7 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:
-    """The lines with `line`: as many characters of their ids as `treasury match` takes for them."""
+    """Add the column `line`: the shortest unique prefixes of ids that `treasury match` accepts."""
     ids = table["entry_id"].to_pylist()
     length = 8
     while len({name[:length] for name in ids}) < len(set(ids)):
@@ -107,16 +108,16 @@ def with_short_ids(table: pa.Table) -> pa.Table:
 
 
 @match.command("list")
-@click.option("--moved", is_flag=True, help="Only those whose facts have changed since.")
+@click.option("--moved", is_flag=True, help="Only decisions with changed facts.")
 @view_options
 def match_list(view: CommandView, moved: bool) -> None:
-    """List the decisions that stand, and what of their facts has changed since."""
+    """List the decisions in force, and which of their facts have changed."""
     table = view.workspace.matches.list().arrow
     if moved:
         table = table.filter(pa.array(map(bool, table["moved"].to_pylist()), pa.bool_()))
     if view.is_table:
         table = with_short_ids(table)
-    view.rows(table, layout="decided_lines", title="Decisions that stand")
+    view.rows(table, layout="decided_lines", title="Decisions in force")
 
 
 @match.command("accept")
@@ -126,9 +127,9 @@ def match_list(view: CommandView, moved: bool) -> None:
 def match_accept(
     view: CommandView, line: str, expectations: tuple[str, ...], reason: str, dry_run: bool
 ) -> None:
-    """Say that LINE belongs to EXPECTATIONS, one or several.
+    """Accept that LINE belongs to one or several EXPECTATIONS.
 
-    A line for several virtual accounts is divided: CODE=AMOUNT for each, together its amount.
+    A line for several virtual accounts is split: CODE=AMOUNT for each, adding up to its amount.
     """
     typed = typed_expectations(expectations)
     accept = partial(view.workspace.matches.accept, line, typed, reason=reason)
@@ -142,8 +143,8 @@ def match_accept(
 def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> None:
     """Accept the whole group of equal payments that LINE is in.
 
-    As many payments as requests that fit each other equally are one group: each payment is accepted
-    for the request assigned to it by date.
+    A group has as many payments as requests, which all fit each other equally. Each payment is
+    accepted for the request assigned to it by date.
     """
     from treasury.panels.steps.verdict_steps import sentence
 
@@ -154,7 +155,7 @@ def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> Non
         click.echo(f"  {sentence(decision)}")
     _require_agreed_lines(view.workspace, *planned, dry_run=dry_run, ask=True)
     if not dry_run:
-        # The pairs that were shown, even if the group has another line by now.
+        # Accept the pairs that were shown, even if the group has another line by now.
         shown = [(decision.entry_id, decision.expectations) for decision in planned]
         planned = matches.accept_many(shown, reason=reason)
     _say_decided("accepted", *planned, dry_run=dry_run)
@@ -165,7 +166,7 @@ def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> Non
 @click.argument("file")
 @deciding_options
 def match_file(view: CommandView, line: str, file: str, reason: str, dry_run: bool) -> None:
-    """Say that LINE is the one debit of the payment FILE: it pays all that was not rejected."""
+    """Accept LINE as the single debit of the payment FILE: it pays all orders not rejected."""
     accept = partial(view.workspace.matches.accept_file, line, file, reason=reason)
     _require_agreed_lines(view.workspace, accept(dry_run=True), dry_run=dry_run)
     decision = accept(dry_run=dry_run)
@@ -176,7 +177,7 @@ def match_file(view: CommandView, line: str, file: str, reason: str, dry_run: bo
 def _require_agreed_lines(
     desk: Workspace, *planned: Decision, dry_run: bool, ask: bool = False
 ) -> None:
-    """Name what speaks against decisions on lines, and what changes beside these."""
+    """Print the objections to decisions on lines, and their other effects."""
     against = [objection for decision in planned for objection in decision.despite]
     for objection in against:
         click.echo(f"although {clean(objection)}")
@@ -187,9 +188,9 @@ def _require_agreed_lines(
 def _require_agreed(
     effects: Effects, title: str = "changes", *, dry_run: bool, ask: bool = False
 ) -> None:
-    """Name what changes; at a terminal, go on only when that is confirmed."""
+    """Print the effects; on a terminal, continue only if they are confirmed."""
     if effects.unknown:
-        click.echo(f"what else changes is not known: {clean(effects.unknown)}")
+        click.echo(f"other effects are unknown: {clean(effects.unknown)}")
     if not ask and not len(effects):
         return
     if len(effects):
@@ -207,7 +208,7 @@ def _require_agreed(
 def match_reject(
     view: CommandView, line: str, expectation: str, reason: str, dry_run: bool
 ) -> None:
-    """Say that LINE does not belong to EXPECTATION."""
+    """Reject that LINE belongs to EXPECTATION."""
     reject = partial(view.workspace.matches.reject, line, expectation, reason=reason)
     _require_agreed_lines(view.workspace, reject(dry_run=True), dry_run=dry_run)
     _say_decided("rejected", reject(dry_run=dry_run), dry_run=dry_run)
@@ -217,7 +218,7 @@ def match_reject(
 @click.argument("lines", nargs=-1, required=True)
 @reasoned_options
 def match_ignore(view: CommandView, lines: tuple[str, ...], reason: str, dry_run: bool) -> None:
-    """Close LINES with a reason: they belong to nothing that is expected."""
+    """Close LINES with a reason: they belong to no expectation."""
     ignore = partial(view.workspace.matches.ignore, *lines, reason=reason)
     _require_agreed_lines(view.workspace, *ignore(dry_run=True), dry_run=dry_run)
     _say_decided("closed", *ignore(dry_run=dry_run), dry_run=dry_run)
@@ -228,7 +229,7 @@ def match_ignore(view: CommandView, lines: tuple[str, ...], reason: str, dry_run
 @click.argument("name")
 @deciding_options
 def match_assign(view: CommandView, line: str, name: str, reason: str, dry_run: bool) -> None:
-    """Hand LINE to the colleague NAME; it stays open."""
+    """Assign LINE to the colleague NAME; it stays open."""
     decision = view.workspace.matches.assign(line, name, reason=reason, dry_run=dry_run)
     say_verdict(decision.entry_id, f"assigned to {decision.to}", dry_run=dry_run)
 
@@ -247,7 +248,7 @@ def match_undo(
     reason: str,
     dry_run: bool,
 ) -> None:
-    """Take back the last decision on LINE, or on the pair: what stood before stands again."""
+    """Undo the last decision on LINE, or on the pair; the one before is in force again."""
     undo = partial(view.workspace.matches.undo, line, expectation, reason=reason)
     planned = undo(seq=seq, dry_run=True)
     _require_agreed_lines(view.workspace, planned, dry_run=dry_run)
@@ -262,10 +263,10 @@ def match_undo(
 @dry_run_option
 @print_options
 def decide(view: CommandView, file: Path, dry_run: bool) -> None:
-    """Take the decisions of a sheet that `treasury exceptions --sheet` wrote.
+    """Take the decisions from a sheet that `treasury exceptions --sheet` wrote.
 
-    Says first what each row would do, in items and in currency, and which rows are refused and why.
-    Then all that would be journaled is, or nothing. Exits 1 where a row is refused.
+    First shows the effect of each row, in items and in currency, and which rows are refused and
+    why. Then all remaining rows are journaled, or none. Exits 1 if a row is refused.
     """
     from treasury.close.result_words import count
 
@@ -291,13 +292,13 @@ def decide(view: CommandView, file: Path, dry_run: bool) -> None:
 
 
 def _print_plan(view: CommandView, plan: SheetPlan) -> None:
-    """The rows, the sums, and what changes beside them."""
+    """Print the rows, the totals, and other effects."""
     view.rows(plan.arrow, layout="sheet_rows", title="Each row")
-    view.rows(plan.totals.arrow, title=f"What {plan.file} does, of {plan.month}")
+    view.rows(plan.totals.arrow, title=f"Effects of {plan.file} on {plan.month}")
     if plan.effects is None:
         return
     if plan.effects.unknown:
-        click.echo(f"what else changes is not known: {clean(plan.effects.unknown)}")
+        click.echo(f"other effects are unknown: {clean(plan.effects.unknown)}")
     for effect in plan.effects:
         click.echo(clean(f"also changes: {effect}"))
 
@@ -315,22 +316,22 @@ _REMARKS = (
         "mark-sent",
         "marked_sent",
         "marked sent",
-        "Say that the payment of NAME was sent, though no statement shows it yet.",
+        "Mark the payment of NAME as sent, before any statement shows it.",
     ),
     (
         "will-not-fund",
         "will_not_fund",
         "will not be funded",
-        "Say that NAME will not be funded; it stays open at the service.",
+        "Mark NAME as not to be funded; it stays open at the service.",
     ),
     (
         "not-uploaded",
         "not_uploaded",
         "not uploaded",
-        "Say that NAME's payment file, made by another, was not uploaded; it is to be paid again.",
+        "Mark NAME's payment file, made by a colleague, as not uploaded; its payment is due again.",
     ),
 )
-"""Each remark: its command, the verb of `t.funding`, what is said of it when done, and its help."""
+"""Each remark: its command, the verb of `t.funding`, the words when done, and its help."""
 
 
 def _remark(command: str, verb: str, verdict: str, help_text: str) -> None:
@@ -352,23 +353,23 @@ for remark in _REMARKS:
 @click.argument("file")
 @reasoned_options
 def void_file(view: CommandView, file: str, reason: str, dry_run: bool) -> None:
-    """Take the payment FILE back: what is in it is to be paid again. By another than its maker."""
+    """Withdraw the payment FILE of a colleague: its payments are due again."""
     desk = view.workspace
     requests = desk.funding.void_file(file, reason, dry_run=True)
     if not dry_run:
         requests = desk.funding.void_file(file, reason)
     would = "would be " if dry_run else ""
-    click.echo(f"{clean(file)}: {would}taken back, {len(requests)} requests are to be paid again")
+    click.echo(f"{clean(file)}: {would}withdrawn, {len(requests)} requests are due again")
 
 
 @request.command("answers")
 @click.argument("files", nargs=-1, type=click.Path())
 @view_options
 def bank_answers(view: CommandView, files: tuple[str, ...]) -> None:
-    """Show what banks answered to the payment files made here, by file, batch and payment.
+    """Show the banks' answers to payment files made here, by file, batch and payment.
 
-    Of the reports in FILES (pain.002), of which nothing is stored; without FILES of those that
-    `treasury statements add` has stored. Exits 1 where a report is not read whole.
+    Reads the reports in FILES (pain.002) without storing them; without FILES, those stored by
+    `treasury statements add`. Exits 1 if a report is not fully read.
     """
     from treasury.statements import read_statements
 
@@ -379,7 +380,7 @@ def bank_answers(view: CommandView, files: tuple[str, ...]) -> None:
         return
     view.notes(reading.problems)
     if reading.entries.num_rows:
-        click.echo("statements among FILES: `treasury statements read` shows them", err=True)
+        click.echo("FILES contain statements: `treasury statements read` shows them", err=True)
     if reading.lost_count or not reading.files:
         view.context.exit(1)
 
@@ -388,9 +389,9 @@ def bank_answers(view: CommandView, files: tuple[str, ...]) -> None:
 @click.argument("name")
 @reasoned_options
 def accept_payee(view: CommandView, name: str, reason: str, dry_run: bool) -> None:
-    """Accept the name that the bank knows for the payee of NAME. By another than its file's maker.
+    """Accept the bank's name for the payee of NAME; not for the maker of the payment file.
 
-    It holds for that IBAN and name until either changes.
+    It is valid for that IBAN and name until either changes.
     """
     from treasury.month.decisions.remarks import LIABILITY
 
@@ -412,7 +413,7 @@ def accept_payee(view: CommandView, name: str, reason: str, dry_run: bool) -> No
 @_seq_option
 @deciding_options
 def request_undo(view: CommandView, name: str, seq: int | None, reason: str, dry_run: bool) -> None:
-    """Take the last remark on NAME back."""
+    """Undo the last remark on NAME."""
     desk = view.workspace
     undo = partial(desk.funding.undo, name, reason)
     planned = undo(seq=seq, dry_run=True)
@@ -424,7 +425,7 @@ def request_undo(view: CommandView, name: str, seq: int | None, reason: str, dry
 @request.command("list")
 @view_options
 def request_list(view: CommandView) -> None:
-    """List the remarks that stand."""
+    """List the remarks in force."""
     remarks = view.workspace.funding.list().arrow
     view.rows(remarks, layout="remarks", title="Remarks")
 
@@ -434,21 +435,21 @@ def request_list(view: CommandView) -> None:
 
 @click.group()
 def rules() -> None:
-    """Change the rules of matching and ageing, after seeing what that moves."""
+    """Change the rules of matching and ageing, after seeing the effects."""
 
 
 @rules.command("preview")
 @click.argument("file", type=click.Path(dir_okay=False))
 @print_options
 def rules_preview(view: CommandView, file: str) -> None:
-    """Show what the rules in FILE would move in all that is stored, in currency; save nothing."""
+    """Show the effect of the rules in FILE on all stored data, in currency; save nothing."""
     effect = view.workspace.rules.preview(file)
     if not view.is_table:
         view.rows(effect.lines.arrow)
         return
     view.rows(effect.totals.arrow, title="Lines that would move")
-    view.rows(effect.lines.arrow, layout="moved_lines", title="Each of them")
-    view.rows(effect.requests.arrow, layout="requests_due", title="Requests due otherwise")
+    view.rows(effect.lines.arrow, layout="moved_lines", title="Each line")
+    view.rows(effect.requests.arrow, layout="requests_due", title="Requests with another due date")
     if len(effect.closed):
         click.echo(f"{len(effect.closed)} lines of closed months stay as they were closed")
 
@@ -467,11 +468,11 @@ def rules_save(view: CommandView, file: str, reason: str) -> None:
 @rules.command("history")
 @print_options
 def rules_history(view: CommandView) -> None:
-    """List every content of the rules that was saved."""
+    """List every saved version of the rules."""
     changing = view.workspace.rules
     view.rows(changing.history().arrow, title="Rules")
     if view.is_table and not changing.is_journaled():
-        click.echo("rules.toml was changed by hand since: save it to have it journaled")
+        click.echo("rules.toml was changed by hand since: save it to journal it")
 
 
 # Periods
@@ -479,7 +480,7 @@ def rules_history(view: CommandView) -> None:
 
 @click.group()
 def periods() -> None:
-    """Closed months: list, verify, reopen them; `treasury close` closes one."""
+    """List, verify and reopen closed months; `treasury close` closes one."""
 
 
 @periods.command("reopen")
@@ -487,7 +488,7 @@ def periods() -> None:
 @_reason_option
 @pass_view
 def periods_reopen(view: CommandView, month: str, reason: str) -> None:
-    """Let the last closed MONTH go."""
+    """Reopen MONTH, which has to be the last closed one."""
     period = view.workspace.periods.reopen(month, reason)
     click.echo(f"{period.month} is open again")
 
@@ -495,13 +496,13 @@ def periods_reopen(view: CommandView, month: str, reason: str) -> None:
 @periods.command("list")
 @view_options
 def periods_list(view: CommandView) -> None:
-    """List every close there was, and what waits for a signature."""
+    """List every close, and what waits for a signature."""
     view.rows(view.workspace.periods.list().arrow, title="Periods")
 
 
 @periods.command("roll-forward")
 @month_argument
-@click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
+@click.option("--per-request", is_flag=True, help="Show one row per request instead of totals.")
 @view_options
 def periods_roll_forward(view: CommandView, month: str | None, per_request: bool) -> None:
     """Show a month's open items from opening to closing."""
@@ -515,7 +516,7 @@ def periods_roll_forward(view: CommandView, month: str | None, per_request: bool
 @periods.command("late")
 @view_options
 def periods_late(view: CommandView) -> None:
-    """List what was learnt about closed months after their close."""
+    """List facts about closed months that became known after their close."""
     view.rows(view.workspace.periods.late().arrow, title="Late items")
 
 
@@ -523,7 +524,7 @@ def periods_late(view: CommandView) -> None:
 @click.argument("month")
 @print_options
 def periods_verify(view: CommandView, month: str) -> None:
-    """Hold a closed MONTH against what its close journaled and stored, and say what that was."""
+    """Verify a closed MONTH against the facts that its close journaled and stored."""
     verified = view.workspace.periods.verify(month)
     if view.is_table:
         click.echo(str(verified))
@@ -542,7 +543,7 @@ def periods_verify(view: CommandView, month: str) -> None:
     multiple=True,
     required=True,
     metavar="INSTANT",
-    help="As it was known then; give it twice, or once to compare with now.",
+    help="As known at this instant; give it twice, or once to compare with now.",
 )
 @print_options
 def compare(view: CommandView, month: str | None, instants: tuple[str, ...]) -> None:
@@ -556,4 +557,4 @@ def compare(view: CommandView, month: str | None, instants: tuple[str, ...]) -> 
     if view.is_table:
         click.echo(comparison.title)
         view.rows(comparison.totals.arrow, title="Lines that moved")
-    view.rows(comparison.arrow, layout="moved_lines", title="Each of them")
+    view.rows(comparison.arrow, layout="moved_lines", title="Each line")

@@ -1,4 +1,4 @@
-"""The commands of the desk: what an analyst does with a workspace."""
+"""Analyst commands: reconcile, list open items, trace, report fees, query."""
 
 from __future__ import annotations
 
@@ -29,15 +29,18 @@ if TYPE_CHECKING:
 @click.command()
 @month_argument
 @click.option(
-    "--open", "only_open", is_flag=True, help="Only lines that need a person, earlier months' too."
+    "--open",
+    "only_open",
+    is_flag=True,
+    help="Only lines that need a person, including earlier months.",
 )
 @click.option(
     "--engine",
     metavar="ADDRESS",
-    help="Work it out on Spark: sc://host:15002, spark://host:7077, local[2]; or duckdb.",
+    help="Compute on Spark: sc://host:15002, spark://host:7077, local[2]; or duckdb.",
 )
 @click.option(
-    "--into", metavar="PLACE", help="The folder or schema for everything that Spark matched."
+    "--into", metavar="PLACE", help="Folder or schema for all of Spark's matching results."
 )
 @view_options
 def reconcile(
@@ -70,13 +73,13 @@ def reconcile(
 
 @click.command()
 @month_argument
-@click.option("--turn", type=click.Choice(tuple(TURNS)), help="Only what waits for this side.")
+@click.option("--turn", type=click.Choice(tuple(TURNS)), help="Only items that wait for this side.")
 @click.option("--kind", metavar="KIND", help="Only items of one kind.")
-@click.option("--blocking", is_flag=True, help="Only what blocks the close.")
+@click.option("--blocking", is_flag=True, help="Only items that block the close.")
 @click.option(
     "--sheet",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write them to this workbook (.xlsx) to be decided in; `treasury decide` takes it back.",
+    help="Write them to this workbook (.xlsx) for decisions; `treasury decide` reads it.",
 )
 @view_options
 def exceptions(
@@ -88,18 +91,22 @@ def exceptions(
     blocking: bool,
     sheet: Path | None,
 ) -> None:
-    """List everything that is open in a month: each item once, whose move it is, what to do."""
+    """List everything open in a month: each item once, who acts next, what to do."""
     from treasury.report.screen import open_words
 
     if kind is not None and kind not in KINDS:
-        raise InputError(f"there is no kind {kind!r:.60}", do=f"give one of {', '.join(KINDS)}")
+        raise InputError(
+            f"{kind!r:.60} is not a kind of open item", do=f"give one of {', '.join(KINDS)}"
+        )
     workspace = view.workspace
     items = workspace.open_items(month)
     chosen = items.select(turn=turn, kind=kind)
     chosen = chosen.blocking if blocking else chosen
     if sheet is not None:
         workspace.exceptions_sheet(sheet, chosen)
-        click.echo(f"{sheet}: {len(chosen):,} open items of {items.month.title}, to be decided in")
+        click.echo(
+            f"{sheet}: {len(chosen):,} open items of {items.month.title}, ready for decisions"
+        )
         return
     rows = chosen.arrow
     is_remarked = any(item.remark for item in chosen)
@@ -113,13 +120,13 @@ def exceptions(
     )
     if closed and view.is_table:
         now = items.month.next
-        click.echo(f"What is open since: treasury exceptions {now}, treasury periods late")
+        click.echo(f"For open items since then: treasury exceptions {now}, treasury periods late")
 
 
 def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
-    """Open items as a person reads them: whose move it is in words, the owner, the age's clock.
+    """Return open items for display: who acts next, the owner, and the age in words.
 
-    Ids are as short as a verb takes them, and as it takes to tell them from all that is open.
+    Ids are shortened to prefixes that are unique among all open items.
     """
     from treasury.report import count
 
@@ -127,7 +134,7 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
     ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
     turns = [TURNS[row["turn"]] for row in rows]
     owners = [row["owner"] or OWNERS[row["turn"]] for row in rows]
-    # As much of its beginning as none of the others has.
+    # The shortest prefix that no other name has.
     length, names = _SHORT, list(among.by_id)
     while len({name[: name.find(":") + 1 + length] for name in names}) < len(names):
         length += 1
@@ -141,13 +148,13 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
 
 
 _SHORT = 8
-"""Characters of an id, after its kind, that are enough where they tell it from the others."""
+"""Shortest length of an id's prefix after its kind."""
 
 
 @click.command("awaiting-funds")
 @view_options
 def awaiting_funds(view: CommandView) -> None:
-    """List requests that wait for their funds, and what to do about each."""
+    """List requests that wait for funds, and what to do about each."""
     from treasury.report import funding_totals, funding_view
 
     workspace = view.workspace
@@ -169,11 +176,13 @@ def awaiting_funds(view: CommandView) -> None:
 @click.command()
 @months_argument
 @as_of_option
-@click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
+@click.option("--per-request", is_flag=True, help="Show one row per request instead of totals.")
 @click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, network, …")
-@click.option("--trend", is_flag=True, help="Sums of each month and the change to the one before.")
-@click.option("--cost", is_flag=True, help="What conversions cost by the reference rates, by pair.")
-@click.option("--gas", is_flag=True, help="What company wallets paid for gas, by use and coin.")
+@click.option(
+    "--trend", is_flag=True, help="Show each month's sums and the change to the month before."
+)
+@click.option("--cost", is_flag=True, help="Show conversion costs by the reference rates, by pair.")
+@click.option("--gas", is_flag=True, help="Show gas paid by company wallets, by use and coin.")
 @click.option("--calculate", is_flag=True, help="Ask the service's calculator for each fee.")
 @click.option(
     "--invoice",
@@ -187,13 +196,13 @@ def fees(
     """Report the fees of the requests completed in a month or several."""
     if sum(wish not in (None, False) for wish in (*answer.values(), invoice)) > 1:
         raise InputError(
-            "--per-request, --by, --trend, --cost, --gas and --invoice are six answers",
-            do="ask for one",
+            "--per-request, --by, --trend, --cost, --gas and --invoice give six different answers",
+            do="give one",
         )
     workspace = view.workspace
     if invoice is not None:
         tied = workspace.tie_invoice(invoice, month)
-        view.rows(tied.lines.arrow, title=tied.title, empty="nothing on either side")
+        view.rows(tied.lines.arrow, title=tied.title, empty="no rows on either side")
         if not tied.agrees:
             raise SystemExit(1)
         return
@@ -212,7 +221,7 @@ def fees(
 def _print_fees(
     view: CommandView, result: Fees, *, per_request: bool, trend: bool, by: str | None, **_: object
 ) -> None:
-    """The fees of a month or several, as each request, by month, or summed by what is named."""
+    """Print fees as requests, by month, or summed by the given columns."""
     table = result.totals
     if per_request:
         table = result.requests
@@ -229,7 +238,7 @@ def _print_fees(
 
 
 def _print_costs(view: CommandView, fees: Fees) -> None:
-    """What conversions cost by pair and month; as a table also what has no value, and why."""
+    """Print conversion costs by pair and month; in a table also conversions without a value."""
     costs = fees.costs
     is_mixed = len(set(costs.by_pair.arrow["difference_is"].to_pylist()) - {""}) > 1
     view.rows(
@@ -248,7 +257,7 @@ def _print_costs(view: CommandView, fees: Fees) -> None:
 
 
 def _print_gas(view: CommandView, fees: Fees) -> None:
-    """What gas cost by month, use and coin; as a table also that of each request and transfer."""
+    """Print gas costs by month, use and coin; in a table also per request and transfer."""
     gas = fees.gas
     view.rows(
         gas.by_use.arrow,
@@ -267,7 +276,7 @@ def _print_gas(view: CommandView, fees: Fees) -> None:
 @month_argument
 @view_options
 def status(view: CommandView, month: str | None) -> None:
-    """Show the first screen: what is proved, what is open."""
+    """Show the first screen: proved accounts and open items."""
     workspace = view.workspace
     if not view.is_table:
         view.rows(workspace.facts(month).arrow)
@@ -301,7 +310,7 @@ def trace(view: CommandView, what: str, provider: bool) -> None:
     if provider and not view.is_table:
         raise click.UsageError("--provider prints a message, and takes no --format")
     if provider and not payment.hops:
-        raise InputError(f"{payment.asked!r} stands for several payments", do="name one by its id")
+        raise InputError(f"{payment.asked!r} matches several payments", do="name one by its id")
     if provider:
         click.echo(payment.provider_text(), nl=False)
     elif view.is_table:

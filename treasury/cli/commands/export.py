@@ -1,4 +1,4 @@
-"""The command that hands a month to the books: a CSV journal and a Beancount file."""
+"""The command that exports a month as a CSV journal and a Beancount file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _JOURNAL, _BEANCOUNT = "journal.csv", "month.beancount"
 @click.option(
     "--mapping",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="TOML file that names your ledger account of each role; accounts.toml of the workspace"
-    " if not given.",
+    help="TOML file with your ledger account for each role; default: accounts.toml of the"
+    " workspace.",
 )
 @click.option(
-    "--mapping-template", is_flag=True, help="Print such a file to fill in, and write nothing."
+    "--mapping-template", is_flag=True, help="Print a template of that file, and write nothing."
 )
 @pass_view
 def export(
@@ -39,12 +39,12 @@ def export(
 ) -> None:
     """Write a month as double entry: journal.csv and month.beancount.
 
-    What nobody has explained is posted to suspense and stays visible there; what could not be
-    posted or asserted is said on standard error.
+    Unexplained amounts are posted to suspense and stay visible there. Standard error lists what
+    could not be posted or asserted.
     """
     if mapping_template == (out is not None):
         raise InputError(
-            "export writes to a folder, or prints a mapping file",
+            "export writes to a folder, or prints a mapping template",
             do="give either --out FOLDER or --mapping-template",
         )
     workspace = view.workspace

@@ -1,4 +1,4 @@
-"""`treasury exposure`: what stands with the provider, against its limits, and a letter about it."""
+"""`treasury exposure`: balances with the provider, their limits, and a confirmation letter."""
 
 from __future__ import annotations
 
@@ -17,16 +17,21 @@ if TYPE_CHECKING:
 
 @click.command()
 @month_argument
-@click.option("--totals", "table", flag_value="totals", help="Sums, the most, and the limits.")
-@click.option("--days", "table", flag_value="days", help="What stood there at each day's end.")
-@click.option("--ages", "table", flag_value="ages", help="How long it has stood there.")
-@click.option("--letter", metavar="FILE", help="Write a letter to the provider to confirm it.")
+@click.option("--totals", "table", flag_value="totals", help="Show totals, peaks, and limits.")
+@click.option("--days", "table", flag_value="days", help="Show the balance at each day's end.")
+@click.option("--ages", "table", flag_value="ages", help="Show how long balances have been there.")
+@click.option(
+    "--letter",
+    metavar="FILE",
+    help="Write a letter that asks the provider to confirm the balances.",
+)
 @view_options
 def exposure(view: CommandView, month: str | None, table: str | None, letter: str | None) -> None:
-    """Show all our money that stands with the provider, at a month's end or now.
+    """Show all our money with the provider, at a month's end or now.
 
-    Fiat in transit, coins sent, what is stuck or blocked, credits that are no coins yet, payouts
-    outstanding, custodial balances. What is not provable is in rows of its own and in no sum.
+    Rows: fiat in transit, coins sent, stuck or blocked amounts, credits not yet converted,
+    outstanding payouts, custodial balances. Amounts that cannot be proved are in rows of their own
+    and in no total.
     """
     stood = view.workspace.exposure(month)
     if letter is not None:
@@ -47,8 +52,8 @@ def exposure(view: CommandView, month: str | None, table: str | None, letter: st
 
 @click.command("exposure-limits")
 @by_two_people(
-    "what stands below [exposure]", "they are", title="Limits with the provider", empty="no limit"
+    "the present [exposure]", "they are", title="Limits with the provider", empty="no limit"
 )
 def exposure_limits(workspace: Workspace) -> ExposureLimits:
-    """Show how much may stand with the provider; two people change it."""
+    """Show how much the provider may hold; two people change it."""
     return workspace.exposure_limits

@@ -1,7 +1,7 @@
-"""`treasury init`: what a new workspace has to be told, each answer tried before it is written.
+"""`treasury init`: ask for the settings of a new workspace, and test each answer.
 
-On a terminal it asks for what the options leave out; in a script the options say all. Whatever
-fails, no treasury.toml is written until everything in it was tried or kept on purpose.
+On a terminal it prompts for missing options; in a script all are options. No treasury.toml is
+written until all of its contents were tested or deliberately kept.
 """
 
 from __future__ import annotations
@@ -33,16 +33,25 @@ from treasury.core.text import clean
 from treasury.workspace import Workspace
 
 _NAMES: Final = ("maker", "checker")
-"""What the first credentials are called: one creates, the other approves."""
+"""Names of the first credentials: one creates, the other approves."""
 
 
 @click.command()
 @click.option("--company", help="The company's name, as reports show it.")
-@click.option("--environment", type=click.Choice(get_args(Environment)), help="What is connected.")
-@click.option("--time-zone", default="Europe/Brussels", show_default=True, help="For days, months.")
-@click.option("--token-url", metavar="URL", help="Where access tokens are given.")
-@click.option("--finance-url", metavar="URL", help="The finance service, version included.")
-@click.option("--ramp-url", metavar="URL", help="The ramp service, version included.")
+@click.option(
+    "--environment", type=click.Choice(get_args(Environment)), help="The services' environment."
+)
+@click.option(
+    "--time-zone",
+    default="Europe/Brussels",
+    show_default=True,
+    help="Time zone of days and months.",
+)
+@click.option("--token-url", metavar="URL", help="Address of the token service.")
+@click.option(
+    "--finance-url", metavar="URL", help="Address of the finance service, version included."
+)
+@click.option("--ramp-url", metavar="URL", help="Address of the ramp service, version included.")
 @click.option(
     "--credential",
     "credentials",
@@ -56,7 +65,7 @@ _NAMES: Final = ("maker", "checker")
     "bank_files",
     multiple=True,
     type=click.Path(),
-    help="A statement of accounts of ours: they are declared.",
+    help="A statement of our own accounts, which are declared from it.",
 )
 @click.option(
     "--provider-report",
@@ -67,14 +76,16 @@ _NAMES: Final = ("maker", "checker")
 )
 @click.option("--account", metavar="IBAN", help="The account of bank files that name none (CSV).")
 @click.option("--currency", metavar="CODE", help="The currency of bank files that state none.")
-@click.option("--ask/--no-ask", default=None, help="Ask for the rest; on a terminal if not given.")
-@click.option("--offline", is_flag=True, help="Do not ask the services whether they answer.")
+@click.option(
+    "--ask/--no-ask", default=None, help="Prompt for missing options; default: on a terminal."
+)
+@click.option("--offline", is_flag=True, help="Do not test the services' answers.")
 @pass_view
 def init(view: CommandView, /, **given: Any) -> None:
-    """Begin a workspace: say whose it is, what it is connected to, which accounts it has.
+    """Create a workspace: its company, its services and its accounts.
 
-    Each answer is tried at once: addresses and credentials at the services, accounts by reading a
-    bank file. Without the services a workspace reads, proves and exports bank files.
+    Each answer is tested at once: addresses and credentials at the services, accounts by reading a
+    bank file. Without the services, a workspace reads, proves and exports bank files.
     """
     folder = view.folder
     if (folder / FILE_NAME).exists():
@@ -85,28 +96,29 @@ def init(view: CommandView, /, **given: Any) -> None:
     new = answers.connected(NewSettings(company=answers.company(), time_zone=given["time_zone"]))
     new = msgspec.structs.replace(new, accounts=answers.accounts())
     settings = new.write(folder)
-    if not given["offline"]:  # typed by this person, and tried
+    # This person typed the addresses, and they were tested.
+    if not given["offline"]:
         confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")
     click.echo(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
 
 
 class _Answers:
-    """What the options say, and whether to ask for the rest."""
+    """The given options, and whether to prompt for the rest."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._given = options
         self._asks: bool = sys.stdin.isatty() if options["ask"] is None else options["ask"]
 
     def company(self) -> str:
-        """The company's name; asked for until it can stand in a report."""
+        """Return the company's name; prompt until it fits in a report."""
         name = self._given["company"]
         if name is None and not self._asks:
             raise click.UsageError("Missing option '--company'.")
         while name is None or not name.strip() or not name.isprintable():
             if name is not None:
                 error = InputError(
-                    f"{name!r} is no company's name",
+                    f"{name!r} is not a company's name",
                     do="give it as reports should show it, on one line",
                 )
                 self._say(error)
@@ -114,15 +126,15 @@ class _Answers:
         return str(name).strip()
 
     def connected(self, new: NewSettings) -> NewSettings:
-        """The settings with addresses and credentials with which the services answer."""
+        """Return the settings with addresses and credentials that the services accept."""
         options = self._given
         urls = [options[name] for name in ("token_url", "finance_url", "ramp_url")]
         if not any(urls) and not (
-            self._asks and click.confirm("Are the services' addresses at hand?", default=True)
+            self._asks and click.confirm("Do you have the services' addresses?", default=True)
         ):
             if options["credentials"]:
                 raise InputError(
-                    "credentials without the services' addresses",
+                    "credentials are given without the services' addresses",
                     do="give --token-url, --finance-url and --ramp-url too",
                 )
             return msgspec.structs.replace(
@@ -153,7 +165,7 @@ class _Answers:
         token, finance, ramp = (
             self._url(options[name], words)
             for name, words in (
-                ("token_url", "Address of tokens"),
+                ("token_url", "Address of the token service"),
                 ("finance_url", "Address of the finance service, version included"),
                 ("ramp_url", "Address of the ramp service, version included"),
             )
@@ -170,7 +182,9 @@ class _Answers:
 
     def _url(self, option: str | None, words: str) -> str:
         if option is None and not self._asks:
-            raise InputError(f"there is no {words.lower()}", do="give all three addresses, or none")
+            raise InputError(
+                f"the {words.lower()} is missing", do="give all three addresses, or none"
+            )
         url = option or click.prompt(words)
         require_https(url)
         return str(url)
@@ -188,7 +202,7 @@ class _Answers:
                 yield name, client_id, place
 
     def accounts(self) -> tuple[BankAccount, ...]:
-        """The accounts of the bank files that were named, and of those that are asked for."""
+        """Return the accounts of the given bank files, and of those prompted for."""
         accounts: dict[tuple[str, str], BankAccount] = {}
         sources: dict[str, Source] = {"bank_files": "own_bank", "reports": "provider_report"}
         for name, source in sources.items():
@@ -205,7 +219,7 @@ class _Answers:
         return tuple(accounts.values())
 
     def _read(self, file: str, source: Source) -> dict[tuple[str, str], BankAccount]:
-        """The accounts in a bank file, each said with what its statements prove."""
+        """Return the accounts in a bank file; print what its statements prove."""
         from treasury.statements import check_statements, read_statements
 
         currency = self._given["currency"]
@@ -249,14 +263,14 @@ class _Answers:
         return accounts
 
     def _say(self, error: TreasuryError) -> None:
-        """Say what is wrong, so that it is asked again; raised where nobody is asked."""
+        """Print the error before the next prompt; raise it if there are no prompts."""
         if not self._asks:
             raise error
         click.echo(f"treasury: {clean(str(error))}", err=True)
 
 
 def _try(settings: Settings) -> None:
-    """Fetch each secret and ask both services with it; the error says what did not answer."""
+    """Fetch each secret and test both services with it; raise an error naming what failed."""
     from treasury.api import Client
 
     assert settings.services is not None
@@ -264,4 +278,4 @@ def _try(settings: Settings) -> None:
         credential.secret()
         with Client(settings.services, credential) as client:
             client.require_answers()
-        click.echo(f"{clean(name)}: its secret is there, and both services answer it")
+        click.echo(f"{clean(name)}: the secret was found, and both services answer")

@@ -1,4 +1,4 @@
-"""The commands by which people remark on open items, and two carry one past a close."""
+"""Commands to remark on open items, and for two people to carry one past a close."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ _names_argument = click.argument("names", nargs=-1, required=True, metavar="ITEM
 
 
 def deciding_options(function: Command) -> Command:
-    """What a decision about items is given: the view, `--month`, and `--dry-run`."""
+    """Add the view, `--month` and `--dry-run` to a decision about items."""
     return month_option(dry_run_option(pass_view(function)))
 
 
 @click.group()
 def items() -> None:
-    """Open items: remark on them; carry them past a close: propose, accept, withdraw.
+    """Remark on open items; carry them past a close: propose, accept, withdraw.
 
-    An item is named by its id, the beginning of it, or its reference; `treasury exceptions
-    --blocking` lists what blocks. What was accepted lapses when the amount or the state moves,
-    when the day passes, or after two closes.
+    Name an item by its id, the id's beginning, or its reference; `treasury exceptions --blocking`
+    lists the items that block. An acceptance lapses when the amount or the state changes, when the
+    day passes, or after two closes.
     """
 
 
 @items.command("carry")
 @_names_argument
-@click.option("--owner", required=True, metavar="NAME", help="Who sees to it from now on.")
-@click.option("--by", required=True, metavar="DATE", help="When it should clear, 2026-11-30.")
-@click.option("--reason", required=True, help="Why it is carried; it is journaled.")
+@click.option("--owner", required=True, metavar="NAME", help="Who is responsible from now on.")
+@click.option("--by", required=True, metavar="DATE", help="When it should clear, like 2026-11-30.")
+@click.option("--reason", required=True, help="Reason for carrying it; it is journaled.")
 @click.option(
     "--ledger",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The ledger that the month is going to be prepared with, for what differs from it.",
+    help="The ledger for the month's preparation, for items that differ from it.",
 )
 @deciding_options
 def items_carry(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:
@@ -61,16 +61,16 @@ def items_carry(view: CommandView, names: tuple[str, ...], **terms: Any) -> None
 @_names_argument
 @deciding_options
 def items_accept(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:
-    """Accept that each ITEM is carried as somebody else proposed it."""
+    """Accept a colleague's proposal to carry each ITEM."""
     _say(view.workspace.items.accept(*names, **terms), "accepted", **terms)
 
 
 @items.command("withdraw")
 @_names_argument
-@click.option("--reason", required=True, help="Why; it is journaled.")
+@click.option("--reason", required=True, help="Reason; it is journaled.")
 @deciding_options
 def items_withdraw(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:
-    """Take back what was proposed or accepted for each ITEM: it blocks again."""
+    """Withdraw the proposal or acceptance for each ITEM: it blocks again."""
     _say(view.workspace.items.withdraw(*names, **terms), "withdrawn", **terms)
 
 
@@ -78,38 +78,38 @@ def items_withdraw(view: CommandView, names: tuple[str, ...], **terms: Any) -> N
 @click.argument("name", metavar="ITEM")
 @click.argument("text")
 @click.option(
-    "--answers", type=int, metavar="N", help="The remark that it answers, as `remarks` shows."
+    "--answers", type=int, metavar="N", help="The number of the remark to answer, as in `remarks`."
 )
 @deciding_options
 def items_remark(view: CommandView, name: str, text: str, **terms: Any) -> None:
-    """Say TEXT of ITEM to whoever looks at it; it is journaled, and proves nothing."""
+    """Add the remark TEXT to ITEM; it is journaled, and proves nothing."""
     _say(view.workspace.items.remark(name, text, **terms), "remarked", **terms)
 
 
 @items.command("remarks")
 @view_options
 def items_remarks(view: CommandView) -> None:
-    """List every remark on an item, the latest first, and who answered it."""
+    """List all remarks on items, latest first, and who answered them."""
     rows = view.workspace.items.remarks().arrow
-    view.rows(rows, title="Remarks on open items", empty="nothing was remarked")
+    view.rows(rows, title="Remarks on open items", empty="no remarks")
 
 
 @items.command("list")
 @month_argument
 @view_options
 def items_list(view: CommandView, month: str | None) -> None:
-    """List what is proposed and accepted, and whether it still holds."""
+    """List the proposed and accepted items, and whether they are still valid."""
     rows = view.workspace.items.list(month).arrow
     view.rows(rows, layout="carried_items", title="Carried past a close", empty="nothing proposed")
 
 
 @items.command("limits")
 @by_two_people(
-    "the limits that stand", "they are",
+    "the present limits", "they are",
     title="Materiality", empty="no limits: every item blocks",
 )  # fmt: skip
 def items_limits(workspace: Workspace) -> Limits:
-    """Show below which amounts an item does not block a close; two people change them."""
+    """Show the amounts below which an item does not block a close; two people change them."""
     return workspace.limits
 
 

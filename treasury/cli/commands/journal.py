@@ -1,4 +1,4 @@
-"""`treasury journal`: what people decided, who signed it, and whether it is whole."""
+"""`treasury journal`: people's decisions, their signatures, and completeness."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ _FALSE = frozenset({"wrong", "another's key"})
 
 @click.group()
 def journal() -> None:
-    """Look at what people decided."""
+    """Show and verify what people decided."""
 
 
 @journal.command()
-@click.option("--reason", required=True, help="Why this copy is the one to go on with.")
+@click.option("--reason", required=True, help="Reason to continue with this copy.")
 @yes_option
 @pass_view
 def adopt(view: CommandView, reason: str, yes: bool) -> None:
-    """Go on with an older copy of a journal, or a copy of a workspace; what was open lapses."""
-    ask("Go on with this copy: what was decided after it, or elsewhere, is not in it.", yes=yes)
+    """Adopt an older copy of a journal, or a copied workspace; open actions lapse."""
+    ask(
+        "Continue with this copy: later decisions, and decisions made elsewhere, are not in it.",
+        yes=yes,
+    )
     lapsed = desk_of(view).adopt_journal(reason)
     for action in lapsed:
         click.echo(f"{action.id}  lapsed: {clean(action.text)}")
@@ -42,11 +45,11 @@ def adopt(view: CommandView, reason: str, yes: bool) -> None:
 
 
 @journal.command("list")
-@click.option("--kind", help="Only entries of this kind; `match.` for all that begin so.")
+@click.option("--kind", help="Only entries of this kind; `match.` for all kinds with this prefix.")
 @click.option("--subject", help="Only entries about this action, line or request.")
 @print_options
 def list_entries(view: CommandView, kind: str | None, subject: str | None) -> None:
-    """List entries: who decided what, when, how that person was known, and who signed."""
+    """List entries: who decided what and when, how they were identified, and who signed."""
     import msgspec
 
     decided = view.workspace.journal
@@ -80,12 +83,12 @@ def list_entries(view: CommandView, kind: str | None, subject: str | None) -> No
 @journal.command()
 @print_options
 def head(view: CommandView) -> None:
-    """Print the journal's end, NUMBER:HASH, and its time: to print, to mail, to keep elsewhere."""
+    """Print the journal's end, NUMBER:HASH, and its time, to keep it elsewhere."""
     from treasury.journal.kept_heads import head_line
 
     last = view.workspace.journal.last()
     if last is None:
-        raise InputError("the journal is empty", do="come back once something was decided")
+        raise InputError("the journal is empty", do="run it again after the first decision")
     if view.is_table:
         click.echo(head_line(last))
     else:
@@ -102,19 +105,19 @@ def head(view: CommandView) -> None:
     "files",
     multiple=True,
     type=click.Path(exists=True),
-    help="A file of such ends, or the folder that each close publishes them in.",
+    help="A file of such ends, or the folder where each close publishes them.",
 )
 @click.option(
     "--keys",
     type=click.Path(exists=True, dir_okay=False),
-    help="A policy of your own whose [keys] and signed hold, instead of the workspace's.",
+    help="A policy file with [keys] and signed, used instead of the workspace's.",
 )
 @print_options
 def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: str | None) -> None:
-    """Hold every entry against the chain, its signature, and ends that were noted elsewhere.
+    """Verify every entry against the chain, its signature, and ends noted elsewhere.
 
-    Says which one was changed, removed or moved, which noted end is the first that is not held, and
-    who signed. Exits 1 where a signature is false.
+    Shows changed, removed or moved entries, the first noted end that is missing, and who signed.
+    Exits 1 if a signature is invalid.
     """
     from treasury.journal.chain import read_head
     from treasury.journal.kept_heads import read_heads
@@ -134,7 +137,7 @@ def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: s
         raise SystemExit(int(false > 0))
     click.echo(f"{end.seq} entries, none changed; the end is {end}")
     if heads:
-        click.echo(f"It holds each of the {len(heads)} ends that were noted elsewhere.")
+        click.echo(f"It contains all {len(heads)} ends that were noted elsewhere.")
     if rules.keys or any(signature.state != "unsigned" for signature in signatures.values()):
         counts = Counter(map(str, signatures.values()))
         for state, number in sorted(counts.items()):
@@ -161,26 +164,26 @@ def _rules_in(path: Path) -> SignatureRules:
 
 @journal.group()
 def key() -> None:
-    """The key that a person signs their entries with."""
+    """Manage the key that signs your entries."""
 
 
 @key.command()
 @click.option(
     "--place",
     metavar="PLACE",
-    help="file:PATH or keyring:SERVICE/USER; where journal.key says if not given.",
+    help="file:PATH or keyring:SERVICE/USER; default: the place in journal.key.",
 )
 @pass_view
 def make(view: CommandView, place: str | None) -> None:
-    """Make your signing key, once; prints the public half, to be enrolled."""
+    """Make your signing key, once; prints the public key for enrolment."""
     from treasury.journal.signing import make_key
 
     where = place or _place(view)
     new_key = make_key(where)
     click.echo(new_key.public)
     click.echo(
-        f"It is kept at {where}. Keep a copy where nobody else reads it, and have a colleague run"
-        " `treasury journal key enrol NAME KEY`.",
+        f"It is stored at {where}. Keep a copy that only you can read, and have a colleague"
+        " run `treasury journal key enrol NAME KEY`.",
         err=True,
     )
 
@@ -188,7 +191,7 @@ def make(view: CommandView, place: str | None) -> None:
 @key.command()
 @pass_view
 def show(view: CommandView) -> None:
-    """Show your public key, and whose it is by the policy."""
+    """Show your public key, and its owner by the policy."""
     from treasury.journal.signing import load_key
 
     place = _place(view)
@@ -206,7 +209,7 @@ def show(view: CommandView) -> None:
 @key.command("list")
 @print_options
 def list_keys(view: CommandView) -> None:
-    """List whose public keys the policy knows."""
+    """List the public keys in the policy, with their owners."""
     people = view.workspace.journal.signing.rules().keys
     rows = [{"name": name, "key": public} for name, keys in people.items() for public in keys]
     schema = pa.schema([("name", pa.string()), ("key", pa.string())])
@@ -218,9 +221,9 @@ def list_keys(view: CommandView) -> None:
 @click.argument("public")
 @pass_view
 def enrol(view: CommandView, name: str, public: str) -> None:
-    """Write a colleague's PUBLIC key into policy.toml under the NAME that their entries carry.
+    """Write a colleague's PUBLIC key into policy.toml, under the NAME in their entries.
 
-    Have them read it to you: whoever can put another key there can sign as them.
+    Have them read it to you: anyone who can place another key there can sign as them.
     """
     from treasury.actions.authority.enrolment import enrol_key
 

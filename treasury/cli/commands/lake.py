@@ -1,4 +1,4 @@
-"""The commands about what is stored: its dictionary, its changes, its health and its upkeep."""
+"""Commands about the stored data: dictionary, changes, health and upkeep."""
 
 from __future__ import annotations
 
@@ -38,11 +38,13 @@ def tables(name: str | None, form: str) -> None:
 
 @click.command()
 @click.argument("table")
-@click.option("--since", required=True, metavar="INSTANT", help="After then: 2026-10-31T23:00Z.")
-@click.option("--until", metavar="INSTANT", help="Up to then; the last commit if not given.")
+@click.option(
+    "--since", required=True, metavar="INSTANT", help="After this instant: 2026-10-31T23:00Z."
+)
+@click.option("--until", metavar="INSTANT", help="Up to this instant; default: the last commit.")
 @view_options
 def changes(view: CommandView, table: str, since: str, until: str | None) -> None:
-    """List what changed in TABLE, from what to what: a row for each field."""
+    """List the changes in TABLE, old and new value: one row per field."""
     rows = view.workspace.changes(table, since=since, until=until)
     view.rows(rows.arrow, title=f"Changes in {table}", empty="none")
 
@@ -52,7 +54,7 @@ def changes(view: CommandView, table: str, since: str, until: str | None) -> Non
 @click.option("--status", help="Only this status, such as AWAITING_FUNDS.")
 @view_options
 def durations(view: CommandView, table: str, status: str | None) -> None:
-    """List how long each record of TABLE was in each status, and how that is known."""
+    """List how long each record of TABLE was in each status, and the evidence."""
     rows = view.workspace.status_durations(table).arrow
     if status is not None:
         rows = rows.filter(pc.equal(rows["status"], status))
@@ -75,16 +77,16 @@ def _span(seconds: int | None) -> str | None:
 
 
 @click.command()
-@click.option("--repair", is_flag=True, help="Put together what is damaged from what is left.")
+@click.option("--repair", is_flag=True, help="Rebuild damaged data from what is left.")
 @click.option(
     "--accept-loss",
     multiple=True,
     metavar="TABLE",
-    help="Ask no more for what a repair could not find again of TABLE.",
+    help="Accept the loss in TABLE and stop asking for it.",
 )
 @print_options
 def doctor(view: CommandView, repair: bool, accept_loss: tuple[str, ...]) -> None:
-    """Say what is there, what is missing or damaged, and the next step of each."""
+    """Check the workspace for missing or damaged parts, and show the next steps."""
     examination = view.workspace.doctor(repair=repair, accept_loss=accept_loss)
     if view.is_table:
         click.echo(str(examination))
@@ -96,13 +98,13 @@ def doctor(view: CommandView, repair: bool, accept_loss: tuple[str, ...]) -> Non
 
 @click.group()
 def lake() -> None:
-    """Look at the stored tables and keep them in shape."""
+    """Show the stored tables and maintain them."""
 
 
 @lake.command("status")
 @print_options
 def lake_status(view: CommandView) -> None:
-    """Show size, files, rows, the last runs, and what is kept for whom."""
+    """Show size, files, rows, the last runs, and pinned commits."""
     from treasury.lake import lake_status as status_of
 
     status = status_of(view.workspace.lake)
@@ -114,9 +116,9 @@ def lake_status(view: CommandView) -> None:
 @lake.command("sweep")
 @pass_view
 def sweep(view: CommandView) -> None:
-    """Remove superseded files that nobody needs; happens by itself after some commits.
+    """Remove superseded files that are no longer used; also runs automatically after some commits.
 
-    In the lake's home, what no head of the last day names and is older than that.
+    In the lake's home, removes files older than a day that no head of the last day names.
     """
     lake = view.workspace.lake
     swept = lake.sweep()
@@ -137,14 +139,14 @@ def sweep(view: CommandView) -> None:
     "known",
     multiple=True,
     metavar="URL",
-    help="An address that the lake may bring; a script names each.",
+    help="An address from the lake to accept; a script lists each.",
 )
 def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
-    """Begin a workspace in FOLDER on the lake whose home is at URL, and pull it.
+    """Create a workspace in FOLDER on the shared lake at URL, and pull it.
 
     URL is s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder; the credential
-    comes from the environment. The services' addresses come from the lake: each is shown for a
-    confirmation on a terminal. A script names each with --address; a sandbox's need no name.
+    comes from the environment. The services' addresses come from the lake and are shown for
+    confirmation on a terminal. A script gives each with --address, except those of a sandbox.
     """
     from treasury.workspace.upkeep.lake_clone import clone_lake
 
@@ -154,11 +156,12 @@ def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
         if all(setting.value in known for setting in brought):
             return
         if terminal_question() is not None:
-            click.confirm("Will secrets go to the right addresses?", abort=True, err=True)
+            click.confirm("Are these the right addresses for secrets?", abort=True, err=True)
         elif settings.workspace.environment != "sandbox":
             raise InputError(
-                "the lake brings addresses that you have not confirmed: nothing was written",
-                do="run this on a terminal, or name each with --address",
+                "the lake's settings have addresses that you have not confirmed: nothing was"
+                " written",
+                do="run this on a terminal, or give each with --address",
             )
 
     cloned = clone_lake(url, Path(folder), lambda path: Workspace(path).lake, agree)
@@ -168,16 +171,16 @@ def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
 @lake.command("pull")
 @pass_view
 def pull(view: CommandView) -> None:
-    """Bring from the lake's home what this desk lacks, each file compared with its hash."""
+    """Download missing files from the lake's home, verifying each hash."""
     click.echo(str(_sharing(view).pull()))
 
 
 @lake.command("push")
 @pass_view
 def push(view: CommandView) -> None:
-    """Bring to the lake's home what only this desk has: the lake itself, staged work, pins.
+    """Upload files that only this desk has to the lake's home: the lake, staged work, pins.
 
-    Verbs that write do so by themselves; this is for the first time, and after having been offline.
+    Commands that write do this automatically; run it the first time, and after being offline.
     """
     click.echo(str(_sharing(view).push()))
 
@@ -186,18 +189,18 @@ def _sharing(view: CommandView) -> Sharing:
     sharing = view.workspace.lake.sharing
     if sharing is None:
         raise SettingsError(
-            f"{view.workspace.folder} shares its lake with nobody",
+            f"{view.workspace.folder} has no shared lake",
             do=f'add [lake] with home = "s3://bucket/folder", or a folder, to {FILE_NAME}',
         )
     return sharing
 
 
 @lake.command("pin")
-@click.option("--why", required=True, help="What it is kept for: October 2026 closed.")
-@click.option("--commit", type=int, help="The commit's number; the last one if not given.")
+@click.option("--why", required=True, help="The purpose: October 2026 closed.")
+@click.option("--commit", type=int, help="The commit's number; default: the last one.")
 @pass_view
 def pin(view: CommandView, why: str, commit: int | None) -> None:
-    """Keep a commit readable, file by file, for good."""
+    """Keep a commit readable permanently, file by file."""
     workspace = view.workspace
     pinned = workspace.lake.pin(why, workspace.now(), commit=commit)
     click.echo(f"commit {pinned.commit.number} of {pinned.commit.at:%F %T}Z is kept: {pinned.why}")
@@ -207,6 +210,6 @@ def pin(view: CommandView, why: str, commit: int | None) -> None:
 @click.argument("commit", type=int)
 @pass_view
 def unpin(view: CommandView, commit: int) -> None:
-    """Let pinned COMMIT go; one that a closed month rests on stays."""
+    """Unpin COMMIT; refused if a closed month depends on it."""
     view.workspace.lake.unpin(commit)
     click.echo(f"commit {commit} is no longer kept")

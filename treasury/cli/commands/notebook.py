@@ -1,4 +1,4 @@
-"""`treasury notebook`: the notebooks of the work, in the workspace that they work on."""
+"""`treasury notebook`: the notebooks, opened in their workspace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treasury.core.errors import InputError
 from treasury.report.pack.close_notebook import notebook_names, stored_notebook
 
 _FIRST: Final = "operations"
-"""What is opened where no notebook is named."""
+"""The notebook opened by default."""
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -24,14 +24,14 @@ _FIRST: Final = "operations"
 def notebook(view: CommandView, name: str, options: tuple[str, ...]) -> None:
     """Open the notebook NAME in JupyterLab: operations, monthly_reconciliation and others.
 
-    It is copied into the workspace, where it is yours: one that is there already is opened as it
-    is. OPTIONS behind it go to JupyterLab, as --no-browser does.
+    It is copied into the workspace for you to edit; an existing copy is opened unchanged. OPTIONS
+    after the name are passed to JupyterLab, like --no-browser.
     """
     if name.startswith("-"):
         name, options = _FIRST, (name, *options)
     names = notebook_names()
     if name not in names:
-        raise InputError(f"there is no notebook {name!r}", do=f"use one of: {', '.join(names)}")
+        raise InputError(f"{name!r} is not a notebook", do=f"use one of: {', '.join(names)}")
     if importlib.util.find_spec("jupyterlab") is None:
         raise InputError(
             "notebooks need jupyterlab, which is not installed",

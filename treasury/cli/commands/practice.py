@@ -1,4 +1,4 @@
-"""The practice company: the sandbox, a workspace made for it, and the whole job in one command."""
+"""The practice company: the sandbox, its workspace, and the whole job in one command."""
 
 from __future__ import annotations
 
@@ -42,38 +42,40 @@ from treasury.workspace import RULES_FILE, Workspace, find_workspace
 _SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret
 
 _FIRST_DAY = date(2026, 5, 1)
-"""The first day that the explorers' exports cover."""
+"""The first day of the explorers' exports."""
 _TOKEN_HEADINGS = {
     "hash": "Transaction Hash",
     "time": "DateTime (UTC)",
     "asset": "TokenSymbol",
     "amount": "TokenValue",
 }
-"""What an explorer's list of token transfers calls the columns of an export."""
+"""Column names in an explorer's list of token transfers."""
 
 _MARK = "# Made by: "
-"""What stands in a practice workspace's settings before the options of its company."""
+"""Prefix of the line in a practice workspace's settings with its company's options."""
 _scenario_option = click.option(
     "--scenario",
     type=click.Choice(SCENARIOS),
     default="full",
     show_default=True,
-    help="Which bank files and wallets the company has, and what its provider takes or holds.",
+    help="Variant of the company's bank files, wallets and provider.",
 )
 _seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
 
 
 def _bounds(text: str) -> tuple[Decimal, Decimal]:
-    """Return the least and the largest amount of `100,1000000`."""
+    """Return the smallest and the largest amount of `100,1000000`."""
     least, _, most = text.partition(",")
     try:
         return Decimal(least), Decimal(most)
     except InvalidOperation:
-        raise InputError(f"{text!r} are no bounds", do="write them as 100,1000000") from None
+        raise InputError(
+            f"{text!r} is not a pair of bounds", do="write them as 100,1000000"
+        ) from None
 
 
 def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
-    """Return an option's callback that parses its text, if it was given."""
+    """Return a callback that parses an option's text, if it is given."""
     return lambda _context, _option, text: None if text is None else parse(text)
 
 
@@ -91,11 +93,13 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
     help="Also write the explorers' exports of the company's wallets there.",
 )
 @click.option(
-    "--truth", type=click.Path(dir_okay=False), help="Also write what each bank line really is."
+    "--truth",
+    type=click.Path(dir_okay=False),
+    help="Also write the true meaning of each bank line.",
 )
-@click.option("--state", type=click.Path(file_okay=False), help="Keep what happens in that folder.")
+@click.option("--state", type=click.Path(file_okay=False), help="Store the state in this folder.")
 @click.option(
-    "--clock", metavar="INSTANT", help="Move the company's clock on first, like 2026-11-03T09:00Z."
+    "--clock", metavar="INSTANT", help="Advance the company's clock first, like 2026-11-03T09:00Z."
 )
 @click.option(
     "--webhook", metavar="URL", help="Send signed events about ramp requests to a loopback address."
@@ -104,19 +108,19 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
     "--rate-limit",
     metavar="CALLS/SECONDS",
     callback=_parsed_by(RateLimit.parse),
-    help="Answer calls beyond that with 429, like 100/60.",
+    help="Answer calls beyond this rate with 429, like 100/60.",
 )
 @click.option(
     "--ramp-bounds",
     metavar="LEAST,MOST",
     callback=_parsed_by(_bounds),
-    help="Refuse ramp requests beyond that, like 100,50000.",
+    help="Refuse ramp requests outside these bounds, like 100,50000.",
 )
 @click.option(
     "--volume",
     metavar="REQUESTS,TRANSFERS",
     default="0,0",
-    help="Also so many of earlier years, to measure with, like 1000000,2000000.",
+    help="Also records of earlier years, for measurements, like 1000000,2000000.",
 )
 def sandbox(
     *,
@@ -137,7 +141,7 @@ def sandbox(
         if instant > company.now:
             company.clock.set(instant)
         else:
-            click.echo(f"the clock stands at {company.now:%Y-%m-%dT%H:%MZ} already", err=True)
+            click.echo(f"the clock is already at {company.now:%Y-%m-%dT%H:%MZ}", err=True)
     if bank_files:
         for path in company.write_bank_files(Path(bank_files)):
             click.echo(str(path))
@@ -189,7 +193,7 @@ def demo(view: CommandView, scenario: str, seed: int) -> None:
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @pass_view
 def practice(view: CommandView, scenario: str, seed: int, command: tuple[str, ...]) -> None:
-    """Run COMMAND beside a running sandbox, in a synced practice workspace."""
+    """Run COMMAND with a running sandbox, in a synced practice workspace."""
     company, folder = Sandbox(seed, scenario=scenario), view.folder
     with company.serve() as served:
         workspace = prepare(folder, company, served)
@@ -215,7 +219,7 @@ def _play(
     requests: Sequence[str],
     step: Callable[[str, Callable[[], object]], object],
 ) -> None:
-    """What the company's desk does after its sync, until the month can be closed."""
+    """Do the work of the company's desk after its sync, until the month can be closed."""
     files = sorted((workspace.folder / "bank").glob("*.xml"))
     step("statements", lambda: workspace.statements.add(files))
     for published in rate_files(workspace.folder):
@@ -225,7 +229,7 @@ def _play(
 
 
 def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Run a command to its end; who stops this process stops the command, and waits for it."""
+    """Run a command to its end; stopping this process stops the command and waits for it."""
     stopped = 0
 
     def stop(number: int, _: object) -> None:
@@ -239,7 +243,7 @@ def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
     try:
         running = subprocess.Popen(command, env=variables)  # noqa: S603 - what the person typed
         code = running.wait()
-    except KeyboardInterrupt:  # the terminal has told the command too
+    except KeyboardInterrupt:  # the terminal has sent the signal to the command too
         code = 130 if running is None else running.wait()
     finally:
         for number, handler in before.items():
@@ -250,18 +254,18 @@ def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
 def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     """Write the practice workspace's settings, rules and bank files.
 
-    Its secrets go to this process's environment. Refuses the folder of a real desk, and of another
-    practice company: their records would contradict each other.
+    Puts its secrets into this process's environment. Refuses the folder of a real desk or of
+    another practice company, because their records would conflict.
     """
     require_plain_path(folder)
     path = folder / FILE_NAME
     if path.exists() and load_settings(folder).workspace.environment != "sandbox":
         raise InputError(
-            f"{path} is a real desk's",
+            f"{path} belongs to a real desk",
             do="name another folder with --workspace for the practice company",
         )
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    # The options of the company that it is of; empty where it does not say.
+    # The options of its company; empty if they are missing.
     made_by = next((line.removeprefix(_MARK) for line in lines if line.startswith(_MARK)), "")
     if made_by not in {"", company.options}:
         raise InputError(
@@ -285,11 +289,25 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
 
 
 def practice_company(folder: str | Path | None = None) -> Workspace:
-    """Serve a practice company in this process and return its workspace; no money exists.
+    """Serve a practice company in this process and return its workspace; no real money exists.
 
-    Without a folder the workspace is `quickstart` beside the nearest one. The services end with
-    the process.
+    Parameters
+    ----------
+    folder
+        The folder of the workspace; default: `quickstart` next to the nearest workspace.
 
+    Returns
+    -------
+    Workspace
+        The prepared workspace. The services end with the process.
+
+    Raises
+    ------
+    InputError
+        If the folder belongs to a real desk or to another practice company.
+
+    Examples
+    --------
     >>> t = treasury.practice_company()
     >>> t.sync()
     """
@@ -300,14 +318,14 @@ def practice_company(folder: str | Path | None = None) -> Workspace:
 
 
 def rate_files(folder: Path) -> list[Path]:
-    """The practice bank's rates beside a workspace, where its provider follows any."""
+    """Return the practice bank's rate files, if its provider follows any."""
     return sorted((folder / "rates").glob("*.csv"))
 
 
 def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
-    """Add the explorers' exports of the company's wallets, and what these held before.
+    """Add the explorers' exports of the company's wallets, and their earlier balances.
 
-    They lie in the folder `explorer` beside the workspace.
+    The files are in the workspace's folder `explorer`.
     """
     folder = workspace.folder / "explorer"
     company.write_explorer_files(folder)
@@ -336,13 +354,13 @@ def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
 
 
 def settings_text(company: Sandbox, served: Served) -> str:
-    """The treasury.toml of the practice company; the clock stands where the company's does."""
+    """Return the practice company's treasury.toml, with the company's present time."""
     company_facts = {"company": company, "served": served, "mark": _MARK}
     return from_template("practice.toml", variable=_SECRET_VARIABLE, **company_facts)
 
 
 def _step(name: str, work: Callable[[], object]) -> None:
-    """Do one step of the demo and say what came of it; a failure says which step it was."""
+    """Do one step of the demo and print its result; name the step if it fails."""
     began = time.monotonic()
     try:
         sentence = str(work())

@@ -1,4 +1,4 @@
-"""The commands `sync`, `watch`, `notify` and `notices`: pull, look by itself, say what is new."""
+"""The commands `sync`, `watch`, `notify` and `notices`: download, poll, notify."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Interval(click.ParamType[timedelta]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """The span; at least a second."""
+        """Parse the length of time; at least a second."""
         if isinstance(value, timedelta):
             return value
         read = re.fullmatch(r"([1-9]\d{0,5})([smhd])", str(value).strip(), re.ASCII)
@@ -48,7 +48,7 @@ class Day(click.ParamType[date]):
     name = "YYYY-MM-DD"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """The day."""
+        """Parse the day."""
         try:
             return value if isinstance(value, date) else date.fromisoformat(str(value))
         except ValueError:
@@ -56,23 +56,27 @@ class Day(click.ParamType[date]):
 
 
 @click.command()
-@click.option("--credential", metavar="NAME", help="Read with this credential; the first if not.")
 @click.option(
-    "--tables", metavar="NAMES", help="Only these tables, with commas between; all if not given."
+    "--credential", metavar="NAME", help="Read with this credential; default: the first one."
 )
-@click.option("--since", type=Day(), help="List again what was created from this day on.")
 @click.option(
-    "--full", is_flag=True, help="Compare everything, settled records too, and report the drift."
+    "--tables", metavar="NAMES", help="Only these tables, separated by commas; default: all."
+)
+@click.option("--since", type=Day(), help="List records created from this day on again.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Compare everything, including settled records, and report the drift.",
 )
 @click.option(
     "--details",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Read at most N older settled requests in detail; the rest waits for later syncs.",
+    help="Read at most N older settled requests in detail; later syncs read the rest.",
 )
 @print_options
 def sync(view: CommandView, tables: str | None, **scope: Any) -> None:
-    """Pull what both services know into the lake."""
+    """Download both services' records into the lake."""
     names = None if tables is None else [name.strip() for name in tables.split(",")]
     workspace = view.workspace
     with TerminalProgress() as progress:
@@ -86,16 +90,18 @@ def sync(view: CommandView, tables: str | None, **scope: Any) -> None:
     type=Interval(),
     default="5m",
     show_default=True,
-    help="How often the services are asked: 30s, 5m, 1h.",
+    help="How often to query the services: 30s, 5m, 1h.",
 )
-@click.option("--credential", metavar="NAME", help="Read with this credential; the first if not.")
+@click.option(
+    "--credential", metavar="NAME", help="Read with this credential; default: the first one."
+)
 @pass_view
 def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
-    """Sync, read the inbox and send notices, again and again until stopped.
+    """Sync, read the inbox and send notices repeatedly until stopped.
 
-    Each goes on whatever becomes of the others: a service that does not answer, a mail server that
-    is away are tried again, soon and then ever later. Ctrl-C and SIGTERM end it when what is under
-    way is done; asked twice, it ends at once.
+    Each part runs independently: if a service or mail server does not answer, it is retried at
+    growing intervals. Ctrl-C and SIGTERM stop it after the work in progress; a second one stops it
+    at once.
     """
     workspace = view.workspace
 
@@ -106,7 +112,7 @@ def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
             click.echo(f"{instant_words(now, SECONDS)} {clean(sentence)}")
         quiet[part.name] = part.brought
 
-    quiet = {"inbox": "no file", "notices": "nothing is new"}
+    quiet = {"inbox": "no file", "notices": "no new items"}
     with _stopped_by_signal() as stop, TerminalProgress() as progress:
         workspace.watch(
             every=every, credential=credential, wait=stop.wait, tell=tell, progress=progress
@@ -116,12 +122,13 @@ def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Say how many items each would be told; send none.")
+@click.option("--dry-run", is_flag=True, help="Show how many items each would get; send nothing.")
 @pass_view
 def notify(view: CommandView, dry_run: bool) -> None:
-    """Tell the people and webhooks of the settings what is new, once.
+    """Send news to the people and webhooks in the settings, once.
 
-    What a channel was told is not told to it again. Exits with 5 where one of them failed.
+    Items that a channel already received are not sent to it again. Exits with 5 if a channel
+    failed.
     """
     report = view.workspace.notices.send(dry_run=dry_run)
     click.echo(str(report))
@@ -131,38 +138,40 @@ def notify(view: CommandView, dry_run: bool) -> None:
 
 @click.group()
 def notices() -> None:
-    """Look at the notices that were sent, and settle those that may not have arrived."""
+    """List the sent notices, and settle the doubtful ones."""
 
 
 @notices.command("list")
 @view_options
 def notices_list(view: CommandView) -> None:
-    """List every notice: to whom, when, how many items, what became of it."""
+    """List every notice: recipient, time, number of items, state."""
     rows = view.workspace.notices.list().arrow
     view.rows(rows, title="Notices", empty="no notice was sent")
 
 
 @notices.command("settle")
 @click.argument("name", metavar="NOTICE")
-@click.option("--arrived", "state", flag_value="arrived", help="It arrived; nothing is told again.")
-@click.option("--lost", "state", flag_value="lost", help="It did not; what it told is told again.")
-@click.option("--reason", required=True, help="How that is known; it is journaled.")
+@click.option(
+    "--arrived", "state", flag_value="arrived", help="It arrived; do not send its items again."
+)
+@click.option("--lost", "state", flag_value="lost", help="It did not arrive; send its items again.")
+@click.option("--reason", required=True, help="Source of your information; it is journaled.")
 @pass_view
 def notices_settle(
     view: CommandView, name: str, state: Literal["arrived", "lost"] | None, reason: str
 ) -> None:
-    """Say of NOTICE, as `notices list` names it, whether it arrived."""
+    """Record whether NOTICE, as named by `notices list`, arrived."""
     if state is None:
-        raise click.UsageError("say --arrived or --lost")
+        raise click.UsageError("give --arrived or --lost")
     notice = view.workspace.notices.settle(name, state, reason)
     click.echo(f"{notice.id}: {notice.state}")
 
 
 @contextmanager
 def _stopped_by_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set: what is under way is finished before the end.
+    """Return an event that SIGTERM and Ctrl-C set, so that work in progress is finished first.
 
-    Whoever asks twice does not want to wait for that either; a sync then stores nothing.
+    A second signal stops at once; a sync then stores nothing.
     """
     stop = threading.Event()
 

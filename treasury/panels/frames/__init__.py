@@ -1,1 +1,1 @@
-"""What every panel is made of: blocks, pages of a query, work in the background, lists."""
+"""The parts of every panel: blocks, pages of a query, background work, lists."""

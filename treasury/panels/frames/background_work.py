@@ -1,7 +1,7 @@
-"""Work that takes a while: off the kernel's main thread, with progress, and with a way to stop it.
+"""Slow work off the kernel's main thread, with progress and cancellation.
 
-Stopping is a request. The work looks at it where stopping leaves nothing half done, and passes a
-point after which it can no longer be stopped: from there on it says so.
+Cancelling is a request. The work checks it at points where stopping leaves nothing half done. Past
+a certain point it can no longer be cancelled, and it shows that.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ from treasury.panels.frames.blocks import ProgressBlock
 
 
 class Cancelled(Exception):
-    """The person stopped the work before it did anything."""
+    """The person cancelled the work before it had any effect."""
 
 
 class Work:
-    """One piece of work; `changed` is called whenever there is something new to show."""
+    """One piece of work; `changed` is called whenever the display has to change."""
 
     def __init__(self, label: str, changed: Callable[[], object]) -> None:
         self._lock = threading.Lock()
         self._changed = changed
         self._cancelled = False
         self.progress = ProgressBlock(label)
-        """How far it is."""
+        """The present progress."""
 
     def cancel(self) -> None:
-        """Ask it to stop, where it is not too late."""
+        """Request cancellation, if it is not too late."""
         with self._lock:
             self._cancelled = self._cancelled or self.progress.may_cancel
 
     def check(self) -> None:
-        """Stop here if asked to; raises Cancelled."""
+        """Stop here if cancellation was requested; raises Cancelled."""
         with self._lock:
             if self._cancelled:
                 raise Cancelled
 
     def say(self, label: str, count: int = 0, total: int | None = None) -> None:
-        """Show how far it is, and stop here if asked to."""
+        """Show the progress, and stop here if cancellation was requested."""
         self.check()
         self._show(ProgressBlock(label, count, total))
 
     def go_on(self, label: str, count: int, total: int) -> None:
-        """Show how far it is, where it may be stopped again before what comes next."""
+        """Show the progress of a step that is done, and stop before the next one if requested."""
         self._show(ProgressBlock(label, count, total))
         self.check()
 
     def pass_the_point(self, label: str) -> None:
-        """From here on it cannot be stopped; Cancelled where it was asked to just before."""
+        """Disable cancellation from here on; raise Cancelled if it was just requested."""
         with self._lock:
             if self._cancelled:
                 raise Cancelled

@@ -1,8 +1,8 @@
-"""The building blocks of every panel: a frame says what is on screen, the browser draws it.
+"""The building blocks of every panel: a frame describes the screen, the browser draws it.
 
-A frame is plain data made anew for each change; the page compares it with what it shows and changes
-only what differs, so focus and a half-typed word survive. Blocks stand in one order, and what
-confirms is always below what proposed: Confirm never appears where Approve was.
+A frame is plain data, built again for each change. The page compares it with the screen and changes
+only what differs, so focus and a half-typed word survive. Blocks have a fixed order, and a
+confirmation is always below the proposal: Confirm never appears in the place of Approve.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _Tone = Literal["go", "stop"]
 
 
 class Text(msgspec.Struct, frozen=True):
-    """One line of text; `copy` names what a Copy button beside it copies: this text, all of it."""
+    """One line of text; `copy` names a Copy button, which copies the whole text."""
 
     text: str
     look: LineStyle = "plain"
@@ -24,12 +24,12 @@ class Text(msgspec.Struct, frozen=True):
 
 
 def cell(*lines: Text | None) -> tuple[Text, ...]:
-    """The lines of a cell that there are."""
+    """Return the lines of a cell without missing ones."""
     return tuple(line for line in lines if line)
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """A column's heading; amounts are aligned at the end, a wide one gets a line on a phone."""
+    """A column's heading; amounts are aligned right, a wide column gets a line on a phone."""
 
     label: str
     end: bool = False
@@ -37,9 +37,9 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 class ListRow(msgspec.Struct, frozen=True):
-    """A row: `label` is what a screen reader says of it, `key` comes back when it is chosen.
+    """A row: `label` is its text for screen readers, `key` is sent back when it is chosen.
 
-    The key is the list's to give. One that is settled has a tick in the place of its choice.
+    The list sets the key. A settled row has a tick instead of a choice.
     """
 
     label: str
@@ -50,7 +50,7 @@ class ListRow(msgspec.Struct, frozen=True):
 
 
 class TableBlock(msgspec.Struct, frozen=True):
-    """One page of rows, of which one can be chosen, or several; `chosen` are their keys."""
+    """One page of rows, of which one or several can be chosen; `chosen` holds their keys."""
 
     caption: str
     columns: tuple[Heading, ...]
@@ -60,11 +60,11 @@ class TableBlock(msgspec.Struct, frozen=True):
 
 
 class Button(msgspec.Struct, frozen=True):
-    """`name` comes back when it is pressed; `pressed` is the view that is shown, of several.
+    """A button: `name` is sent when it is pressed; `pressed` marks the view that is shown.
 
-    One that `takes` files, named by their ending, has the person choose one, which comes with the
-    press: `typed` has its name as `file` and its bytes, in base64, as `content`; of one that is too
-    large it has the name alone.
+    With `takes`, a file name ending, the person chooses a file that is sent with the press: `typed`
+    has its name as `file` and its bytes, in base64, as `content`. A file that is too large has only
+    its name.
     """
 
     name: str
@@ -78,12 +78,12 @@ class Button(msgspec.Struct, frozen=True):
 def confirm_buttons(
     label: str, style: Literal["primary", "danger"] = "primary"
 ) -> tuple[Button, ...]:
-    """The buttons of a step: the way back, and the one that confirms."""
+    """Return the buttons of a step: Go back, and the one that confirms."""
     return (Button("back", "Go back"), Button("confirm", label, style))
 
 
 class InputField(msgspec.Struct, frozen=True):
-    """A line to type in; its content comes with the next press. `error` stands beside it."""
+    """A line to type in; its content is sent with the next press. `error` is shown next to it."""
 
     name: str
     label: str
@@ -92,7 +92,7 @@ class InputField(msgspec.Struct, frozen=True):
 
 
 class Pager(msgspec.Struct, frozen=True):
-    """Which rows of how many are shown, and whether there are more on either side."""
+    """The shown range of rows, and whether there are pages before and after."""
 
     text: str
     back: bool = False
@@ -100,28 +100,28 @@ class Pager(msgspec.Struct, frozen=True):
 
 
 class Detail(msgspec.Struct, frozen=True):
-    """A name and what it stands for."""
+    """A name and its values."""
 
     name: str
     lines: tuple[Text, ...]
 
 
 def detail(name: str, *lines: Text) -> Detail:
-    """A detail of these lines."""
+    """Build a detail of these lines."""
     return Detail(name, lines)
 
 
 class Letter(msgspec.Struct, frozen=True):
-    """A text to send to somebody; its Copy button, which `copy` names, copies all its lines."""
+    """A text to send to someone; its Copy button, named by `copy`, copies all its lines."""
 
     copy: str
     lines: tuple[str, ...]
 
 
 class StepBlock(msgspec.Struct, frozen=True):
-    """A step to confirm: `key` names this one asking, `text` is what is agreed to and journaled.
+    """A step to confirm: `key` identifies this step, `text` is confirmed and journaled.
 
-    `items` are the sentences of several that are confirmed together, each journaled as it stands.
+    `items` are the sentences of several decisions confirmed together, each journaled as shown.
     """
 
     key: str
@@ -136,7 +136,7 @@ class StepBlock(msgspec.Struct, frozen=True):
 
 
 class ProgressBlock(msgspec.Struct, frozen=True):
-    """Work under way; `total` is None where nobody knows how much there is."""
+    """Work in progress; `total` is None if its size is unknown."""
 
     label: str
     done: int = 0
@@ -145,7 +145,7 @@ class ProgressBlock(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What came of the last press. An alert interrupts a screen reader, a status waits."""
+    """The result of the last press. Screen readers are interrupted by an alert, not by a status."""
 
     title: str
     lines: tuple[Text, ...] = ()
@@ -153,11 +153,11 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a panel shows. `focus` names what takes the focus if the panel has it.
+    """Everything that a panel shows. `focus` names the element to focus if the panel has the focus.
 
-    `banners` are what must be seen before anything is done, above the list and as long as they are
-    so. `views` are lists that the panel has, of which one is shown. Where `form` is another number
-    than before, the fields are made anew: what was typed was for something else.
+    `banners` are warnings above the list that stay as long as they apply. `views` are the panel's
+    lists, one of which is shown. If `form` changes, the fields are emptied, because their text was
+    for another decision.
     """
 
     title: str

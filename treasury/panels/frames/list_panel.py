@@ -1,8 +1,8 @@
-"""A list to look through and to choose from: what every panel with a table is made of.
+"""A list with search and selection: the basis of every panel with a table.
 
-A panel says where its rows come from, how one reads and what its buttons do; this pages, searches,
-remembers the choice over all pages, syncs, and hands the whole list over as a file. Whatever is
-shown was read by SQL, and `rows`, `sql` and `relation` give the same to a program.
+A subclass defines the source of the rows, their display and the buttons. This class pages,
+searches, keeps the selection over all pages, syncs, and downloads the whole list. Everything shown
+was read by SQL, and `rows`, `sql` and `relation` give the same to a program.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ from treasury.panels.frames.query_pages import SIZE, QueryPage, QuerySource, rea
 from treasury.panels.frames.syncing import SyncProgress, synced
 from treasury.panels.panel_workspace import PanelWorkspace
 
-_UNCHANGED: Final = "What was stored stays as it was."
+_UNCHANGED: Final = "The stored data is unchanged."
 
 
 class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked to confirm; `nonce`, the key of its step, is good for one answer."""
+    """A decision to confirm; `nonce`, the key of its step, is valid for one answer."""
 
     nonce: str = msgspec.field(default_factory=lambda: uuid.uuid4().hex)
 
     def step(self, now: datetime) -> StepBlock:
-        """How it is asked; to be given."""
+        """Return the step to confirm; subclasses define it."""
         raise NotImplementedError
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """One list: our own SQL over a source, and how a row of it reads.
+    """One list: an SQL query over a source, and the display of its rows.
 
-    `key` is the column that names a row; `searched` are the columns that a search looks in. `empty`
-    is said where there is none.
+    `key` is the column that identifies a row; a search covers the columns `searched`. `empty` is
+    shown if there are no rows.
     """
 
     caption: str
@@ -73,7 +73,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListPanel(Panel):
-    """A panel around one list at a time; a subclass gives what is marked so below."""
+    """A panel around one list at a time; subclasses define the methods marked below."""
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         super().__init__()
@@ -83,71 +83,71 @@ class ListPanel(Panel):
         self._page = QueryPage(size=size)
         self._search = ""
         self._chosen: dict[str, None] = {}
-        self._source: QuerySource | Snapshot  # the first look is taken before anybody has it
+        self._source: QuerySource | Snapshot  # the first refresh happens in the constructor
         self._pending: Any = None
-        self._button = ""  # which the step that is open began with
+        self._button = ""  # the button that opened the step
         self._form = ""
-        """The form that is open, whatever the list holds; none where a panel has no forms."""
+        """The open form, independent of the list; empty in a panel without forms."""
         self.refresh()
 
-    # What a subclass gives
+    # Defined by subclasses
 
     def listing(self) -> Listing:
-        """The list that is shown; to be given."""
+        """Return the list that is shown; subclasses define it."""
         raise NotImplementedError
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """What the list is read from: the lake itself, if a panel does not say otherwise."""
+        """Return the source of the list: by default the lake itself."""
         return snapshot
 
     def bar(self) -> tuple[Button, ...]:
-        """The buttons below the list, where it has rows."""
+        """Return the buttons below the list, if it has rows."""
         return ()
 
     def fields(self) -> tuple[InputField, ...]:
-        """What can be typed in beside them."""
+        """Return the input fields next to them."""
         return ()
 
     def tools(self) -> tuple[Button, ...]:
-        """More buttons at the head."""
+        """Return more buttons for the head."""
         return ()
 
     def views(self) -> tuple[Button, ...]:
-        """The lists there are, where there are several."""
+        """Return a button for each list, if there are several."""
         return ()
 
     def banners(self) -> tuple[Message, ...]:
-        """What must be seen before anything is done."""
+        """Return warnings to show before anything else."""
         return ()
 
     def more_notes(self) -> tuple[Text, ...]:
-        """What else stands below the title."""
+        """Return more notes below the title."""
         return ()
 
     def presses(self) -> Presses:
-        """What the subclass's own presses do while no step is open."""
+        """Return the handlers of the subclass's own presses while no step is open."""
         return {}
 
     def confirm(self, pending: Any, press: Press) -> None:
-        """Carry out what was confirmed; to be given where there are decisions."""
+        """Carry out the confirmed decision; subclasses with decisions define it."""
         raise NotImplementedError
 
-    # What a program gets
+    # For programs
 
     @property
     def sql(self) -> str:
-        """The query behind the list, over all pages."""
+        """The query of the list, over all pages."""
         listing = self.listing()
         return f"{listing.query} ORDER BY {listing.order}"
 
     @property
     def rows(self) -> Table:
-        """The list as rows, all of them, with every column."""
+        """All rows of the list, with every column."""
         return Table(self.source.sql(self.sql), zone=self._desk.settings.zone)
 
     @property
     def relation(self) -> duckdb.DuckDBPyRelation:
-        """The list as a DuckDB relation."""
+        """Return the list as a DuckDB relation."""
         source = self.source
         if isinstance(source, Snapshot):
             return source.connection().sql(self.sql)
@@ -155,24 +155,24 @@ class ListPanel(Panel):
 
     @property
     def source(self) -> QuerySource | Snapshot:
-        """What the list is read from, as it was at the last look."""
+        """The source of the list, as of the last refresh."""
         return self._source
 
     def csv(self) -> str:
-        """The whole list as CSV: amounts as decimal text, texts that no spreadsheet runs."""
+        """Return the whole list as CSV: decimal text, and no text that a spreadsheet runs."""
         table = self.rows.arrow
         table = table.drop_columns([name for name in table.column_names if name == "raw"])
         return csv_text(table.column_names, rows_of(table))
 
-    # What is on screen
+    # Display
 
     def frame(self) -> Frame:
-        """What is on screen now, by the desk's clock."""
+        """Return the present frame, with times by the desk's clock."""
         with desk_clock(self._zone):
             return self.content()
 
     def content(self) -> Frame:
-        """The list, the buttons that propose, and below them the step that confirms."""
+        """Return the list, the buttons that propose, and below them the step that confirms."""
         page, work, listing, pending = self._page, self._work, self.listing(), self._pending
         step = None if pending is None else pending.step(self._desk.settings.now())
         idle = work is None and step is None
@@ -181,15 +181,15 @@ class ListPanel(Panel):
             listing.caption, listing.columns, rows, tuple(self._chosen), listing.several
         )
         several = page.total > page.size
-        empty = "None holds that." if self._search else listing.empty
+        empty = "No row contains that." if self._search else listing.empty
         if self._commit is None:
-            empty = "Nothing is known yet. Sync first."
+            empty = "No data yet. Sync first."
         download = (Button("download", "Download CSV"),) if page.total else ()
         retry = (Button("retry", "Retry", "primary"),) if self._is_broken else ()
         tools = (*retry, *self.tools(), *download, Button("sync", "Sync"))
         is_usable = bool(rows or self._form)
         desk, commit = self._desk.settings.workspace, self._commit
-        state = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
+        state = "nothing synced yet" if commit is None else f"as of {instant(commit.at)}"
         sandbox = "SANDBOX, no real money" if desk.environment == "sandbox" else desk.environment
         origin = Text(f"{desk.company} · {sandbox} · {state}", "quiet")
         fields = self.fields() if is_usable else ()
@@ -213,7 +213,7 @@ class ListPanel(Panel):
         )
 
     def _key(self, row: Mapping[str, Any]) -> str:
-        """What a row of the list is chosen by."""
+        """Return the key by which a row of the list is chosen."""
         return literal_text(str(row[self.listing().key]))
 
     def _pager(self) -> Pager | None:
@@ -225,10 +225,10 @@ class ListPanel(Panel):
         has_more = (page.number + 1) * page.size < page.matching
         return Pager(text, back=page.number > 0, on=has_more)
 
-    # What presses do
+    # Presses
 
     def handlers(self) -> Presses:
-        """What each press does."""
+        """Return the handler of each press."""
         return {
             "hello": self._greet,
             "sync": self._sync,
@@ -242,13 +242,13 @@ class ListPanel(Panel):
         }
 
     def _begin(self, does: Callable[[Press], None], press: Press) -> None:
-        """Do what one of the panel's own presses does, unless somebody is in a step."""
+        """Run a handler of the panel's own presses, unless a step is open."""
         if self._pending is None:
             self._button = press.name
             does(press)
 
     def before(self, press: Press) -> None:
-        """Remember the choice on this page, beside that on the others."""
+        """Store the selection on this page, in addition to that on other pages."""
         if press.chosen is None or self._pending is not None:
             return
         if not self.listing().several:
@@ -259,7 +259,7 @@ class ListPanel(Panel):
         self._chosen.update(dict.fromkeys(press.chosen))
 
     def _greet(self, _: Press) -> None:
-        """Refresh for a view that appears, unless somebody is in the middle of a step."""
+        """Refresh when a view appears, unless a step is open."""
         if self.is_idle and self._pending is None:
             head = self._desk.journal.head()
             if (self._desk.snapshot().commit, head) != (self._commit, self._head):
@@ -316,7 +316,7 @@ class ListPanel(Panel):
         failed: str | Callable[[TreasuryError], Message],
         cancelled: str,
     ) -> None:
-        """Start what was confirmed, and leave the step whatever comes of it."""
+        """Carry out the confirmed decision, and close the step in any case."""
 
         def fail(error: TreasuryError) -> Message:
             if isinstance(failed, str):
@@ -326,37 +326,37 @@ class ListPanel(Panel):
         self.start(label, lambda work: self.finish(task(work)), fail, cancelled)
 
     def finish(self, message: Message) -> Message:
-        """Leave the step, whatever its outcome, and read the list again."""
+        """Close the step after any outcome, and refresh the list."""
         with self.turn:
             self._pending = None
             self._chosen.clear()
             self.refresh()
             return message
 
-    # What it knows
+    # State
 
     def after_sync(self) -> None:
-        """What a sync that worked does to a panel beside new rows."""
+        """Update the panel after a successful sync, in addition to the new rows."""
         self.forget()
 
     def not_synced(self, error: TreasuryError) -> Message:
-        """What is said of a sync that failed."""
+        """Return the message for a failed sync."""
         return alert("Not synced", error, Text(_UNCHANGED))
 
     def forget(self) -> None:
-        """Drop what was found out beside the lake; a sync has just brought it up to date."""
+        """Drop facts from other sources than the lake; a sync has just updated the lake."""
 
     def refresh(self) -> None:
-        """Look again at the lake and whatever else the list is made of."""
+        """Read the lake and all other sources of the list again."""
         snapshot = self._desk.snapshot()
         head = self._desk.journal.head()
         source = self.read(snapshot)
-        # Only what was read counts as looked at: after a failure the next look reads it again.
+        # The new state is noted only after success, so that a failed refresh is repeated.
         self._source, self._commit, self._head = source, snapshot.commit, head
         self.show_page(self._page.number)
 
     def recover(self) -> None:
-        """Leave what was found out aside, and look again without a choice or a search."""
+        """Drop facts from other sources, the selection and the search, and refresh."""
         self.forget()
         self._search = ""
         self._chosen.clear()
@@ -377,10 +377,10 @@ class ListPanel(Panel):
         )
 
     def chosen_rows(self) -> list[dict[str, Any]]:
-        """The rows that are chosen, on whatever page; InputError where none is, or one has gone."""
+        """Return the chosen rows of all pages; raise InputError if none, or one is gone."""
         listing = self.listing()
         if not self._chosen:
-            raise InputError("Nothing is chosen", do="choose in the list, then press again")
+            raise InputError("No row is chosen", do="choose in the list, then press again")
         keys = list(self._chosen)
         here = {self._key(row): row for row in self._page.rows}
         if not here.keys() >= self._chosen.keys():
@@ -405,5 +405,5 @@ def _buttons(buttons: tuple[Button, ...], *, enabled: bool) -> tuple[Button, ...
 
 
 def view_buttons(labels: Mapping[str, str], *shown: str) -> tuple[Button, ...]:
-    """A button for each list; those of what is shown are pressed."""
+    """Return a button for each list; the shown ones are pressed."""
     return tuple(Button(name, label, pressed=name in shown) for name, label in labels.items())

@@ -1,12 +1,11 @@
-"""A panel: a widget whose content never becomes widget state.
+"""A panel: a widget with content that never becomes widget state.
 
-What a panel shows travels to the page as messages, and presses travel back the same way. A notebook
-that is saved keeps the state of its widgets, so a panel's state is its program and its style alone:
-no amount, no account number and nothing a service wrote is stored with the notebook. A view that
-appears says hello and is sent the present frame, so reloading the page or showing the panel twice
-needs nothing else.
+The content is sent to the page as messages, and presses come back the same way. A saved notebook
+stores the state of its widgets, so a panel's state is only its program and its style: no amount, no
+account number and no text of a service is stored with the notebook. A new view sends hello and gets
+the present frame, so reloading the page or showing the panel twice simply works.
 
-Presses may come on any thread and at any time: one lock, one piece of work at a time.
+Presses may arrive on any thread at any time: there is one lock, and one piece of work at a time.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ from treasury.panels.frames.panel_text import desk_clock, literal
 _log = logging.getLogger(__name__)
 _PAGE: Final = files("treasury.panels") / "page"
 _PART: Final = 200_000
-"""Characters of a file that travel at once: a notebook server stops what comes faster than that."""
+"""Characters of a file per message: a notebook server blocks faster transfers."""
 
 
 class Press(msgspec.Struct, frozen=True, kw_only=True):
-    """What the person did: a button's name, the rows chosen on this page then, the step, the text.
+    """A press: the button's name, the chosen rows of the page, the step, and the typed text.
 
-    `name` is "hello" when a view of the panel appears; `view` is which view pressed.
+    `name` is "hello" when a view of the panel appears; `view` identifies the view.
     """
 
     name: str
@@ -47,16 +46,16 @@ class Press(msgspec.Struct, frozen=True, kw_only=True):
     view: str = ""
 
     def text(self, field: str) -> str:
-        """What was typed into a field, without blanks around it; empty where nothing was."""
+        """Return a field's text without surrounding blanks; empty if it is missing."""
         return self.typed.get(field, "").strip()
 
 
 Presses = dict[str, Callable[[Press], None]]
-"""What each press does, by its name."""
+"""The handlers of presses, by name."""
 
 
 class Panel(anywidget.AnyWidget):
-    """A frame on screen and what its presses do; `handlers` names them."""
+    """A frame on screen and the handlers of its presses, named by `handlers`."""
 
     _esm: ClassVar[Any] = (_PAGE / "panel.js").read_text("utf-8")
     _css: ClassVar[Any] = (_PAGE / "panel.css").read_text("utf-8")
@@ -66,7 +65,7 @@ class Panel(anywidget.AnyWidget):
     def __init__(self) -> None:
         super().__init__()
         self.turn = threading.RLock()
-        """The lock that whoever changes what is on screen holds."""
+        """The lock that has to be held to change the screen."""
         self._work: Work | None = None
         self._thread: threading.Thread | None = None
         self._number = 0
@@ -78,17 +77,17 @@ class Panel(anywidget.AnyWidget):
         self._is_broken = False
         self.on_msg(self._receive)
 
-    # What a panel is
+    # Defined by subclasses
 
     def frame(self) -> Frame:
-        """What is on screen now."""
+        """Return the present frame."""
         raise NotImplementedError
 
     def handlers(self) -> Presses:
-        """What each press does; it runs under the lock, so what takes long is `start`ed."""
+        """Return the handler of each press; handlers hold the lock, so slow work is `start`ed."""
         raise NotImplementedError
 
-    # What a person does with it
+    # For users
 
     def press(
         self,
@@ -98,25 +97,25 @@ class Panel(anywidget.AnyWidget):
         step: str | None = None,
         **typed: str,
     ) -> Frame:
-        """Do what the page does when a person presses `name`; what is on screen then.
+        """Do the same as a press of `name` on the page; return the frame afterwards.
 
-        `chosen` are the rows chosen on the page that is shown; None leaves the choice as it is.
+        `chosen` are the rows chosen on the shown page; None leaves the selection unchanged.
         """
         keys = (chosen,) if isinstance(chosen, str) else chosen
         rows = None if keys is None else tuple(keys)
         return self._pressed(Press(name=name, chosen=rows, step=step, typed=typed))
 
     def wait(self, seconds: float = 60.0) -> bool:
-        """Wait until the work that is under way has ended; whether it has."""
+        """Wait until the present work has ended; return whether it has."""
         thread = self._thread
         if thread is not None:
             thread.join(seconds)
         return thread is None or not thread.is_alive()
 
-    # How it works
+    # Internals
 
     def _receive(self, _: object, content: object, __: object) -> None:
-        """A message from the page."""
+        """Handle a message from the page."""
         self._pressed(convert(content, Press))
 
     def _pressed(self, press: Press) -> Frame:
@@ -138,7 +137,7 @@ class Panel(anywidget.AnyWidget):
         elif press.name == "part":
             self._send_part(press)
         elif press.name == "retry":
-            if self._work is None:  # work that is under way goes on
+            if self._work is None:  # work in progress continues
                 self._message, self._is_broken = None, False
                 self.recover()
         elif press.name == "hello" or self._work is None:
@@ -149,36 +148,36 @@ class Panel(anywidget.AnyWidget):
             self.handlers()[press.name](press)
 
     def before(self, press: Press) -> None:
-        """What every press does first; nothing, where a panel does not say otherwise."""
+        """Prepare for a press; the default does nothing."""
 
     def recover(self) -> None:
-        """Look at everything anew after a failure; a panel says what that is."""
+        """Refresh everything after a failure; subclasses define how."""
 
     def _break(self, error: Exception) -> None:
-        """Note a fault of ours, so that it is said and can be tried again."""
+        """Note an internal error, so that it is shown and Retry is offered."""
         self._message, self._is_broken = _unforeseen(error), True
 
     def clear_fields(self) -> None:
-        """Empty the fields, with the next frame: what was typed was for one decision."""
+        """Empty the fields in the next frame: their text was for one decision."""
         self._form_number += 1
 
     def tell(self, message: Message | None) -> None:
-        """Say what came of it, from the next frame on; None takes away what was said."""
+        """Show a result from the next frame on; None removes the last one."""
         self._message = message
 
     def point_to(self, name: str) -> None:
-        """Move the focus to what is named so, with the next frame."""
+        """Move the focus to the element of this name, with the next frame."""
         self._focus = name
 
     @property
     def is_idle(self) -> bool:
-        """Whether no work is under way."""
+        """Whether no work is in progress."""
         return self._work is None
 
-    # What goes wrong, and what leaves as a file
+    # Errors and downloads
 
     def fail(self, title: str, error: TreasuryError, *before: Text) -> Message:
-        """Show an error: in the panel, and beside the field that it begins with."""
+        """Show an error in the panel, and at the field that its text begins with."""
         field, colon, problem = error.what.partition(": ")
         if isinstance(error, InputError | ActionRefused) and colon and field.isidentifier():
             self._error = (field, problem if error.do is None else f"{problem}; {error.do}")
@@ -186,11 +185,11 @@ class Panel(anywidget.AnyWidget):
         return self._message
 
     def error_of(self, field: str) -> str:
-        """What is wrong with what was typed into a field; empty where nothing is."""
+        """Return the error of a field's text; empty without one."""
         return self._error[1] if self._error is not None and self._error[0] == field else ""
 
     def hand_over(self, press: Press, name: str, kind: str, content: str | bytes) -> None:
-        """Give the view that pressed a file to save: `kind` is its media type."""
+        """Send a file to save to the view that pressed; `kind` is its media type."""
         text = content if isinstance(content, str) else base64.b64encode(content).decode()
         self._file = (name, kind, text, isinstance(content, bytes))
         self._send_part(msgspec.structs.replace(press, typed={"part": "0"}))
@@ -211,9 +210,9 @@ class Panel(anywidget.AnyWidget):
         failed: str | Callable[[TreasuryError], Message],
         cancelled: str,
     ) -> None:
-        """Do `task` in a thread of its own; what it returns, or how it failed, is then shown.
+        """Run `task` in its own thread, then show its result or its failure.
 
-        Where `failed` is a text it is the error's title, above what `cancelled` says was not done.
+        If `failed` is a text, it is the error's title, above the text `cancelled`.
         """
         self._message = None
         work = self._work = Work(label, self._show)
@@ -232,9 +231,9 @@ class Panel(anywidget.AnyWidget):
                 except TreasuryError as error:
                     try:
                         message = explain(error)
-                    except TreasuryError as again:  # the list cannot be read again because of it
+                    except TreasuryError as again:  # the list cannot be refreshed either
                         message = self._message or alert("That did not work", error)
-                        stays = Text(f"The list is as it was: {again.what}", "warn")
+                        stays = Text(f"The list is not refreshed: {again.what}", "warn")
                         message = msgspec.structs.replace(message, lines=(*message.lines, stays))
                     self._ended(message)
                 except Exception as error:
@@ -242,7 +241,7 @@ class Panel(anywidget.AnyWidget):
                     self._ended(self._message)
                     raise
 
-        # Not a daemon: a kernel that is told to stop waits for the answer to what was sent.
+        # Not a daemon: a stopping kernel waits for the answer to a sent call.
         self._thread = threading.Thread(target=carry_out, name="treasury-panel")
         self._thread.start()
 
@@ -263,7 +262,7 @@ class Panel(anywidget.AnyWidget):
             return frame
 
     def _drawn(self) -> Frame:
-        """The present frame; where it cannot be made, one that says so and offers Retry."""
+        """Return the present frame; if it cannot be built, one with the error and Retry."""
         try:
             return self.frame()
         except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
@@ -278,12 +277,12 @@ class Panel(anywidget.AnyWidget):
 
 
 def status(title: str, *lines: Text) -> Message:
-    """Something to know."""
+    """Build a message with information."""
     return Message(title, lines)
 
 
 def alert(title: str, error: TreasuryError, *before: Text) -> Message:
-    """Something that went wrong, and what to do next."""
+    """Build a message about an error, with the next step."""
     lines = [*before, Text(error.what)]
     if error.do is not None:
         lines.append(Text(f"Next: {error.do}", "strong"))
@@ -291,13 +290,13 @@ def alert(title: str, error: TreasuryError, *before: Text) -> Message:
 
 
 def _unforeseen(error: Exception) -> Message:
-    """A fault of ours. Its own text may hold anything, so it goes to the log and not on screen."""
+    """Build a message about an internal error; its own text goes only to the log."""
     _log.error("a panel failed", exc_info=error)
     return Message(
         "This panel failed",
         (
             Text(f"{type(error).__name__}; the log has the details."),
-            Text("Whether anything was sent is in the journal."),
+            Text("The journal shows whether anything was sent."),
             Text("Next: sync and look at the request before deciding again", "strong"),
         ),
         "alert",

@@ -1,8 +1,8 @@
-"""Text as a panel shows it: outside text is literal, and what would be invisible is made visible.
+"""Text in panels: outside text is literal, and hidden characters are made visible.
 
-The browser is given text and never markup. What remains is text that deceives without markup:
-control characters, marks that reverse the direction of reading, characters of no width. Each is
-shown as what it is, so that what a person reads is what the record holds.
+The browser gets text, never markup. Text can still deceive by control characters, marks that
+reverse the reading direction, or zero-width characters. Each is shown as its code, so that people
+read exactly what the record contains.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from treasury.core.text import visible
 from treasury.core.wording import instant_words
 
 _CLOCK: Final[ContextVar[tzinfo]] = ContextVar("clock", default=UTC)
-"""The time zone of the desk whose panel is at work."""
+"""The time zone of the desk of the active panel."""
 
 LONGEST: Final = 2_000
 
 
 def literal_text(text: str) -> str:
-    """The text with every hidden character shown, cut (and saying so) where it is very long."""
+    """Return the text with hidden characters shown; cut a very long text, with a note."""
     literal = visible(text[:LONGEST])
     missing = len(text) - LONGEST
     return f"{literal} … ({missing} more characters)" if missing > 0 else literal
 
 
 def literal(content: object) -> Any:
-    """A struct as plain lists and dictionaries, each text in it made literal."""
+    """Convert a struct to plain lists and dictionaries, with all texts made literal."""
     return _mapped(msgspec.to_builtins(content))
 
 
 @contextmanager
 def desk_clock(zone: tzinfo) -> Iterator[None]:
-    """Tell instants in a desk's time zone during the block."""
+    """Show instants in a desk's time zone during the block."""
     before = _CLOCK.set(zone)
     try:
         yield
@@ -47,7 +47,7 @@ def desk_clock(zone: tzinfo) -> Iterator[None]:
 
 
 def instant(moment: datetime | None) -> str:
-    """`2026-11-02 09:00:05 CET`, by the desk's clock; nothing where there is none."""
+    """Return `2026-11-02 09:00:05 CET`, by the desk's clock; empty for None."""
     if moment is None:
         return ""
     return instant_words(moment.astimezone(_CLOCK.get()), "%Y-%m-%d %H:%M:%S")

@@ -1,4 +1,4 @@
-"""A sync's progress in a notebook: a bar for what is under way, one line for what is done."""
+"""Progress of a sync in a notebook: a bar per running task, one line for finished ones."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import ipywidgets as widgets
 
 
 def in_notebook() -> bool:
-    """Whether this process is a notebook's kernel, so that widgets can be shown."""
+    """Return whether this process is a notebook's kernel, which can show widgets."""
     shell = sys.modules.get("IPython")
     running = shell.get_ipython() if shell is not None else None
     return running is not None and hasattr(running, "kernel")
 
 
 class NotebookProgress:
-    """A bar for each task that is under way; what is done is counted in one line."""
+    """A bar for each running task; finished tasks are counted in one line."""
 
     def __init__(self) -> None:
         self.box = widgets.VBox([])
@@ -25,7 +25,7 @@ class NotebookProgress:
         self._finished = 0
 
     def start(self, task: str, total: int) -> None:
-        """`task` begins and has `total` steps."""
+        """Start a task with `total` steps."""
         bar = widgets.IntProgress(
             value=0,
             max=max(1, total),
@@ -43,11 +43,11 @@ class NotebookProgress:
             show(self.box)
 
     def advance(self, task: str) -> None:
-        """One step is done."""
+        """Advance a task by one step."""
         self._bars[task].value += 1
 
     def finish(self, task: str) -> None:
-        """The task is done."""
+        """Finish a task."""
         del self._bars[task]
         self._finished += 1
         self._draw()

@@ -1,7 +1,6 @@
-"""Pages of a query: DuckDB counts, searches and cuts; only what is on screen leaves the lake.
+"""Pages of a query: DuckDB counts, searches and cuts; only the shown rows are read.
 
-Nothing is left out silently: a page says which rows of how many it holds, and a search goes over
-all of them.
+No row is omitted silently: a page states its range and the total, and a search covers all rows.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ SIZE: Final = 12
 
 
 class QuerySource(Protocol):
-    """What a page is read from: a snapshot of the lake, or Arrow tables."""
+    """A source of pages: a snapshot of the lake, or Arrow tables."""
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
-        """The rows of one SELECT of ours."""
+        """Return the rows of one SELECT of ours."""
 
 
 class ArrowTables:
-    """Tables worked out once, to page and to search in: `Held(open_lines=table)`."""
+    """Tables computed once, for paging and searching: `ArrowTables(open_lines=table)`."""
 
     def __init__(self, **tables: pa.Table) -> None:
         self._connection = duckdb_engine.connect()
@@ -42,13 +41,13 @@ class ArrowTables:
             self._connection.unregister("arrow")
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
-        """The rows of one SELECT of ours."""
+        """Return the rows of one SELECT of ours."""
         with self._connection.cursor() as cursor:
             return duckdb_engine.rows(cursor, query, params)
 
 
 class QueryPage(msgspec.Struct, frozen=True):
-    """Rows `first` … `last` (counted from 1) of `matching`, out of `total` without the search."""
+    """One page of rows; `matching` rows match the search, out of `total`."""
 
     rows: tuple[dict[str, Any], ...] = ()
     number: int = 0
@@ -58,7 +57,7 @@ class QueryPage(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """`1 to 12 of 40 found, 1,000 in all`."""
+        """The range, like `1 to 12 of 40 found, 1,000 in all`."""
         if not self.rows:
             return f"none found, {self.total:,} in all" if self.total else ""
         first = self.number * self.size + 1
@@ -76,15 +75,16 @@ def read_page(
     number: int = 0,
     size: int = SIZE,
 ) -> QueryPage:
-    """The page `number` of a query's rows that hold `search` in one of the columns `searched`.
+    """Return page `number` of the rows that contain `search` in one of the columns `searched`.
 
-    `query`, `order` and `searched` are ours; `search` is what a person typed, and bound. A page
-    past the end is the last one.
+    `query`, `order` and `searched` are our own SQL; `search` is a person's text, passed as a
+    parameter. A page past the end becomes the last one.
     """
     total = count_rows(source, f"({query})")
     columns = ", ".join(searched) or "''"
     where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
-    if _AMOUNT.fullmatch(search):  # `EUR 14,000.00`, as it is shown, is `14000.00` in the data
+    # The displayed `EUR 14,000.00` is `14000.00` in the data.
+    if _AMOUNT.fullmatch(search):
         search = search.rpartition(" ")[2].replace(",", "")
     typed = [search] if search else []
     matching = count_rows(source, f"({query})", where, typed) if search else total
@@ -100,12 +100,12 @@ def read_page(
 _AMOUNT: Final = re.compile(
     r"[A-Za-z]{3,5} -?[0-9][0-9,]*(?:\.[0-9]*)?|-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?", re.ASCII
 )
-"""An amount as it is shown, with its currency or its thousands apart."""
+"""An amount as displayed, with its currency or thousands separators."""
 
 
 def count_rows(
     source: QuerySource | Snapshot, query: str, where: str = "true", params: Sequence[str] = ()
 ) -> int:
-    """How many rows a table or a query of ours has where a condition of ours holds."""
+    """Return the number of rows of a table or query of ours that meet a condition of ours."""
     counted = source.sql(f"SELECT count(*) FROM {query} WHERE {where}", list(params))  # noqa: S608
     return int(counted.column(0)[0].as_py())

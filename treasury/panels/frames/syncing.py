@@ -1,4 +1,4 @@
-"""A sync as a panel's work: its progress on screen, and Cancel, which stores nothing of it."""
+"""A sync as a panel's work: progress on screen, and Cancel, which stores nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treasury.panels.frames.panel_text import instant
 
 
 class SyncProgress:
-    """Passes on how far a sync is; stopping between two steps undoes all of it."""
+    """Shows the progress of a sync; stopping between two steps undoes the whole sync."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -18,17 +18,17 @@ class SyncProgress:
         self._done: dict[str, int] = {}
 
     def start(self, task: str, total: int) -> None:
-        """`task`, a table's name, begins and has `total` steps."""
+        """Start a task, named by its table, with `total` steps."""
         self._total[task], self._done[task] = total, 0
         self._say(task)
 
     def advance(self, task: str) -> None:
-        """One step is done."""
+        """Advance a task by one step."""
         self._done[task] += 1
         self._say(task)
 
     def finish(self, task: str) -> None:
-        """The task is done."""
+        """Finish a task."""
         self._done[task] = self._total[task]
         self._work.check()
 
@@ -38,16 +38,14 @@ class SyncProgress:
 
 
 def synced(report: SyncReport) -> Message:
-    """What the sync brought."""
+    """Return the message for a finished sync."""
     new = sum(table.new for table in report.tables)
     changed = sum(table.changed for table in report.tables)
-    skipped = [
-        Text(f"{skip.table} stayed as it was: {skip.why}", "warn") for skip in report.skipped
-    ]
+    skipped = [Text(f"{skip.table} is unchanged: {skip.why}", "warn") for skip in report.skipped]
     unoffered = [Text(source.sentence) for source in report.unoffered]
     notices = [Text(notice, "warn") for notice in report.notices]
-    brought = Text(f"{new:,} new and {changed:,} changed records, known at {instant(report.at)}")
+    brought = Text(f"{new:,} new and {changed:,} changed records, as of {instant(report.at)}")
     drift = [Text(str(difference)) for difference in report.drift or ()]
     if report.drift == ():
-        drift = [Text("What was stored is what the services have", "good")]
+        drift = [Text("The stored data equals that of the services", "good")]
     return status("Synced", brought, *skipped, *unoffered, *notices, *drift)

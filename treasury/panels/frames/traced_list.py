@@ -1,9 +1,9 @@
-"""A list of which each row can be traced, worked out of the lake and the journal aside.
+"""A list with a trace for each row, computed from the lake and the journal in the background.
 
-A panel that only looks says what its tables are (`tables`) and by which of a row's ids to trace it
-(`names`). The tables are worked out again only where the lake or the journal has gone on.
-A trace is a step to read and close: nothing is decided there, and what its Copy button yields is
-the text of `Trace.provider_text`, which holds nothing of our own files.
+A read-only panel defines its tables (`tables`) and the ids of a row for tracing (`names`). The
+tables are computed again only if the lake or the journal has changed. A trace is a step to read and
+close: it contains no decision, and its Copy button copies `Trace.provider_text`, which contains
+nothing from our own files.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _NOTHING: Final = "Nothing was changed."
 
 
 def answer_now(desk: PanelWorkspace) -> Reconciliation:
-    """The month that it is, once it has a bank line, or else the last one that ended.
+    """Reconcile the current month if it has a bank line, or else the last one that ended.
 
-    Raises NothingStored where neither has anything.
+    Raises NothingStored if neither has data.
     """
     settings = desk.settings
     try:
@@ -50,55 +50,55 @@ def answer_now(desk: PanelWorkspace) -> Reconciliation:
 
 
 class _Reading(PendingDecision, frozen=True, kw_only=True):
-    """A trace that is being read; it has a way back, and nothing to confirm."""
+    """A trace on screen; it can only be closed."""
 
     block: StepBlock
 
     def step(self, _: datetime) -> StepBlock:
-        """The trace, as it was when it was followed."""
+        """Return the trace as it was computed."""
         return self.block
 
 
 class LookingPanel(ListPanel):
-    """A list over worked-out tables, with Trace; a subclass gives `tables` and `names`."""
+    """A list over computed tables, with Trace; subclasses define `tables` and `names`."""
 
-    working: ClassVar[str] = "Looking at what is new"
-    not_worked_out: ClassVar[str] = "Not looked at again"
+    working: ClassVar[str] = "Checking for new data"
+    not_worked_out: ClassVar[str] = "Not refreshed"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         self._read_state: tuple[int, int] | None = None
         self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
 
-    # What a subclass gives
+    # Defined by subclasses
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """What the lists are read from; to be given."""
+        """Return the tables of the lists; subclasses define them."""
         raise NotImplementedError
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
-        """The ids of a row that a trace may begin with, the best one first; to be given."""
+        """Return the ids of a row that a trace may begin with, the best one first."""
         raise NotImplementedError
 
-    # What is on screen
+    # Display
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """The tables, as they are now."""
+        """Return the present tables."""
         self.work_out(snapshot)
         return ArrowTables(**self._tables)
 
     def bar(self) -> tuple[Button, ...]:
-        """What can be done with one row."""
+        """Return the button for one row."""
         return (Button("trace", "Trace", "primary"),)
 
-    # What presses do
+    # Presses
 
     def presses(self) -> Presses:
-        """Trace one row."""
+        """Return the handler that traces one row."""
         return {"trace": self._trace}
 
     def _greet(self, _: Press) -> None:
-        """Work the tables out again, aside, for a view that appears where they are outdated."""
+        """Refresh outdated tables in the background when a view appears."""
         if not self.is_idle or self._pending is not None:
             return
         if self._state_of(self._desk.snapshot()) == self._read_state:
@@ -111,7 +111,7 @@ class LookingPanel(ListPanel):
             self.working,
             task,
             lambda error: self.fail(self.not_worked_out, error),
-            "What is shown is as it was.",
+            "The display is unchanged.",
         )
 
     def _trace(self, _: Press) -> None:
@@ -120,32 +120,30 @@ class LookingPanel(ListPanel):
             raise InputError("Several rows are chosen", do="choose one, then trace it")
         names = [name for name in self.names(row) if name]
         if not names:
-            raise InputError(
-                "This row stands for no single payment", do="follow its next step instead"
-            )
+            raise InputError("This row is not a single payment", do="follow its next step instead")
 
         def task(_: Work) -> None:
             self.ask(_Reading(block=trace_step(self._desk.trace(names[0]))))
 
         self.start("Following the payment", task, "Not traced", _NOTHING)
 
-    # What it knows
+    # State
 
     def recover(self) -> None:
-        """Work the tables out anew, whatever they were, and show the list of the beginning."""
+        """Compute the tables again in any case, and show the first list."""
         self._read_state = None
         if isinstance(self._pending, _Reading):
             self._pending = None
         super().recover()
 
     def refresh_aside(self) -> None:
-        """Work the tables out before the lock is taken, so that presses are answered meanwhile."""
+        """Compute the tables before taking the lock, so that presses are handled meanwhile."""
         self.work_out(self._desk.snapshot())
         with self.turn:
             self.refresh()
 
     def work_out(self, snapshot: Snapshot) -> None:
-        """Work the tables out, where anything was written since."""
+        """Compute the tables again if anything was written since."""
         state = self._state_of(snapshot)
         if state != self._read_state:
             self._tables, self._read_state = self.tables(snapshot), state
@@ -156,7 +154,7 @@ class LookingPanel(ListPanel):
 
 
 def trace_step(trace: Trace) -> StepBlock:
-    """The hops in the order of the way, what is missing marked, and what to send."""
+    """Return a step with the hops in order, missing ones marked, and a text to send."""
     lines = tuple(trace.provider_text().rstrip("\n").split("\n"))
     gaps = len(trace.gaps)
     missing = "nothing is missing" if not gaps else f"{gaps} of {len(trace.hops)} hops are open"

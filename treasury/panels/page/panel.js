@@ -1,24 +1,24 @@
-// Draws the frames that the kernel sends and tells it what was pressed.
+// Draws the kernel's frames and sends presses to it.
 //
-// Everything outside comes as text and is set as text: there is no markup in a frame, and nothing
-// here parses any. A frame is compared with what is on screen and only what differs is changed, so
-// focus, a half-typed word and a click under way survive.
+// Outside text arrives as text and is set as text: a frame contains no markup, and no code here
+// parses any. A frame is compared with the screen and only differences are changed, so focus, a
+// half-typed word and an unfinished click survive.
 
-// JupyterLab reads the keys of a focused button as commands of its own ("dd" deletes the cell);
-// this attribute keeps it off, and works on the focused element only.
+// JupyterLab takes keys on a focused button as its own commands ("dd" deletes the cell). This
+// attribute prevents that, on the focused element only.
 const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 const WAITING = "Waiting for the kernel. If nothing appears here, run the cell again.";
 
-// Below this width rows are cards, whatever they hold.
+// Below this width rows are always cards.
 const CARDS = 640;
 
-// From so many fields on they are a form of their own, and not beside the buttons.
+// From this number of fields on they form a separate block below the buttons.
 const FORM = 4;
 
 // Bytes of a file that travel with a press: a notebook server takes messages of up to ten million.
 const LARGEST = 4 << 20;
 
-// A press goes nowhere where the kernel was restarted or is busy, and nobody else would say so.
+// A restarted kernel loses a press and a busy one delays it; only the page can show that.
 const PATIENCE = 3_000;
 const UNHEARD = {
   title: "The kernel has not answered",
@@ -40,7 +40,7 @@ const present = (nodes) => nodes.flat(Infinity).filter(Boolean);
 const h = (tag, props, ...children) => ({ tag, props: props || {}, children: present(children) });
 const when = (condition, make) => (condition ? make() : null);
 
-// ---- comparing what is wanted with what is there
+// ---- comparing the frame with the screen
 
 const PROPERTIES = new Set(["text", "key", "checked"]);
 
@@ -82,7 +82,7 @@ function patch(parent, wanted) {
     if (element !== undefined && key !== undefined) keyed.delete(key);
     return element;
   });
-  // First out, then in: what stays is not moved, for a click on what moves is lost.
+  // Remove, then insert: unchanged elements must not move, because a click on a moving one is lost.
   for (const left of [...keyed.values(), ...others]) left.remove();
   let place = parent.firstElementChild;
   wanted.forEach((node, at) => {
@@ -122,7 +122,7 @@ const button = ({ name, label, look, enabled, pressed, takes }, props) =>
     class: `tp-button tp-${look}`,
     "data-press": name,
     "data-focus": name,
-    // Not `disabled`: that would throw the focus out of the panel.
+    // Not `disabled`: that would move the focus out of the panel.
     "aria-disabled": String(!enabled),
     ...(pressed === null ? {} : { "aria-pressed": String(pressed) }),
     ...(takes ? { "data-takes": takes } : {}),
@@ -131,7 +131,7 @@ const button = ({ name, label, look, enabled, pressed, takes }, props) =>
     text: label,
   });
 
-// A field of another `form` is another field: it is empty.
+// A field of another `form` is a new field: it is empty.
 const field = ({ name, label, hint, error }, view, form = 0) =>
   h(
     "label",
@@ -253,8 +253,8 @@ const step = (one, view) =>
     ),
   );
 
-// One place that is always there speaks for progress and for what came of it: a screen reader
-// follows a region that it already knows.
+// One permanent element announces progress and results, because a screen reader only follows a
+// region that already exists.
 const live = (progress, message) => {
   const said = progress ? [] : [message].filter((one) => one?.role === "status");
   return h(
@@ -369,11 +369,11 @@ function render({ model, el }) {
 
   let last = 0;
   let shown = null;
-  let fixed = false; // what is chosen, while a step about it is to be confirmed
+  let fixed = false; // the selection, while a step about it is open
   let parts = [];
   let unanswered = 0;
-  let about = []; // the choice that what is typed is about
-  let told = null; // the choice that went with the last press, until the page answers
+  let about = []; // the selection that the typed text is for
+  let told = null; // the selection sent with the last press, until the kernel answers
 
   function press(name, more) {
     clearTimeout(unanswered);
@@ -382,7 +382,7 @@ function render({ model, el }) {
     model.send({ name, view, ...more });
   }
 
-  // What was told is the other side's to keep or drop; what was chosen since stays.
+  // The kernel keeps or drops the selection it was sent; later selections stay.
   function answer() {
     if (told === null) return;
     for (const one of root.querySelectorAll(".tp-choice input")) {
@@ -400,7 +400,7 @@ function render({ model, el }) {
     fit();
   }
 
-  // A column that does not fit would be cut off: what it holds is what money is decided by.
+  // A column that does not fit would be cut off, and its values matter for decisions on money.
   function fit() {
     root.classList.remove("tp-cards");
     const place = root.querySelector(".tp-scroll");
@@ -417,7 +417,7 @@ function render({ model, el }) {
   });
   resized.observe(root);
 
-  // A file comes in parts, each asked for when the one before it is here.
+  // A file arrives in parts, each requested after the one before.
   function take({ name, type, part, last: isLast, text, base64 }) {
     if (part === 0) parts = [];
     parts.push(text);
@@ -436,7 +436,7 @@ function render({ model, el }) {
     parts = [];
   }
 
-  // A file that the person chooses goes with the press; one that is too large goes by name alone.
+  // The press sends the chosen file; for a file that is too large, only its name.
   function give(name, takes) {
     const input = document.createElement("input");
     input.type = "file";
@@ -492,7 +492,7 @@ function render({ model, el }) {
   const chosen = () =>
     [...root.querySelectorAll(".tp-choice input:checked")].map((one) => one.value);
 
-  // What was typed about one choice is not said of another that has nothing in common with it.
+  // Text typed for one selection is not used for another that shares no row with it.
   function chose() {
     const now = chosen();
     if (about.length && !now.some((one) => about.includes(one))) {
@@ -501,7 +501,7 @@ function render({ model, el }) {
     about = now;
   }
 
-  // Off this machine and without https a page has no clipboard; the old way still works there.
+  // Remote pages without https have no clipboard API; the old command still works there.
   async function copyText(from) {
     const text = from.dataset.copy;
     try {
@@ -533,7 +533,7 @@ function render({ model, el }) {
     if (pressed) {
       if (pressed.getAttribute("aria-disabled") === "true") return;
       const step = pressed.dataset.step ?? null;
-      // The second half of a double click that began elsewhere confirms nothing.
+      // Ignore the second half of a double click that began elsewhere.
       if (step !== null && event.detail > 1) return;
       if (pressed.dataset.takes) {
         give(pressed.dataset.press, pressed.dataset.takes);

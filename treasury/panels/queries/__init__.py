@@ -1,1 +1,1 @@
-"""The SQL selections that panels list."""
+"""SQL queries of the panels' lists."""

@@ -1,4 +1,4 @@
--- Every transfer that is listed, with the names of its accounts, one row each. Stored for a panel.
+-- One row per listed transfer, with the names of its accounts. Stored for a panel.
 SELECT t.* EXCLUDE (raw), s.name AS sender, r.name AS receiver
 FROM transfers AS t
 LEFT JOIN accounts AS s ON s.id = t.sender_account_id

@@ -1,4 +1,4 @@
--- The ids of files and batches that the bank has answered, one row each. Not stored.
+-- One row per id of a file or batch that the bank has answered. Not stored.
 SELECT DISTINCT upper(trim(id)) AS id
 FROM (
     SELECT unnest([original_message_id, original_batch_id]) AS id

@@ -1,3 +1,3 @@
--- The first requests whose deposit details differ, in the list's order, one row each. Not stored.
+-- One row per request with changed deposit details, in the list's order, up to a limit. Not stored.
 SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
 ORDER BY number LIMIT ?

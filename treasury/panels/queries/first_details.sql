@@ -1,4 +1,4 @@
--- The details that a request waited with first, one row for each request. Stored for a panel.
+-- One row per request, with the details that it first waited with. Stored for a panel.
 SELECT id, {columns}
 FROM ramp_requests_history
 WHERE status = 'AWAITING_FUNDS'

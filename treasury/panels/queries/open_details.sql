@@ -1,4 +1,4 @@
--- The requests that wait for funds, with their details as delivered, one row each. Stored for a panel.
+-- One row per request that waits for funds, with its delivered details. Stored for a panel.
 SELECT id, ramp_type, crypto_currency AS asset,
     coalesce(deposit_wallet_chain, fiat_currency) AS line, {columns}
 FROM ramp_requests

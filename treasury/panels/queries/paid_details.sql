@@ -1,4 +1,4 @@
--- The details that a payment reached last, one row for each direction and line. Stored for a panel.
+-- One row per direction and line, with the details that were last paid. Stored for a panel.
 SELECT ramp_type, coalesce(deposit_wallet_chain, fiat_currency) AS line, payment_reference AS name,
     {columns}
 FROM ramp_requests

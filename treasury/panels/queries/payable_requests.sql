@@ -1,4 +1,4 @@
--- What waits for its funds, with its details where it may be paid, one row each. Stored for a panel.
+-- One row per request that waits for funds, with details if it may be paid. Stored for a panel.
 SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,
     concat_ws('; ', f.words, l.words) AS differs,
     w.payable AND p.ramp_type IS NULL AS first_time,

@@ -1,1 +1,1 @@
-"""The two steps of a decision, without a screen."""
+"""The two steps of each decision, without a screen."""

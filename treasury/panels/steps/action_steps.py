@@ -1,9 +1,9 @@
 """The two steps of a decision on requests, without a screen: `ask`, then `decide`.
 
-`ask` drafts each action on the request as the service has it now, and compares that with the row
-that the person saw. `decide` sends only if nothing moved, with the version that was shown and a
-nonce that the journal accepts once. Until the point is passed, stopping leaves nothing behind; of
-several, those whose turn has not come stay ready.
+`ask` drafts each action on the service's present request, and compares that with the row that the
+person saw. `decide` sends only if nothing changed, with the version that was shown and a nonce that
+the journal accepts once. Until the point of no return, cancelling leaves nothing behind; of several
+actions, those not yet tried stay ready.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ _CHECKER: Final = "checker"
 
 
 class PendingRequests(PendingDecision, frozen=True, kw_only=True):
-    """Decisions on requests that wait to be confirmed."""
+    """Decisions on requests, to be confirmed."""
 
     kind: str
     all: tuple[Confirmation, ...]
     read_at: datetime
     changed: tuple[str, ...] = ()
-    """What the service says otherwise than the lake did."""
+    """Differences between the service and the lake."""
     left_out: tuple[RampRequest, ...] = ()
-    """What was chosen and is already decided."""
+    """Chosen requests that are already decided."""
 
     def step(self, _: datetime) -> StepBlock:
-        """One request with all that is known of it, or several with their totals by currency."""
+        """Return the step: one request with all facts, or several with totals by currency."""
         confirmed, single = self.confirmed, len(self.all) == 1
         warnings = [Text(f"Since the last sync: {change}", "warn") for change in self.changed]
         for request in self.left_out:
@@ -64,7 +64,7 @@ class PendingRequests(PendingDecision, frozen=True, kw_only=True):
             detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
             detail("Read from the service", Text(instant(self.read_at))),
         )
-        # `3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`: nothing is summed across.
+        # The title is like `3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`.
         total_text = f"{self.name}: {', '.join(totals) or 'no amounts shown'}."
         buttons = confirm_buttons("Confirm rejection", "danger")
         if self.kind == APPROVE:
@@ -83,26 +83,26 @@ class PendingRequests(PendingDecision, frozen=True, kw_only=True):
 
     @property
     def confirmed(self) -> Confirmation:
-        """The first; the only one of a decision about one request."""
+        """The first confirmation; the only one of a decision about one request."""
         return self.all[0]
 
     @property
     def name(self) -> str:
-        """`PAY-2026-000001`, or `3 requests`."""
+        """The name, like `PAY-2026-000001` or `3 requests`."""
         return (
             _request_of(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
         )
 
 
 class BatchResult(msgspec.Struct, frozen=True):
-    """The actions that were tried, and the others; `cancelled` where a person stopped it."""
+    """The actions that were tried, and the others; `cancelled` if a person stopped it."""
 
     ran: tuple[Ran, ...]
     waiting: tuple[Action, ...] = ()
     untried: tuple[Action, ...] = ()
     cancelled: bool = False
     outcome: Outcome | None = None
-    """That of a request which one person decided alone."""
+    """The outcome of a request that one person decided alone."""
 
 
 def ask(
@@ -112,7 +112,7 @@ def ask(
     reason: str | None,
     work: Work,
 ) -> PendingRequests:
-    """What to confirm; `all` is empty where none of them awaits a decision any more."""
+    """Return the decision to confirm; `all` is empty if no request awaits a decision."""
     rows = list(rows)
     drafts, changes, left_out = [], [], []
     for number, row in enumerate(rows):
@@ -142,30 +142,31 @@ def ask(
 
 
 def decide(desk: PanelWorkspace, pending: PendingRequests, work: Work) -> BatchResult:
-    """Propose what was confirmed, all of it or nothing, and execute what needs nobody else.
+    """Propose the confirmed actions, all or none, and execute any that need no second person.
 
     A request that one person decides alone is compared with what was shown before anything is
-    journaled, and what is in its way is raised. Of several each lapses, or is refused, by itself.
+    journaled, and any obstacle is raised. Of several, each lapses or is refused separately.
     """
     if len(pending.all) == 1 and pending.confirmed.needed <= 1:
         confirmed = pending.confirmed
         request, verb = _request_of(confirmed), KINDS[confirmed.kind].verb.lower()
-        work.say(f"Checking that {request.name} has not moved")
+        work.say(f"Checking {request.name} for changes")
 
         def compare(fresh: RampSeen | None) -> None:
             if fresh is not None and fresh != request:
                 changes = [str(change) for change in moved(request, fresh)]
                 if fresh.version != request.version:
                     changes.append(f"version was {request.version}, is {fresh.version}")
-                sentence = "; ".join(changes) or "who created it is told otherwise"
+                sentence = "; ".join(changes) or "its creator has changed"
                 raise ActionRefused(
                     f"{request.name} changed while you looked at it: {sentence}. Nothing was sent",
-                    do="look at it as it is now, then decide again",
+                    do="look at its current state, then decide again",
                 )
             work.pass_the_point(f"Sent: {verb} {request.name}. Waiting for the answer")
 
         action = desk.actions.carry_out(confirmed, nonce=pending.nonce, compare=compare)
-        assert action.outcome is not None  # it raises unless it is done
+        # It raises unless the action is done.
+        assert action.outcome is not None
         return BatchResult((), outcome=action.outcome)
     work.pass_the_point(f"Writing {pending.name} to the journal")
     proposed = desk.actions.propose_drafts(*pending.all, nonce=pending.nonce)
@@ -176,7 +177,7 @@ def decide(desk: PanelWorkspace, pending: PendingRequests, work: Work) -> BatchR
 
 
 def execute(desk: PanelWorkspace, ids: Iterable[str], work: Work) -> BatchResult:
-    """Carry out what is ready, fifty at a time; Cancel leaves what has not been tried ready."""
+    """Carry out ready actions, fifty at a time; Cancel leaves the untried ones ready."""
     ids, cancelled = list(ids), False
 
     def progress(count: int, total: int) -> None:
@@ -201,13 +202,13 @@ def execute(desk: PanelWorkspace, ids: Iterable[str], work: Work) -> BatchResult
 def sending_state(
     desk: PanelWorkspace, pending: PendingRequests, error: TreasuryError
 ) -> tuple[bool, str]:
-    """Whether surely nothing was carried out, and that in a sentence.
+    """Return whether certainly nothing was carried out, and a sentence about it.
 
-    The error or, where that does not know, the journal bears it out.
+    The error decides, or otherwise the journal.
     """
     match error:
         case OutcomeUnknown():
-            return False, "It was sent, and nobody can tell yet whether it was carried out."
+            return False, "It was sent, and its outcome is unknown."
         case ServiceError(status=int()):
             return True, "The service refused it: nothing was carried out."
         case ServiceError() | ActionRefused():
@@ -216,14 +217,14 @@ def sending_state(
         proposed = [e for e in desk.journal.entries("action.proposed") if e.nonce == pending.nonce]
         sendings = [e for p in proposed for e in desk.journal.entries("action.sending", p.subject)]
     except JournalError:
-        return False, "Whether anything was sent cannot be read from the journal."
+        return False, "The journal cannot be read, so it is unknown whether anything was sent."
     if sendings:
         return False, "It may have been sent."
     return True, "Nothing was sent."
 
 
 def _totals(requests: Iterable[Confirmation]) -> list[str]:
-    """`2 with EUR 40,000.00 in all` for each currency."""
+    """Return `2 with EUR 40,000.00 in all` for each currency."""
     amounts: dict[str, list[Any]] = {}
     for confirmed in requests:
         if confirmed.money is not None:
@@ -237,5 +238,6 @@ def _totals(requests: Iterable[Confirmation]) -> list[str]:
 
 
 def _request_of(confirmed: Confirmation) -> RampSeen:
-    assert confirmed.request is not None  # every kind that this panel offers is about a request
+    # Every kind that this panel offers concerns a request.
+    assert confirmed.request is not None
     return confirmed.request

@@ -1,7 +1,7 @@
-"""Payment files that leave a panel, each journaled before it does, with what it orders.
+"""Payment files made in a panel, each journaled with its orders before it is downloaded.
 
-A file that is saved may be uploaded; only the bank says that it was. So a request in a file leaves
-in no other one until the bank has finally rejected it, or somebody says that it was not uploaded.
+A saved file may be uploaded; only the bank can prove that it was. So a request in a file cannot be
+in another one until the bank has finally rejected it, or a person marks the file as not uploaded.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def note_file(
     nonce: str,
     rejected: Mapping[str, int] | None = None,
 ) -> str:
-    """Journal a file before it leaves; its name, numbered where a file of that name was made.
+    """Journal a file before it is downloaded; return its name, numbered if already used.
 
-    `rejected` is where the file is journaled that each request was in and that the bank rejected.
-    ActionRefused where a request is in another file already, where somebody remarked on it, or
-    where the nonce was used; JournalError where it cannot be written.
+    `rejected` holds the journal numbers of the former files of requests that the bank rejected.
+    Raises ActionRefused if a request is in another file, has a remark, or the nonce was used;
+    JournalError if the journal cannot be written.
     """
     names = tuple(requests)
     who = journal.who()
@@ -44,7 +44,7 @@ def note_file(
         remarked = sorted({clean(remarks[request].by) for request in names if request in remarks})
         if remarked:
             raise ActionRefused(
-                f"some of it was remarked on by {', '.join(remarked)} meanwhile; no file was made",
+                f"some requests got a remark by {', '.join(remarked)} meanwhile; no file was made",
                 do="look at the list again",
             )
         again = rejected or {}
@@ -57,7 +57,7 @@ def note_file(
         )
         if others:
             raise ActionRefused(
-                f"some of it has left in {', '.join(others)}; no file was made",
+                f"some requests are already in {', '.join(others)}; no file was made",
                 do="look at the list again",
             )
         return [Draft(FILE_MADE, free, {"requests": names, **facts}, who, nonce)]

@@ -1,7 +1,7 @@
-"""What is already known of a decision when the lake does not show it yet.
+"""Decisions that the lake does not show yet.
 
-The journal knows what was sent from here; the service, when asked about one request, knows what
-anybody did. Both are only of interest while they are newer than the row in the lake.
+The journal knows what was sent from here; the service, queried about one request, shows everyone's
+decisions. Both matter only while they are newer than the row in the lake.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from treasury.panels.frames.panel_text import instant
 
 
 class RequestUpdate(msgspec.Struct, frozen=True):
-    """What is known of a request, up to which version; `settled` where it needs no decision."""
+    """The update of a request at a version; `settled` if it needs no decision."""
 
     lines: tuple[Text, ...]
     version: int | None
     settled: bool
 
     def is_newer_than(self, row: Mapping[str, Any]) -> bool:
-        """Whether the row in the lake is from before it."""
+        """Return whether the row in the lake is older."""
         version = row["version"]
         return self.version is None or version is None or self.version > version
 
 
 def journal_updates(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
-    """By request: the last thing that was done about it from this workspace."""
+    """Return the last decision of this workspace by request."""
     updates: dict[str, RequestUpdate] = {}
     for entry in entries:
         request_id = entry.body.get("target") or entry.subject
@@ -43,9 +43,9 @@ def journal_updates(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
             lines = (Text(sentence, "good"), _AFTER_SYNC if verb else _CHANGED)
             updates[request_id] = RequestUpdate(lines, facts["version"], settled=verb is not None)
         elif entry.kind in {"action.sending", "action.unknown"}:
-            # It was not answered, or cut off on the way: the service is asked before all else.
+            # It was not answered, or was cut off: the service is queried before anything else.
             at = instant(entry.at)
-            line = f"{entry.actor.name} sent a decision at {at} whose outcome is not known"
+            line = f"{entry.actor.name} sent a decision at {at}; its outcome is unknown"
             updates[request_id] = RequestUpdate((Text(line, "warn"),), None, settled=False)
         elif entry.kind in {"action.refused", "action.recovered", "action.lapsed"}:
             updates.pop(request_id, None)
@@ -53,7 +53,7 @@ def journal_updates(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
 
 
 def update_at_service(request: RampRequest) -> RequestUpdate:
-    """What the service says of a request that no longer awaits approval."""
+    """Describe a request that no longer awaits approval, by the service's record."""
     sentence = f"Already {request.status}"
     if request.events:
         last = request.events[-1]
@@ -69,5 +69,5 @@ _ENDS_WAITING: Final = {
     "ramp_request.reject": "Rejected",
     "ramp_request.cancel": "Cancelled",
 }
-_CHANGED: Final = Text("Sync to see it as it is now", "quiet")
-_AFTER_SYNC: Final = Text("Sync to take it off this list", "quiet")
+_CHANGED: Final = Text("Sync to see its current state", "quiet")
+_AFTER_SYNC: Final = Text("Sync to remove it from this list", "quiet")

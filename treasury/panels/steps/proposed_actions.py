@@ -1,7 +1,7 @@
-"""Actions in a panel: how one reads as a row, and the steps that decide on several at once.
+"""Actions in a panel: their rows, and the steps that decide on several at once.
 
-Each verb says which states it is for, what is asked and what it does; the panel reads the table.
-Who may decide what, and whether an action is still what was shown, is the executor's to say.
+Each verb declares its states, its question and its effect; the panel reads this table. The executor
+checks permissions, and whether an action has changed since it was shown.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ COLUMNS: Final = (
 
 
 class ActionVerb(msgspec.Struct, frozen=True):
-    """A decision on actions: how it reads, `states` it is for, and what it does when confirmed."""
+    """A decision on actions: its words, its `states`, and its effect when confirmed."""
 
     label: str
     asks: str
@@ -68,16 +68,16 @@ class ActionVerb(msgspec.Struct, frozen=True):
 
 
 class PendingActions(PendingDecision, frozen=True, kw_only=True):
-    """Actions that a person is asked to decide on."""
+    """Actions to decide on."""
 
     verb: str
     batch: Batch
     reason: str | None
     decided_by: str
-    """The person who is asked, and how that is known."""
+    """The person who decides, and how they are identified."""
 
     def step(self, now: datetime) -> StepBlock:
-        """Totals by currency, and each sentence as it is journaled."""
+        """Return the step: totals by currency, and each sentence as it is journaled."""
         verb, batch = VERBS[self.verb], self.batch
         several = batch.ids[0] if len(batch.ids) == 1 else f"{len(batch.ids)} actions"
         totals = [Text(f"{money.money}  ({money.count})", "strong") for money in batch.totals]
@@ -98,7 +98,7 @@ class PendingActions(PendingDecision, frozen=True, kw_only=True):
 
 
 def action_table(actions: Iterable[Action]) -> pa.Table:
-    """What is open or unsettled; `amount` in `currency`."""
+    """Return the open or unsettled actions; `amount` in `currency`."""
     rows = [
         {name: getattr(action, name, None) for name in ACTIONS.names}
         | ({"state": _DOUBLED, "why": action.doubled} if action.doubled else {})
@@ -112,7 +112,7 @@ def action_table(actions: Iterable[Action]) -> pa.Table:
 
 
 def action_row(row: Mapping[str, Any]) -> ListRow:
-    """A row of ACTIONS."""
+    """Return a row of ACTIONS for the list."""
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"])
     return ListRow(
         label=f"{row['id']}, {row['kind']}, {amount or 'no amount'}, {row['state']}",
@@ -146,23 +146,24 @@ def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
 def ask_about(
     desk: PanelWorkspace, verb: str, ids: Iterable[str], reason: str | None, who: str
 ) -> PendingActions:
-    """What to confirm; InputError where a chosen one is in a state that the verb is not for."""
+    """Return the decision to confirm; raise InputError if the verb does not apply to a state."""
     decision = VERBS[verb]
     if decision.needs_reason and not reason:
-        raise InputError("reason: is missing", do="say why; it is kept in the journal")
+        raise InputError("reason: is missing", do="give a reason; it is kept in the journal")
     batch = desk.actions.batch(*ids)
     for action_id in batch.ids:
         state = desk.actions.get(action_id).state
         if state not in decision.states:
             raise InputError(
-                f"{action_id} is {state}, which is not for “{decision.label}”; nothing was changed",
-                do=f"choose what is {' or '.join(sorted(decision.states))}",
+                f"{action_id} is {state}, and “{decision.label}” does not apply to it; nothing"
+                " was changed",
+                do=f"choose actions that are {' or '.join(sorted(decision.states))}",
             )
     return PendingActions(verb=verb, batch=batch, reason=reason, decided_by=who)
 
 
 def batch_message(result: BatchResult, verb: str) -> Message:
-    """What came of carrying out: done, refused, not known, not tried; nothing is left out."""
+    """Return all results of carrying out: done, refused, unknown, not tried."""
     executed = [attempt.action for attempt in result.ran if attempt.action.state == "done"]
     failed = [attempt for attempt in result.ran if attempt.action.state != "done"]
     lines = [
@@ -190,7 +191,7 @@ def batch_message(result: BatchResult, verb: str) -> Message:
     return Message(title, tuple(lines), "alert" if failed else "status")
 
 
-# What each verb does
+# The effect of each verb
 
 
 def _approve(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Message:
@@ -199,7 +200,7 @@ def _approve(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Messa
     approved = desk.actions.approve(*batch.ids, shown=batch, reason=pending.reason)
     lines = [Text(f"{action.id} is {action.state}. {action.text}") for action in approved]
     ready = sum(action.state == "ready" for action in approved)
-    after = (Text("Next: carry out what is ready", "strong"),) if ready else ()
+    after = (Text("Next: carry out the ready ones", "strong"),) if ready else ()
     return status(f"Approved {len(approved):,}, {ready:,} ready", *lines, *after)
 
 
@@ -210,7 +211,7 @@ def _execute(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Messa
 def _end(
     verb: str, title: str, desk: PanelWorkspace, pending: PendingActions, work: Work
 ) -> Message:
-    """Close actions for good by a verb of `t.actions`, `reject` or `withdraw`."""
+    """Close actions permanently by a verb of `t.actions`, `reject` or `withdraw`."""
     work.pass_the_point("Writing it to the journal")
     end, reason = getattr(desk.actions, verb), pending.reason or ""
     ended = [end(action_id, reason) for action_id in pending.batch.ids]
@@ -219,19 +220,19 @@ def _end(
 
 
 def _recover(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Message:
-    work.pass_the_point("Asking the service what became of it")
+    work.pass_the_point("Reading the outcome from the service")
     settled = desk.actions.recover(*pending.batch.ids)
     lines = []
     for action in settled:
         style: LineStyle = "plain" if action.state == "done" else "warn"
         lines.append(Text(f"{action.id} is {action.state}. {action.why}", style))
-    return status(f"Looked at {len(settled):,}", *lines)
+    return status(f"Checked {len(settled):,}", *lines)
 
 
 VERBS: Final[dict[str, ActionVerb]] = {
     "approve": ActionVerb(
         "Approve…", "Approve", "Confirm approval", frozenset({"proposed"}), _approve,
-        "All of them are approved, or none; nothing is sent yet.",
+        "Either all are approved or none; nothing is sent yet.",
     ),
     "execute": ActionVerb(
         "Carry out…", "Carry out", "Confirm and send", frozenset({"ready"}), _execute,
@@ -239,14 +240,14 @@ VERBS: Final[dict[str, ActionVerb]] = {
     ),
     "reject": ActionVerb(
         "Reject…", "Reject", "Confirm rejection", OPEN, partial(_end, "reject", "Rejected"),
-        "They are closed for good.", needs_reason=True, stops=True,
+        "They are closed permanently.", needs_reason=True, stops=True,
     ),
     "withdraw": ActionVerb(
         "Withdraw…", "Withdraw", "Confirm withdrawal", OPEN, partial(_end, "withdraw", "Withdrew"),
-        "They are closed for good.", stops=True,
+        "They are closed permanently.", stops=True,
     ),
     "recover": ActionVerb(
         "Recover…", "Recover", "Confirm recovery", UNSETTLED, _recover,
-        "The service is asked; nothing is sent that could take effect twice.",
+        "The service is queried; nothing is sent that could take effect twice.",
     ),
 }  # fmt: skip

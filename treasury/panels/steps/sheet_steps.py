@@ -1,4 +1,4 @@
-"""The two steps of a decision sheet, without a screen: say what it would do, then write it."""
+"""The two steps of a decision sheet, without a screen: show its effect, then write it."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from treasury.panels.steps.verdict_steps import effect_details
 
 
 class PendingSheet(PendingDecision, frozen=True, kw_only=True):
-    """A sheet that a person is asked to confirm."""
+    """A sheet to confirm."""
 
     content: bytes
     plan: SheetPlan
     actor: str
 
     def step(self, _: datetime) -> StepBlock:
-        """Sums by decision and currency, each row, and what is refused."""
+        """Return the step: totals by decision and currency, each row, and refusals."""
         plan, refused = self.plan, _refusals(self.plan)
         return StepBlock(
             key=self.nonce,
             title=f"Decide {_count(len(plan.planned))} from {clean(plan.file)}?",
-            text=f"{_count(len(plan.planned))}: all of them or none.",
+            text=f"{_count(len(plan.planned))}: all or none.",
             items=tuple(verdict.sentence for verdict in plan.planned),
             facts=(
                 detail("By decision and currency", *_sums(plan)),
                 detail("Decided by", Text(self.actor, "strong")),
-                *((detail("Refused, and left as they are", *refused),) if refused else ()),
+                *((detail("Refused and unchanged", *refused),) if refused else ()),
                 *effect_details(plan.effects),
             ),
             buttons=confirm_buttons("Confirm decisions"),
@@ -41,7 +41,7 @@ class PendingSheet(PendingDecision, frozen=True, kw_only=True):
 
 
 def ask_sheet(desk: PanelWorkspace, name: str, content: bytes) -> PendingSheet | Message:
-    """What to confirm; or, where no row would do anything, a message that says why."""
+    """Return the decisions to confirm, or a message if no row has an effect."""
     plan = desk.decide(content, name=name, dry_run=True)
     if not plan.planned:
         return status("Nothing to decide", Text("Nothing was written."), *_refusals(plan))
@@ -49,7 +49,7 @@ def ask_sheet(desk: PanelWorkspace, name: str, content: bytes) -> PendingSheet |
 
 
 def settle_sheet(desk: PanelWorkspace, pending: PendingSheet) -> Message:
-    """Journal what was confirmed; ActionRefused where any of it has moved since."""
+    """Journal the confirmed decisions; raise ActionRefused if any of it has changed."""
     if desk.journal.who().name != pending.actor:
         raise ActionRefused(
             f"the sheet was shown to {pending.actor}; nothing was journaled",
@@ -60,7 +60,7 @@ def settle_sheet(desk: PanelWorkspace, pending: PendingSheet) -> Message:
 
 
 def _sums(plan: SheetPlan) -> list[Text]:
-    """What would be journaled, by decision and currency."""
+    """Return the planned entries, by decision and currency."""
     lines = []
     for row in plan.totals.arrow.to_pylist():
         worth = _count(row["items"])
@@ -72,13 +72,13 @@ def _sums(plan: SheetPlan) -> list[Text]:
 
 
 def _refusals(plan: SheetPlan) -> tuple[Text, ...]:
-    """Each row that is refused, with its reason, and how many stand already."""
+    """Return each refused row with its reason, and the number of rows already in force."""
     lines = [
         Text(f"row {verdict.row}, {verdict.name}: {verdict.why}", "warn")
         for verdict in plan.refused
     ]
     if plan.standing:
-        lines.append(Text(f"{_count(len(plan.standing))} stand already", "quiet"))
+        lines.append(Text(f"{_count(len(plan.standing))} already in force", "quiet"))
     return tuple(lines)
 
 

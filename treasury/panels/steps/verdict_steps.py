@@ -1,9 +1,9 @@
-"""The two steps of a verdict on bank lines, without a screen: say what it would be, then write it.
+"""The two steps of a verdict on bank lines, without a screen: show its effect, then write it.
 
-Asking runs the verb without writing, so what cannot be is refused before anybody confirms. Doing
-runs it so once more and writes only where the facts are still those that were shown. What is
-confirmed is told from the decision's own facts, so the sentence is what the journal holds. Saying
-again what stands writes nothing, and an undo names the one decision that it takes back.
+The first step runs the verb without writing, so that invalid decisions are refused before anyone
+confirms. The second runs it again and writes only if the facts are still those that were shown. The
+confirmed sentence is built from the decision's own facts, which the journal stores. Repeating a
+decision in force writes nothing, and an undo names the one decision that it undoes.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ from treasury.panels.panel_workspace import PanelWorkspace
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wants said: `verb` of VERBS on lines, each with the expectations it is about.
+    """A verdict to make: `verb` of VERBS on lines, each with its expectations.
 
-    `seq` is the decision that an undo takes back, `why` explains why several lines are decided at
-    once.
+    `seq` is the decision that an undo undoes; `why` explains why several lines are decided at once.
     """
 
     verb: str
@@ -45,19 +44,19 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingVerdict(PendingDecision, frozen=True, kw_only=True):
-    """A verdict that a person is asked to confirm."""
+    """A verdict to confirm."""
 
     verdict: Verdict
     planned: tuple[Decision, ...]
     actor: Actor
     effects: Effects | None = None
-    """What changes beside the lines; None where nothing of them is settled otherwise."""
+    """Effects on other items; None if the lines' own outcomes stay the same."""
 
     def step(self, _: datetime) -> StepBlock:
-        """Each sentence as it is journaled, totals by currency."""
+        """Return the step: each sentence as it is journaled, totals by currency."""
         words, planned = VERBS[self.verdict.verb], self.planned
         single = len(planned) == 1
-        several = f"{_count(len(planned))}: all of them or none."
+        several = f"{_count(len(planned))}: all or none."
         stops = self.verdict.verb in {"reject", "ignore", "undo"}
         return StepBlock(
             key=self.nonce,
@@ -71,7 +70,7 @@ class PendingVerdict(PendingDecision, frozen=True, kw_only=True):
 
 
 class _Words(msgspec.Struct, frozen=True):
-    """How a verb reads: on its button, as a question, when done, and to confirm it."""
+    """The words of a verb: on its button, as a question, when done, and to confirm it."""
 
     label: str
     asks: str
@@ -82,7 +81,7 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 _MOST_EFFECTS: Final = 20
-"""Items that change beside a decision and are named in its first step; the others are counted."""
+"""The most other items named in the first step; the rest is counted."""
 VERBS: Final = {
     "accept": _Words(
         "Accept…", "Accept", "Accepted", "Confirm match", "for", "They count as matched."
@@ -93,24 +92,25 @@ VERBS: Final = {
     ),
     "ignore": _Words(
         "Ignore…", "Close", "Closed", "Confirm closing", "",
-        "They belong to nothing that is expected.",
+        "They belong to no expectation.",
     ),
     "assign": _Words(
         "Assign…", "Assign", "Assigned", "Confirm assignment", "to",
-        "They stay as open as they are.",
+        "They stay open.",
     ),
     "undo": _Words(
-        "Undo…", "Undo", "Undone", "Confirm undo", "for", "What stood before it stands again."
+        "Undo…", "Undo", "Undone", "Confirm undo", "for", "The decision before it is in force"
+                                                          " again."
     ),
 }  # fmt: skip
 
 
 def ask_verdict(desk: PanelWorkspace, verdict: Verdict) -> PendingVerdict | Message:
-    """What to confirm; or, where just that stands already, a message that says who decided it."""
+    """Return the verdict to confirm, or a message if it is already in force."""
     head = desk.journal.head().seq
     planned = _say(desk, verdict, dry_run=True)
     if verdict.verb != "undo" and not any(decision.facts for decision in planned):
-        standing = _say(desk, verdict, dry_run=False)  # it stands: this writes nothing
+        standing = _say(desk, verdict, dry_run=False)  # already in force: this writes nothing
         return _already([decision for decision in standing if (decision.seq or 0) <= head])
     return PendingVerdict(
         verdict=verdict,
@@ -121,16 +121,16 @@ def ask_verdict(desk: PanelWorkspace, verdict: Verdict) -> PendingVerdict | Mess
 
 
 def settle(desk: PanelWorkspace, pending: PendingVerdict, work: Work) -> Message:
-    """Journal what was confirmed; ActionRefused where what it rests on has moved since."""
-    work.say("Checking that nothing has moved")
+    """Journal the confirmed verdict; raise ActionRefused if its facts have changed."""
+    work.say("Checking for changes")
     head = desk.journal.head().seq
     fresh = _say(desk, pending.verdict, dry_run=True)
     for decision, now in zip(pending.planned, fresh, strict=True):
         if now.facts and decision.facts != now.facts:
             raise ActionRefused(
-                f"the line {clean(decision.entry_id)} or what it may belong to changed while you"
+                f"the line {clean(decision.entry_id)} or its candidates changed while you"
                 " looked at it; nothing was journaled",
-                do="look at it as it is now, then decide again",
+                do="look at its current state, then decide again",
             )
     work.pass_the_point("Writing it to the journal")
     decisions = _say(desk, pending.verdict, dry_run=False)
@@ -146,7 +146,7 @@ def settle(desk: PanelWorkspace, pending: PendingVerdict, work: Work) -> Message
 
 
 def sentence(decision: Decision) -> str:
-    """What a decision says, told from the facts that the journal holds of it."""
+    """Return the sentence of a decision, from its journaled facts."""
     words, line = VERBS[decision.verb], decision.facts.get("line") or {}
     names = [_name(decision, expectation) for expectation in decision.expectations]
     to = names or ([clean(decision.to)] if decision.to else [])
@@ -154,14 +154,14 @@ def sentence(decision: Decision) -> str:
     reason = f" Reason: {clean(decision.reason)}." if decision.reason else ""
     closed = decision.closed_month
     posting = (
-        f" {closed} is closed and stays so: it posts in {decision.posts_to}." if closed else ""
+        f" {closed} is closed and stays closed: it posts in {decision.posts_to}." if closed else ""
     )
     object_words = _line(line) if line else f"line {clean(decision.entry_id)}"
     return f"{words.asks} {object_words}{about}.{reason}{posting}"
 
 
 def journaled(decision: Decision) -> str:
-    """The same, with who said it and when, and who proposed it where a sheet says so."""
+    """Return the sentence with its author, time and, for a sheet, the proposer."""
     proposed = f", proposed by {clean(decision.proposed_by)}" if decision.proposed_by else ""
     return f"{sentence(decision)} By {clean(decision.by)}{proposed} at {instant(decision.at)}."
 
@@ -210,15 +210,15 @@ def _details(pending: PendingVerdict) -> tuple[Detail, ...]:
 
 
 def effect_details(effects: Effects | None) -> tuple[Detail, ...]:
-    """Each item that changes beside the lines that are decided, and why; none where unasked."""
+    """Return each other item that changes, and why; empty if this was not computed."""
     if effects is None:
         return ()
     lines = [Text(clean(str(effect)), "warn") for effect in effects.effects[:_MOST_EFFECTS]]
     if more := len(effects) - len(lines):
         lines.append(Text(f"and {more:,} more: `treasury match … --dry-run` lists them", "warn"))
     if effects.unknown:
-        lines = [Text(f"not known: {clean(effects.unknown)}", "warn")]
-    return (detail("Changes beside it", *(lines or [Text("no other open item")])),)
+        lines = [Text(f"unknown: {clean(effects.unknown)}", "warn")]
+    return (detail("Other changes", *(lines or [Text("no other open item")])),)
 
 
 def _already(stand: Sequence[Decision]) -> Message:
@@ -231,7 +231,7 @@ def _count(number: int) -> str:
 
 
 def _say(desk: PanelWorkspace, verdict: Verdict, *, dry_run: bool) -> tuple[Decision, ...]:
-    """Run the verb; what it decided, or would."""
+    """Run the verb; return its decisions, made or planned."""
     verbs, reason = desk.matches, verdict.reason
     line, expectations = verdict.pairs[0]
     match verdict.verb:

@@ -1,1 +1,1 @@
-"""Provider exposure as people see it: a section of the report, and a letter."""
+"""Provider exposure for people: a section of the report, and a letter."""

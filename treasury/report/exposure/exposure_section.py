@@ -1,4 +1,4 @@
-"""Provider exposure as a section of the report: sums, limits, ages, positions, what is in doubt."""
+"""Provider exposure as a section of the report: totals, limits, ages, positions, doubts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Row = Mapping[str, Any]
 
 
 def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> Section:
-    """The section; its figure is `exposure_by_day`."""
+    """Return the section; its figure is `exposure_by_day`."""
     title = "With the provider"
     if is_unread:
-        return Section("exposure", title, "Not known: the services have not been read.")
+        return Section("exposure", title, "Unknown: the services have not been read.")
     if not len(exposure.positions) and exposure.whole["peak"] is None:
-        return Section("exposure", title, f"Nothing stood there at {exposure.instant}.")
+        return Section("exposure", title, f"The provider held nothing at {exposure.instant}.")
     grids = filled(
         make_grid(
             "By currency, and against the limits",
@@ -35,7 +35,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
             sheet="Exposure totals",
         ),
         make_grid(
-            "How long it has stood there",
+            "By age",
             "Age | Currency | >Positions | >Amount | >Value",
             exposure.ages.arrow,
             lambda row: (
@@ -48,7 +48,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
             sheet="Exposure by age",
         ),
         make_grid(
-            "What stood there",
+            "Positions with the provider",
             "What | Reference | >Amount | >Value | Since | Cleared | Evidence",
             exposure.proved.arrow,
             lambda row: (
@@ -90,7 +90,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
         ).to_pylist()
         sums = amounts_words((row["amount"], row["currency"]) for row in rows)
         to = moment(exposure.cleared_to, exposure.zone)
-        cleared = f" Of it cleared by {to}: {sums or 'nothing'}."
+        cleared = f" Cleared by {to}: {sums or 'nothing'}."
     lead = f"{exposure.title}.{most}{cleared}"
     return Section("exposure", title, lead, grids, tuple(map(clean, exposure.notes)), FIGURE)
 
@@ -115,7 +115,7 @@ def _sum_row(row: _Row, exposure: ProviderExposure) -> tuple[object, ...]:
 
 
 def _since(row: _Row, exposure: ProviderExposure) -> str:
-    """The day that it came; a virtual account that no report shows has none."""
+    """Return the day of arrival; a virtual account that no report shows has none."""
     if row["since"] is None:
         return "not known"
     local = row["since"].astimezone(exposure.zone)

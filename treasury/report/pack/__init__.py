@@ -1,1 +1,1 @@
-"""The close pack: one folder, written whole, sealed by hashes, verified by computing it again."""
+"""The close pack: one folder, written as a whole, sealed by hashes, verified by recomputation."""

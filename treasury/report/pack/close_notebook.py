@@ -1,7 +1,7 @@
-"""The close's notebook, run for a month and left in its pack, so that each figure shows its rows.
+"""The close's notebook, executed for a month and put in its pack, with the rows of each figure.
 
-It is the notebook that people work in, run by papermill from end to end. It reads the workspace and
-writes nothing there; what it shows differs from run to run, so the pack promises its hash only.
+It is the notebook that people work in, executed by papermill. It reads the workspace and writes
+nothing there. Its output differs between runs, so the pack guarantees only its hash.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from treasury.core.errors import InputError, StorageError
 
 NOTEBOOK: Final = "monthly_reconciliation.ipynb"
 LONGEST: Final = 600
-"""Seconds that one cell may take."""
+"""The most seconds for one cell."""
 _EXTRA: Final = "papermill", "ipykernel"
 
 
 def require_papermill() -> None:
-    """InputError where notebooks cannot be run here."""
+    """Raise InputError if notebooks cannot be executed here."""
     missing = [name for name in _EXTRA if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(
             f"running the notebook needs {missing[0]}, which is not installed",
-            do="install treasury-toolkit[notebooks], or leave --notebook out",
+            do="install treasury-toolkit[notebooks], or omit --notebook",
         )
 
 
 def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None = None) -> Path:
-    """Run the close's notebook on a workspace and write it, outputs included, to `to`.
+    """Execute the close's notebook on a workspace and write it with outputs to `to`.
 
-    `ledger` is compared in it; a closed month has that of its close.
-    Raises InputError where papermill is not installed, StorageError where a cell fails.
+    `ledger` is compared in it; a closed month has that of its close. Raises InputError if papermill
+    is missing, StorageError if a cell fails.
     """
     require_papermill()
     import papermill
@@ -62,22 +62,22 @@ def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None
             problem = f"stopped at cell {error.cell_index + 1}: {error.ename}: {error.evalue}"
         raise StorageError(
             f"the notebook {problem}",
-            do=f"run `treasury notebook {Path(NOTEBOOK).stem}` to see why, or leave --notebook out",
+            do=f"run `treasury notebook {Path(NOTEBOOK).stem}` to see why, or omit --notebook",
         ) from error
     return to
 
 
 def notebook_names() -> tuple[str, ...]:
-    """The notebooks that come with the package, by name."""
+    """Return the names of the notebooks in the package."""
     return tuple(sorted(path.stem for path in _folder().glob("*.ipynb")))
 
 
 def stored_notebook(name: str) -> Path:
-    """A notebook as it comes with the package, or beside it in a checkout."""
+    """Return a notebook of the package, or of the checkout."""
     path = _folder() / f"{name}.ipynb"
     if not path.is_file():
         raise InputError(
-            f"{path.name} did not come with this installation", do="install treasury again"
+            f"{path.name} is missing in this installation", do="install treasury again"
         )
     return path
 

@@ -1,8 +1,8 @@
-"""Checks of a pack that other models made, if they answer otherwise than the models that run here.
+"""Checks of a pack made by other models, if its results differ from those of the present models.
 
-Recomputation needs the version that made it. The journal has hashes of some tables of a month that
-was prepared or closed: the outcomes of its lines, its roll-forward, and the tables that the close
-stored. Everything else in the pack is proved by the pack's own seal alone, which anybody can write.
+Recomputation needs the version that made the pack. The journal has hashes of some tables of a
+prepared or closed month: the outcomes of its lines, its roll-forward, and the tables stored at the
+close. Everything else in the pack is proved only by the pack's own seal, which anyone can write.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _PACK_NAMES: Final = {
 }
 """Names in a pack of tables that a close stores under another name."""
 _NOT_IN_PACK: Final = frozenset({"coin_lots", "coin_events", "positions", "shares"})
-"""Tables that a close stores for the months after it."""
+"""Tables that a close stores for later months."""
 _JOURNALED: Final = "is not what the close journaled"
 
 
 def has_other_models(code: Code) -> bool:
-    """Whether another version of the models made a pack than the one that runs here."""
+    """Return whether a pack was made by another version of the models than the present one."""
     return code.models != code_of().models
 
 
 def close_in(evidence: Evidence) -> Close | None:
-    """Return what the month was closed or prepared on; None if it was neither."""
+    """Return the close or preparation of the month; None if it has neither."""
     signed = evidence.period or evidence.preparation or None
     return signed.close if signed else None
 
@@ -85,8 +85,8 @@ def _path(folder: Path, name: str) -> Path:
 
 
 def version_needed(code: Code, differing: Sequence[str] = ()) -> str:
-    """Return the note that names the version which alone computes the pack again."""
-    answers = f" ({', '.join(differing)} answer otherwise here)" if differing else ""
+    """Return the note that names the only version that recomputes the pack."""
+    answers = f" ({', '.join(differing)} differ here)" if differing else ""
     return (
         f"not computed again: that needs version {clean(code.version)}, source"
         f" {clean(code.source):.12}, which made it{answers}"
@@ -94,7 +94,7 @@ def version_needed(code: Code, differing: Sequence[str] = ()) -> str:
 
 
 def proved_by_seal(close: Close | None) -> str:
-    """Return the note on a pack that was not held against a journal."""
+    """Return the note on a pack that was not compared with a journal."""
     note = "only its own seal proves its files, and a changed pack can be sealed again"
     if close is None:
         return note
@@ -102,11 +102,11 @@ def proved_by_seal(close: Close | None) -> str:
 
 
 def proved_by_journal(tables: Sequence[str]) -> str:
-    """Return the note on a pack that was held against the journal."""
+    """Return the note on a pack that was compared with the journal."""
     if not tables:
         return (
-            "the journal has no hashes of a month that is neither prepared nor closed: only the"
-            " pack's own seal proves its files"
+            "the journal has no hashes of a month that is neither prepared nor closed: only"
+            " the pack's own seal proves its files"
         )
     return (
         f"the journal's hashes prove {', '.join(tables)}; only the pack's own seal proves its other"
@@ -117,7 +117,7 @@ def proved_by_journal(tables: Sequence[str]) -> str:
 def compare_with_journal(
     folder: Path, evidence: Evidence, lake: Lake
 ) -> tuple[list[Finding], list[str]]:
-    """Compare a pack of other models with the tables of which the journal has hashes."""
+    """Compare a pack of other models with the tables that have hashes in the journal."""
     close = close_in(evidence)
     notes = [version_needed(evidence.code)]
     if close is None:

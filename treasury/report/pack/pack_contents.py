@@ -1,13 +1,13 @@
-"""The pack of a close, one folder: what is read, what can be booked, what can be checked again.
+"""The pack of a close, one folder: reports, books, and the data to recompute them.
 
     report.html  close.xlsx          for people
     journal.csv  month.beancount     for the books
-    figures/                         as SVG and PNG, with words for who cannot see them
+    figures/                         as SVG and PNG, with descriptions
     tables/                          every table of the answer, as Parquet
     inputs/                          everything that the answer was computed from
-    evidence.json                    what it rests on, and the hash of every file
+    evidence.json                    its basis, and the hash of every file
 
-The same month gives the same bytes, whenever it is written; but for the files `apart`.
+The same month gives the same bytes, whenever it is written, except for the files `apart`.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ EVIDENCE: Final = "evidence.json"
 LEDGER: Final = "inputs/ledger.csv"
 LEDGER_ACCOUNTS: Final = "inputs/accounts.toml"
 LARGEST_EVIDENCE: Final = 16 << 20
-"""Bytes of evidence that are read."""
+"""The most bytes of evidence that are read."""
 _APART: Final = (".png", ".pdf", ".ipynb")
 
 
 def write_files(closing: Closing, folder: Path) -> Evidence:
-    """Write everything but the evidence into `folder`, which is empty; returns the evidence."""
+    """Write everything except the evidence into the empty `folder`; return the evidence."""
     basis = closing.r.basis
     if basis is None or basis.snapshot.commit is None:
         raise InputError(
-            "this answer does not say what it was made from", do="close a month of a workspace"
+            "this answer does not contain its basis", do="close a month of a workspace"
         )
     (folder / "tables").mkdir()
-    # What DuckDB and Arrow make is made beside what is drawn, inputs before the books are held.
+    # DuckDB and Arrow work in the background while figures are drawn, inputs before the books.
     with ThreadPoolExecutor(1) as beside:
         inputs = beside.submit(write_inputs, basis, folder / "inputs")
         booked = beside.submit(_write_books, closing, folder)
@@ -82,7 +82,7 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
 
 
 def _write_books(closing: Closing, folder: Path) -> tuple[Fingerprint, ...]:
-    """Write the journals and the postings behind them; returns the hash of the postings."""
+    """Write the journals and their postings; return the hash of the postings."""
     books = accounting(
         closing.r, closing.zone, closing.rolled.corrections.arrow, closing.coin_books
     )
@@ -93,7 +93,7 @@ def _write_books(closing: Closing, folder: Path) -> tuple[Fingerprint, ...]:
 
 
 def write_evidence(evidence: Evidence, folder: Path) -> str:
-    """Write the evidence with the hashes of all files that stand in `folder`; returns its seal."""
+    """Write the evidence with the hashes of all files in `folder`; return its seal."""
     hashes = file_hashes(folder)
     whole = msgspec.structs.replace(
         evidence,
@@ -106,7 +106,7 @@ def write_evidence(evidence: Evidence, folder: Path) -> str:
 
 
 def named_files(folder: Path) -> set[str]:
-    """The files that the evidence in a folder names; none where there is none that reads."""
+    """Return the files named by the evidence in a folder; none if it is missing or invalid."""
     try:
         with open_regular(folder / EVIDENCE, follow=False) as file:
             evidence = decode_json(file.read(LARGEST_EVIDENCE), Evidence)
@@ -116,12 +116,12 @@ def named_files(folder: Path) -> set[str]:
 
 
 def is_apart(name: str) -> bool:
-    """Whether a file is outside what comes out again to the byte."""
+    """Return whether a file is not reproducible byte for byte."""
     return name.endswith(_APART)
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file in the folder but the evidence, by its path in it."""
+    """Return the SHA-256 of every file in the folder except the evidence, by relative path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     return {name: _hash(path) for name, path in names.items() if name != EVIDENCE}
@@ -139,7 +139,7 @@ def _evidence(
     hashes: tuple[Fingerprint, ...],
     inputs: dict[str, int],
 ) -> Evidence:
-    """The evidence, but for the hashes of files; a ledger that was given is left in `folder`."""
+    """Return the evidence without file hashes; write a given ledger into `folder`."""
     r = closing.r
     assert r.basis is not None  # it has the commit
     question = r.basis.question
@@ -175,7 +175,7 @@ def _evidence(
 
 
 def _bank_files(closing: Closing) -> dict[str, str]:
-    """SHA-256 of every bank file that the month's statements were read from, by its name."""
+    """Return the SHA-256 of every bank file of the month's statements, by its name."""
     assert closing.r.basis is not None
     with closing.r.basis.snapshot.connection() as connection:
         files = connection.execute(

@@ -1,7 +1,7 @@
-"""The close pack as a folder: a new one whole, or the former one as it was.
+"""The close pack as a folder: either completely new, or the former one unchanged.
 
-It is written beside its place and takes it only when it is whole. A folder in which somebody keeps
-other files is never replaced.
+It is written next to its place and moved there only when complete. A folder with other files is
+never replaced.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from treasury.core.files import durable
 from treasury.core.tables.table import Table, Tables
 
 _FORMER: Final = frozenset({"report.html", "close.xlsx"})
-"""What a pack was before it had evidence."""
+"""The files of an early pack without evidence."""
 _PDF: Final = "report.pdf"
 
 
 class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
-    """What was written, and where; `seal` stands for all of it. As a table it is the checklist.
+    """The written files; `seal` identifies the whole pack. As a table it is the checklist.
 
-    `apart` are the PDF and the executed notebook, where they were asked for; `note` says why the
-    month could not be prepared, and is empty where it was.
+    `apart` are the PDF and the executed notebook, if requested; `note` is the reason why the month
+    could not be prepared, empty if it was.
     """
 
     folder: Path
@@ -42,7 +42,7 @@ class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """What is read: the report, the workbook, what stands apart, and the evidence of all."""
+        """The files to read: the report, the workbook, the files apart, and the evidence."""
         return (self.report, self.workbook, *self.apart, self.folder / "evidence.json")
 
     @property
@@ -51,7 +51,7 @@ class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
         return self.checklist.sql
 
     def sheets(self) -> Mapping[str, Table]:
-        """The checklist."""
+        """Return the checklist as a sheet."""
         return self.checklist.sheets()
 
     def __str__(self) -> str:
@@ -67,13 +67,13 @@ def write_close(
     notebook: Path | None = None,
     note: str = "",
 ) -> ClosePack:
-    """Write a month's pack into `folder`; StorageError leaves the former one.
+    """Write a month's pack into `folder`; after a StorageError the former one is unchanged.
 
-    `notebook` is the workspace that the close's notebook is run on, and left in the pack.
-    InputError where the folder holds anything that is no part of a pack, or where the answer does
-    not say what it was made from.
+    `notebook` is the workspace for executing the close's notebook, which is put in the pack. Raises
+    InputError if the folder holds files that do not belong to a pack, or if the answer does not
+    contain its basis.
     """
-    # Imported here: listing fees or showing a status needs neither drawing nor Excel.
+    # Imported here, because listing fees or showing a status needs neither drawing nor Excel.
     from treasury.report.pack import pack_contents, pdf_printing
     from treasury.report.pack.close_notebook import NOTEBOOK, run_notebook
 
@@ -112,7 +112,7 @@ def write_close(
 
 
 def _require_ours(folder: Path) -> None:
-    """Nobody's own files are ever taken away with a former pack."""
+    """Raise an error unless the folder can be replaced without losing other files."""
     from treasury.report.pack.pack_contents import EVIDENCE, named_files
 
     if folder.is_symlink():
@@ -125,13 +125,13 @@ def _require_ours(folder: Path) -> None:
     strange = sorted(present - _FORMER - {EVIDENCE} - named_files(folder))
     if strange:
         raise InputError(
-            f"{folder} holds {strange[0]!r:.80}, which is no part of a pack",
+            f"{folder} holds {strange[0]!r:.80}, which does not belong to a pack",
             do="move it away, or name another folder",
         )
 
 
 def _take_place(new: Path, folder: Path, former: Path) -> None:
-    """Put the new folder where the former one is; on failure the former one stays."""
+    """Move the new folder into the place of the former one; on failure the former one stays."""
     if not folder.exists():
         new.rename(folder)
         return

@@ -1,4 +1,4 @@
-"""The answer of a pack computed again from its own inputs, and compared with what it holds."""
+"""Recompute the answer of a pack from its own inputs, and compare it with the pack."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _MOST_NAMED: Final = 5
 
 
 def compare_with_inputs(folder: Path) -> Recomputed:
-    """Compute a pack that is as it was sealed from its own inputs, and compare, in this process."""
+    """Recompute an unchanged sealed pack from its own inputs, and compare, in this process."""
     evidence, findings = read_sealed(folder)
     if findings:
         return Recomputed(tuple(findings))
@@ -67,7 +67,7 @@ def compare_with_inputs(folder: Path) -> Recomputed:
 
 
 def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
-    """Compare the figures if the present models give them too; else only their hashes."""
+    """Compare the figures if the present models reproduce them; otherwise only their hashes."""
     close = close_in(evidence)
     try:
         findings = [*_unlike_evidence(evidence, folder), *unlike_journaled(folder, evidence)]
@@ -88,9 +88,9 @@ def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
 
 
 def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
-    """Compute a pack again from its own inputs with the models that run here, and compare."""
+    """Recompute a pack from its own inputs with the present models, and compare."""
     notes: list[str] = []
-    # Computed from the pack's own inputs; what came from other months is as given.
+    # Computed from the pack's own inputs; values from other months are taken as given.
     inputs, tables = folder / "inputs", folder / "tables"
     stored = stored_snapshot(inputs, evidence.lake)
     decided = read_decided_tables(inputs)
@@ -137,7 +137,7 @@ def _table(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 def question_of(evidence: Evidence) -> Question:
-    """Return the question that the evidence says was asked."""
+    """Return the question that the evidence describes."""
     return Question(
         month=Month.parse(evidence.month),
         as_of=evidence.as_of,
@@ -159,7 +159,7 @@ def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
 
 
 def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:
-    """What does not come out again; where other code runs, tables are compared and not bytes."""
+    """Return what is not reproduced; with other code, tables are compared instead of bytes."""
     same_code = evidence.code == code_of()
     if not same_code:
         notes.append(
@@ -181,11 +181,11 @@ def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> lis
     apart = [f"table {name}" for name in _differing(sealed, computed)]
     if same_code:
         apart += _differing(evidence.files, hashes)
-    findings = [Finding(name, "does not come out again from what it rests on") for name in apart]
+    findings = [Finding(name, "is not reproduced from its inputs") for name in apart]
     if same_code:
         facts = (msgspec.json.decode(encode(version)) for version in (evidence, again))
         findings += [
-            Finding(EVIDENCE, f"{field.replace('_', ' ')} is not what it rests on")
+            Finding(EVIDENCE, f"{field.replace('_', ' ')} differs from its basis")
             for field in _differing(*facts)
             if field not in {"files", "apart", "seal", "answer"}
         ]
@@ -193,9 +193,9 @@ def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> lis
 
 
 def _unlike_evidence(evidence: Evidence, folder: Path) -> Iterator[Finding]:
-    """Tables that are not those of the evidence, where other code made them and bytes say nothing.
+    """Yield tables that differ from the evidence, for packs of other code.
 
-    Whoever seals a pack again names any code in it.
+    Anyone who seals a pack again can name any code in it.
     """
     if evidence.code == code_of():
         return
@@ -204,7 +204,7 @@ def _unlike_evidence(evidence: Evidence, folder: Path) -> Iterator[Finding]:
         (mark,) = table_marks({path.stem: pq.read_table(path)})
         if mark != marks.get(path.stem):
             name = path.relative_to(folder).as_posix()
-            yield Finding(name, "is not the table whose hash the evidence has")
+            yield Finding(name, "differs from the table hash in the evidence")
 
 
 def _differing(sealed: Mapping[str, Any], computed: Mapping[str, Any]) -> list[str]:
@@ -213,7 +213,7 @@ def _differing(sealed: Mapping[str, Any], computed: Mapping[str, Any]) -> list[s
 
 
 def _carried(closing: Closing) -> Iterator[Finding]:
-    """What was carried in from other months: whether it ties, and ends where the answer ends."""
+    """Check amounts from other months: whether they tie, and end at the answer's end."""
     r, rolled = closing.r, closing.rolled
     assert r.basis is not None
     totals = {
@@ -236,7 +236,7 @@ def _carried(closing: Closing) -> Iterator[Finding]:
 
 
 def ties(totals: pa.Table, items: pa.Table) -> bool:
-    """Whether every row adds up to nothing, and the requests to their totals."""
+    """Return whether every row adds up to zero, and the requests to their totals."""
     sums: dict[tuple[str, str, str], list[Decimal]] = {}
     for row in items.to_pylist():
         for name in ADDS:

@@ -1,10 +1,10 @@
-"""Whether a pack is what its evidence says: every byte of it, and every figure computed again.
+"""Verify a pack: every byte against its evidence, and every figure by recomputation.
 
-With nothing but the folder, the answer is computed again from the pack's own inputs and every file
-made again from it, in a process with bounds: the folder may come from anybody. With a workspace it
-is computed from the commit that the close pinned and from the journal, so that inputs and evidence
-that were changed together are found as well. A pack of other models that answer otherwise is
-compared with the journal's hashes instead (`other_models`).
+With only the folder, the answer is recomputed from the pack's own inputs and every file is made
+again, in a process with limits, because the folder may come from anyone. With a workspace it is
+recomputed from the commit that the close pinned and from the journal, so that inputs and evidence
+changed together are detected too. A pack of other models with different results is compared with
+the journal's hashes instead (`other_models`).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
 
 
 class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
-    """What was found of a pack; `notes` says what was not checked, and why.
+    """The findings about a pack; `notes` explains what was not checked, and why.
 
-    `sql` is the query that was run again, empty where a changed file spared it.
+    `sql` is the query that was run again, empty if a changed file made that unnecessary.
     """
 
     folder: Path
@@ -55,16 +55,16 @@ class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     sql: str = ""
     is_recomputed: bool = True
-    """Whether its figures were computed again; those of other models may not come out here."""
+    """Whether its figures were recomputed; those of other models may not be reproducible."""
 
     def sheets(self) -> Mapping[str, Table]:
-        """What differs; no row where the pack holds."""
+        """Return the differences; no rows if the pack is valid."""
         rows = [{"what": finding.what, "problem": finding.problem} for finding in self.findings]
         return {"Findings": Table(pa.Table.from_pylist(rows, schema=FINDINGS))}
 
     @property
     def holds(self) -> bool:
-        """Whether nothing differs."""
+        """Whether there is no difference."""
         return not self.findings
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_pack(folder: Path) -> Verified:
-    """Check a pack by itself; InputError where the folder has no evidence that reads."""
+    """Verify a pack alone; raise InputError if the folder has no valid evidence."""
     path = str(folder.absolute())
     if utf8_text(path) != path:
         raise InputError(
@@ -100,7 +100,7 @@ def verify_pack(folder: Path) -> Verified:
 
 
 def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
-    """Check a pack by itself, then against the commit and the journal that it rests on."""
+    """Verify a pack alone, then against its commit and journal."""
     alone = verify_pack(folder)
     if not alone.holds:
         return alone
@@ -127,7 +127,7 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
 
 
 def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing:
-    """The month computed from the commit and the journal that the evidence names."""
+    """Recompute the month from the commit and journal that the evidence names."""
     entries = read_decided(journal).entries
     if evidence.period is not None:
         return closed_month(journal, lake, closed_periods(entries)[evidence.month])
@@ -143,7 +143,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
 
 
 def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
-    """Whether the journal has what the evidence says of it, its chain unbroken until there."""
+    """Check that the journal agrees with the evidence, with an unbroken chain up to there."""
     period = evidence.period
     signed = period or evidence.preparation or None
     head = evidence.journal if signed is None else signed.entry

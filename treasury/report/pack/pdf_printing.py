@@ -1,4 +1,4 @@
-"""The report on paper: a PDF by the browser that is installed, of the page as it is."""
+"""The report as PDF, printed by the installed browser."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _BROWSERS: Final = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
 )  # fmt: skip
 LONGEST: Final = 120
-"""Seconds that printing may take."""
+"""The most seconds for printing."""
 
 
 def browser() -> str | None:
-    """The first browser of these that is installed."""
+    """Return the first installed browser of the list."""
     return next((path for name in _BROWSERS if (path := shutil.which(name))), None)
 
 
 def require_browser() -> str:
-    """The browser that prints; InputError where there is none."""
+    """Return the browser for printing; raise InputError without one."""
     installed = browser()
     if installed is None:
         raise InputError(
@@ -35,7 +35,7 @@ def require_browser() -> str:
 
 
 def print_pdf(page: Path, to: Path) -> Path:
-    """Print `page` to a PDF; InputError where no browser is there, StorageError where it fails."""
+    """Print `page` to a PDF; raise InputError without a browser, StorageError on failure."""
     executable = require_browser()
     with tempfile.TemporaryDirectory(prefix="treasury-") as profile:
         command = [
@@ -47,7 +47,7 @@ def print_pdf(page: Path, to: Path) -> Path:
             "--no-pdf-header-footer",
             f"--user-data-dir={profile}",
             f"--print-to-pdf={to.resolve()}",
-            # A browser of the administrator's does not start inside its own sandbox.
+            # A browser run by root does not start inside its own sandbox.
             *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
             page.resolve().as_uri(),
         ]

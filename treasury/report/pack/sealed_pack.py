@@ -1,7 +1,7 @@
-"""What the folder of a pack says of itself, whoever has made it: bounded, and nothing followed.
+"""Read a pack's folder from any source: with limits, and without following links.
 
-A pack comes from somebody else, who can seal whatever he likes. Only regular files of plausible
-number and size are read, no link is followed, and whatever else is there is a finding.
+A pack comes from someone else, who can seal anything. Only regular files of plausible number and
+size are read, no link is followed, and any other entry is a finding.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from treasury.core.text import clean
 from treasury.report.pack.pack_contents import EVIDENCE, LARGEST_EVIDENCE
 
 _LARGEST_FILE: Final = 8 << 30
-"""Bytes of a file in a pack that are read."""
+"""The most bytes of a file in a pack that are read."""
 _MOST_FILES: Final = 1_000
-"""Files and folders that are looked at: a pack has about sixty."""
+"""The most files and folders that are checked: a pack has about sixty."""
 _MOST_FINDINGS: Final = 1_000
 _LARGEST_NUMBER: Final = 1 << 53
 _YEARS: Final = range(1990, 2200)
@@ -36,7 +36,7 @@ _DO: Final = "get the pack again"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A file, or what else the evidence names, and what is wrong with it."""
+    """A file, or another subject of the evidence, and its problem."""
 
     what: str
     problem: str
@@ -46,19 +46,19 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Recomputed(msgspec.Struct, frozen=True):
-    """What does not come out again, what was not compared, and the query that was run."""
+    """The result of a recomputation: differences, notes on omissions, and the query."""
 
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     sql: str = ""
     is_complete: bool = True
-    """Whether the figures were computed again, and not only compared with hashes."""
+    """Whether the figures were recomputed, not only compared with hashes."""
 
 
 def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
-    """The evidence of a pack, and every file that is not as it was sealed.
+    """Return the evidence of a pack, and every file that differs from its sealed hash.
 
-    InputError where the folder has no evidence that reads.
+    Raises InputError if the folder has no valid evidence.
     """
     path = folder / EVIDENCE
     try:
@@ -74,9 +74,9 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
         evidence = decode_json(content, Evidence)
         is_as_sealed = evidence.expected_seal() == evidence.seal and encode(evidence) == content
     except (msgspec.MsgspecError, UnicodeError) as error:
-        raise InputError(f"{path} does not read: {clean(error):.200}", do=_DO) from None
+        raise InputError(f"{path} cannot be read: {clean(error):.200}", do=_DO) from None
     except RecursionError:
-        raise InputError(f"{path} does not read: it is nested too deep", do=_DO) from None
+        raise InputError(f"{path} cannot be read: it is nested too deep", do=_DO) from None
     if evidence.format != FORMAT:
         raise InputError(
             f"{path}: version {clean(evidence.code.version)} of treasury made a pack of form"
@@ -90,7 +90,7 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
 
 
 def _implausible(evidence: Evidence) -> Iterator[Finding]:
-    """The fields with a number or an instant that nothing could be computed with."""
+    """Yield the fields with a number or an instant that is too large to compute with."""
     facts = msgspec.to_builtins(evidence, builtin_types=(datetime, date))
     for name, value in facts.items():
         if not _is_plausible(value):
@@ -125,7 +125,7 @@ def _changed(folder: Path, evidence: Evidence) -> Iterator[Finding]:
         if kind is not None:
             yield Finding(name, kind)
         elif name not in sealed:
-            yield Finding(name, "is no part of the pack")
+            yield Finding(name, "does not belong to the pack")
         elif problem := _problem(folder / name, sealed[name]):
             yield Finding(name, problem)
     for name in sorted(sealed.keys() - present):
@@ -133,7 +133,7 @@ def _changed(folder: Path, evidence: Evidence) -> Iterator[Finding]:
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, str | None]]:
-    """The files of a pack by their path in it, but for the evidence; what else is there, as what.
+    """Yield the files of a pack by relative path, except the evidence, and other entries.
 
     A pack has folders of files and no deeper ones.
     """
@@ -168,7 +168,7 @@ def _path_in_pack(path: Path, folder: Path) -> str:
 
 
 def _problem(path: Path, sealed: str) -> str:
-    """Why a file is not the one with this SHA-256; empty where it is."""
+    """Return why a file does not have this SHA-256; empty if it does."""
     try:
         with open_regular(path, follow=False) as file:
             if os.fstat(file.fileno()).st_size > _LARGEST_FILE:

@@ -1,7 +1,8 @@
-"""A pack computed again in a process of its own, with bounds on its memory and its time.
+"""Recompute a pack in a separate process with limits on memory and time.
 
-Whoever seals a pack chooses what is computed. Parquet of a few bytes can stand for more rows than
-any memory holds, and a library may fail in any way on bytes made for it: all of it is one finding.
+The person who seals a pack chooses what is computed. A few bytes of Parquet can expand to more rows
+than fit in memory, and a library may fail in any way on crafted bytes: each failure becomes one
+finding.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from treasury.core.text import clean
 from treasury.report.pack.sealed_pack import Finding, Recomputed
 
 MOST_ROWS: Final = 50_000_000
-"""Rows of a table in a pack that are read."""
+"""The most rows of a table in a pack that are read."""
 SECONDS: Final = 3_600
-"""Processor time that a pack may take."""
+"""The most processor time for a pack."""
 _ANSWER: Final = 64 << 20
 _ERROR_TAIL: Final = 64 << 10
 
 
 def recompute(folder: Path) -> Recomputed:
-    """Compute a pack again from its own inputs; a finding says where that is not possible."""
+    """Recompute a pack from its own inputs; a finding states if that is impossible."""
     with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as errors:
         bounds = str(folder.absolute()), str(memory_bound())
         process = started(__name__, "work", *bounds, stdout=answer, stderr=errors)
@@ -37,25 +38,25 @@ def recompute(folder: Path) -> Recomputed:
         if process.returncode == 0:
             answer.seek(0)
             return decode_json(answer.read(_ANSWER), Recomputed)
-        # What the process said last; where it was long, the end of it.
+        # The last line that the process printed; its end if it is long.
         size = errors.seek(0, os.SEEK_END)
         errors.seek(max(0, size - _ERROR_TAIL))
         why = (
             clean(errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2])
             or f"its process ended with {process.returncode}"
         )
-    return Recomputed((Finding("inputs", f"cannot be computed again: {why:.300}"),))
+    return Recomputed((Finding("inputs", f"cannot be recomputed: {why:.300}"),))
 
 
 def memory_bound() -> int:
-    """Bytes of memory that a pack may take: half of what the machine has."""
+    """Return the most bytes of memory for a pack: half of the machine's."""
     if sys.platform == "win32":
         return 0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 def work(name: str, memory: str) -> int:
-    """Compute the pack in the folder `name` again and write what was found; the exit code."""
+    """Recompute the pack in the folder `name` and write the findings; return the exit code."""
     _limit(int(memory))
     import pyarrow.parquet as pq
 
@@ -66,7 +67,7 @@ def work(name: str, memory: str) -> int:
         rows = pq.read_metadata(path).num_rows
         if rows > MOST_ROWS:
             too_long = Finding(
-                path.relative_to(folder).as_posix(), f"says that it has {rows:,} rows"
+                path.relative_to(folder).as_posix(), f"has {rows:,} rows according to its metadata"
             )
             return _answer(Recomputed((too_long,)))
     return _answer(compare_with_inputs(folder))
@@ -79,7 +80,7 @@ def _answer(recomputed: Recomputed) -> int:
 
 
 def _limit(memory: int) -> None:
-    """Take at most these bytes of memory, and an hour of a processor's time."""
+    """Limit this process to these bytes of memory, and an hour of processor time."""
     if sys.platform == "win32":
         return
     import resource

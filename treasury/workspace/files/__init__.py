@@ -1,1 +1,1 @@
-"""What people add from files: bank statements, evidence of wallets, reference rates."""
+"""Files that people add: bank statements, wallet evidence, reference rates."""

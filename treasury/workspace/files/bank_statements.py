@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from treasury.statements import AddReport, Problem, Withdrawal
 
 WITHDRAWN: Final = "statement.withdrawn"
-"""The journal's kind for a statement that a person took out of what counts."""
+"""The journal's kind for a statement that a person withdrew."""
 
 _LISTED: Final = """\
 SELECT account, currency, opening_date, closing_date, opening_balance, closing_balance, entry_count,
@@ -43,7 +43,7 @@ _COMPANY_IBANS: Final = "SELECT iban FROM company_bank_accounts WHERE iban IS NO
 class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The bank statements of a workspace: `add`, `withdraw`, `confirm`, `list`, `coverage`.
 
-    `until` is the instant of a workspace that only reads.
+    `until` is the instant of a read-only workspace.
     """
 
     lake: Lake
@@ -55,11 +55,28 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def add(
         self, *files: str | Path | Iterable[str | Path], account: str | None = None
     ) -> AddReport:
-        """Read bank files, prove each statement and store what is new, in one commit.
+        """Read bank files, prove each statement and store new ones, in one commit.
 
-        `account` is whose file it is, where the file does not say. Raises StatementError, naming
-        the file, where one cannot be read; then nothing is stored. The same file again adds
-        nothing.
+        Parameters
+        ----------
+        files
+            Paths, or iterables of paths. Adding the same file again has no effect.
+        account
+            The account of files that name none.
+
+        Returns
+        -------
+        AddReport
+            The statements with their proofs, and problems.
+
+        Raises
+        ------
+        StatementError
+            If a file cannot be read. The error names the file, and nothing is stored.
+
+        Examples
+        --------
+        >>> t.statements.add("bank/october.xml")
         """
         from treasury.statements import add_statements
         from treasury.statements.file_sources import STDIN, KeptInput
@@ -90,7 +107,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return msgspec.structs.replace(report, problems=problems)
 
     def _strange_answers(self, report: AddReport) -> Iterable[Problem]:
-        """Which of the banks' answers are to payment files that nobody made here."""
+        """Yield the banks' answers to payment files that were not made here."""
         from treasury.journal.decision_history import FILE_MADE
         from treasury.statements import Problem
         from treasury.statements.pain.order_answers import folded_id
@@ -105,7 +122,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 yield Problem(name, "", f"answers to payment file {message}, not made here")
 
     def _back(self, report: AddReport) -> Iterable[Problem]:
-        """Which of the statements that were added had been withdrawn, by whom and why."""
+        """Yield the added statements that had been withdrawn, by whom and why."""
         from treasury.journal.decision_history import MATCH, standing
         from treasury.statements import Problem
 
@@ -128,10 +145,30 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def withdraw(
         self, name: str, *, reason: str, actor: Actor | None = None, dry_run: bool = False
     ) -> Withdrawal:
-        """Take a stored statement out of what counts; the journal keeps who did it and why.
+        """Withdraw a stored statement; the journal keeps the person and the reason.
 
-        `name` is its id, the beginning of it, or the name of its file. Closed months rest on what
-        they were closed on and stay as they are. InputError where nothing is stored by that name.
+        Parameters
+        ----------
+        name
+            The statement's id, its beginning, or the name of its file.
+        reason
+            The reason.
+        dry_run
+            Return the withdrawal and write nothing.
+
+        Returns
+        -------
+        Withdrawal
+            The statement and its lines. Closed months are not affected.
+
+        Raises
+        ------
+        InputError
+            If no statement is stored under that name.
+
+        Examples
+        --------
+        >>> t.statements.withdraw("october.xml", reason="file of another company")
         """
         from treasury.statements import find_statement, planned_withdrawal, withdraw_statement
 
@@ -163,11 +200,35 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         currency: str | None = None,
         actor: Actor | None = None,
     ) -> Table:
-        """State what an account held at the end of a day, for one that gets no statement.
+        """State the balance of an account without statements at the end of a day.
 
-        `source` says where that was read; it is kept with the name of who states it. `currency` is
-        needed for an account in several. The same day again takes the former's place, which stays
-        in the history. InputError for an account that is not declared, or a day to come.
+        Parameters
+        ----------
+        account
+            A declared account.
+        balance
+            The balance, in the account's currency.
+        day
+            The day; the balance is that at its end. A new balance of a day replaces the former one,
+            which stays in the history.
+        source
+            Where the balance was read; kept with the person's name.
+        currency
+            Required for an account in several currencies.
+
+        Returns
+        -------
+        Table
+            The stored row.
+
+        Raises
+        ------
+        InputError
+            If the account is not declared, or the day has not ended.
+
+        Examples
+        --------
+        >>> t.statements.confirm("BE68539007547034", "1.50", "2026-10-31", source="the bank's site")
         """
         from treasury.core.tables.table import Table
         from treasury.statements import confirm_balance
@@ -177,9 +238,11 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         on = day if isinstance(day, date) else parse_day(day)
         now = self.settings.now()
         if on > now.astimezone(self.settings.zone).date():
-            raise InputError(f"{on} is not over", do="give the day at whose end it was so")
+            raise InputError(f"{on} has not ended", do="give a day that has ended")
         if not source.strip():
-            raise InputError("a confirmed balance needs a source", do="say where it was read")
+            raise InputError(
+                "a confirmed balance needs a source", do="give the place where it was read"
+            )
         stated = self.lake.again(
             lambda: confirm_balance(
                 self.lake,
@@ -196,7 +259,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone)
 
     def _declared(self, account: str, currency: str | None) -> BankAccount:
-        """The block of the settings that an account and perhaps a currency stand for."""
+        """Return the settings' block of an account and, if needed, a currency."""
         number = plain_account(account)
         blocks = [
             block for block in self.settings.accounts if plain_account(block.account) == number
@@ -217,7 +280,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         raise InputError(problem, do=f"add it to [[accounts]] in {FILE_NAME}")
 
     def coverage(self) -> Table:
-        """How far the proved statements of every account that we know of reach, and what lacks."""
+        """Return how far each known account's proved statements reach, and their gaps."""
         from treasury.core.tables.table import Table
         from treasury.statements import stored_coverage
 
@@ -228,7 +291,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(coverage, _LISTED, self.settings.zone)
 
     def list(self) -> Table:
-        """Every statement that counts: account, dates, balances, whether it is proved, its id."""
+        """List the valid statements: account, dates, balances, proof and id."""
         from treasury.core.tables.table import Table
 
         return Table(self.snapshot().sql(_LISTED), _LISTED, self.settings.zone)

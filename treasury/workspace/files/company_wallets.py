@@ -1,7 +1,7 @@
-"""A company's own wallets: the evidence of what no service shows, added by people and kept.
+"""Evidence of the company's own wallets, which no service shows.
 
-`t.wallets.add_evidence` takes an explorer's export, `t.wallets.add_balance` a balance that somebody
-read off; both say who added them, and when, and where it comes from.
+`t.wallets.add_evidence` adds an explorer's export, `t.wallets.add_balance` a balance that a person
+read. Both store who added them, when, and their source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.
 
-    `until` is the instant of a workspace that only reads.
+    `until` is the instant of a read-only workspace.
     """
 
     lake: Lake
@@ -54,23 +54,51 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         replace: bool = False,
         actor: Actor | None = None,
     ) -> WalletEvidence:
-        """Add an explorer's export of a wallet: its list of transactions, or of its movements.
+        """Add an explorer's export of a wallet: its transactions, or its token movements.
 
-        A list of transactions (CSV or Parquet, with a column TxnFee(ETH) or TxnFee(POL)) shows the
-        native coin that moved and the gas that the wallet paid. Any other file has hash, time,
-        from, to, asset, amount, and where the explorer names it gas; `names` gives its own
-        headings, as in {"hash": "Txhash"}. It covers the days `first` to `last`, else from its
-        first line to its last; `assets` are those that it shows besides the ones in it. The same
-        file again adds nothing. InputError names the line that is wrong, or gas that an earlier
-        export tells otherwise, or what that has and this one lacks (`replace` takes this one's
-        word); then nothing is stored.
+        A list of transactions (CSV or Parquet, with a column TxnFee(ETH) or TxnFee(POL)) shows
+        movements of the native coin and the gas that the wallet paid. Any other file has the
+        columns hash, time, from, to, asset, amount, and optionally gas.
+
+        Parameters
+        ----------
+        file
+            The export. Adding the same file again has no effect.
+        chain, address
+            The wallet.
+        first, last
+            The days that it covers; default: those of its first and last line.
+        assets
+            Assets that it covers without movements.
+        source
+            Where it comes from, if not from an explorer.
+        names
+            The file's own headings, like {"hash": "Txhash"}.
+        replace
+            Overwrite conflicting rows of earlier exports.
+
+        Returns
+        -------
+        WalletEvidence
+            The stored evidence.
+
+        Raises
+        ------
+        InputError
+            If a line is invalid, gas differs from an earlier export, or a line of that is missing.
+            The error names the line, and nothing is stored.
+
+        Examples
+        --------
+        >>> t.wallets.add_evidence("usdc.csv", chain="BASE", address="0x…", first="2026-10-01")
         """
         from treasury.statements.store.wallet_evidence import add_export, require_company_wallet
 
         now = self._present()
         until = None if last is None else _instant(last, self.zone, end=True)
         if until is not None and last == now.astimezone(self.zone).date().isoformat():
-            until = now  # a day that is not over is covered to now
+            # A day that has not ended is covered up to now.
+            until = now
         covered_assets = tuple(assets)
         return self.lake.again(
             lambda: add_export(
@@ -100,10 +128,27 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         source: str,
         actor: Actor | None = None,
     ) -> WalletEvidence:
-        """State what a wallet held, and in `source` where that was read.
+        """State the balance of a wallet.
 
-        `at` is an instant, or a day at whose end it was so. Another balance of the same instant
-        takes the former's place, which stays in the history.
+        Parameters
+        ----------
+        balance
+            The balance, in units of `asset`.
+        at
+            An instant, or a day, at its end. A new balance of an instant replaces the former one,
+            which stays in the history.
+        source
+            Where the balance was read.
+
+        Returns
+        -------
+        WalletEvidence
+            The stored evidence.
+
+        Examples
+        --------
+        >>> where = {"chain": "BASE", "address": "0x…", "source": "block explorer"}
+        >>> t.wallets.add_balance("12.5", "USDC", at="2026-10-31", **where)
         """
         from treasury.statements.store.wallet_evidence import add_balance, require_company_wallet
 
@@ -123,7 +168,7 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         )
 
     def list(self) -> Table:
-        """All evidence of company wallets: what it covers or states, who added it, from where."""
+        """List all evidence of company wallets: its period or balance, who added it, its source."""
         from treasury.core.tables.table import Table
 
         query = (
@@ -143,7 +188,7 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def _instant(text: str, zone: ZoneInfo, *, end: bool = False) -> datetime:
-    """An instant, or the beginning or the end of a day, 2026-10-31."""
+    """Parse an instant, or a day like 2026-10-31 as its start or end."""
     try:
         day = date.fromisoformat(text)
     except ValueError:

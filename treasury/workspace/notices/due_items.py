@@ -1,7 +1,7 @@
-"""The open items that are worth a message now: rows of the one list, none of them made here.
+"""The open items worth a message now; all are rows of the one list.
 
-What a month has to prove at its end is left out until its day is over: the statement of a day that
-has passed is missing, that of today is not. A sync is silent after the hours of the settings.
+Items that a month proves at its end are omitted until their day has ended: yesterday's statement
+can be missing, today's cannot. A sync counts as silent after the hours in the settings.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from treasury.month.items.item_kinds import Turn
 from treasury.workspace.notices.masking import masked
 
 _AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")
-"""Subjects that a month proves at its end, or day by day."""
+"""Subjects proved at the month's end, or day by day."""
 _NOT_READ: Final = "not_synced"
 _IN_DOUBT: Final = "notice_unknown"
 
 
 class DueItem(msgspec.Struct, frozen=True, kw_only=True):
-    """An open item as a message tells it; `name` shows no number of an account and no amount.
+    """An open item in a message; `name` contains no account number and no amount.
 
-    `mark` stands for the fact: the same item in another state, or another side's move, is new.
-    `action_id` is the action that waits, `channel` the one whose notices may not have arrived.
+    `mark` identifies the fact: the same item in another state, or with another side to act, is new.
+    `action_id` is the waiting action, `channel` the one with a notice that may not have arrived.
     """
 
     mark: str
@@ -45,12 +45,12 @@ class DueItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What its kind is called."""
+        """The name of its kind."""
         return KINDS[self.kind].label
 
     @property
     def next_step(self) -> str:
-        """What to do about its kind; the step of the item itself may hold amounts."""
+        """The next step of its kind; the item's own step may contain amounts."""
         return KINDS[self.kind].next_step
 
 
@@ -63,10 +63,10 @@ def due_items(
     synced_at: datetime | None,
     silent_after: timedelta,
 ) -> tuple[DueItem, ...]:
-    """What is open and may be acted on now, in the order of the list.
+    """Return the open items that can be acted on now, in the order of the list.
 
-    `running` are the items of the month that it is, `ended` those of the month before while it is
-    not closed. `today` is the day in the reporting time zone.
+    `running` are the items of the current month, `ended` those of the month before, unless it is
+    closed. `today` is the day in the reporting time zone.
     """
     is_silent = synced_at is None or now - synced_at > silent_after
     due = {item.item_id: item for item in (ended or ())}
@@ -81,7 +81,7 @@ def due_items(
 
 def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
     is_act = item.subject in {"action", "notice"}
-    # Since when it is tells one delay from the next.
+    # The start distinguishes one delay from the next.
     since = synced_at if item.kind == _NOT_READ else item.since
     parts = (item.item_id, item.kind, item.state, item.turn, str(since))
     return DueItem(

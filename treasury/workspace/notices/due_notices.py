@@ -1,4 +1,4 @@
-"""What the notices of a workspace are about: what is open now, and whom it waits for."""
+"""The subjects of a workspace's notices: open items, and the people they wait for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def notice_desk(t: WorkspaceDecisions) -> NoticeSender:
-    """Return what sends notices of a workspace to those whom its settings name."""
+    """Return the sender of a workspace's notices."""
     return NoticeSender(
         t.journal,
         t.settings,
@@ -28,7 +28,7 @@ def notice_desk(t: WorkspaceDecisions) -> NoticeSender:
 
 
 def items_due(t: WorkspaceDecisions) -> tuple[DueItem, ...]:
-    """What is open in the month that it is, and in the one before while that is not closed."""
+    """Return the open items of the current month, and of the month before unless closed."""
     periods, month = t.periods, t.this_month
     running = periods.month(month)
     is_closed = str(month.previous) in closed_periods(t.decided().entries)

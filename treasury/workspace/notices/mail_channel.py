@@ -1,8 +1,8 @@
-"""Mail: one message for one person, handed to the settings' server over a verified connection.
+"""Mail: one message for one person, sent through the settings' server over verified TLS.
 
-All that can fail harmlessly happens before the notice is journaled as leaving: the connection, its
-certificate, the login, and whether the server takes mail for this person. What remains is the
-message itself, which the server accepts, refuses, or leaves in doubt.
+Everything that can fail without effect happens before the notice is journaled as leaving: the
+connection, its certificate, the login, and whether the server accepts mail for this person. Only
+the message itself remains, which the server accepts, refuses, or leaves in doubt.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from treasury.core.settings.notice_terms import MailServer, NoticedPerson
 from treasury.workspace.notices.digest import Digest
 
 SECONDS: Final = 60.0
-"""For the whole exchange with the server, however slowly it answers."""
+"""Time limit of the whole exchange with the server."""
 
 
 @contextmanager
 def opened_mail(
     server: MailServer, person: NoticedPerson, seconds: float = SECONDS
 ) -> Iterator[Callable[[Digest], None]]:
-    """What sends one digest to a person; NoticeError where the server cannot be used.
+    """Yield a function that mails a digest; raise NoticeError if the server is unusable.
 
-    Sending raises NoticeError, and says whether the message may have arrived.
+    Sending raises NoticeError, which states whether the message may have arrived.
     """
     password = None
     if server.password is not None:
@@ -40,7 +40,7 @@ def opened_mail(
     client: list[smtplib.SMTP] = []
 
     def hang_up() -> None:
-        """End an exchange that takes too long: what is being waited for fails."""
+        """End an exchange that takes too long: the waiting call fails."""
         sock = client[0].sock if client else None
         if sock is not None:
             with suppress(OSError):
@@ -69,7 +69,7 @@ def opened_mail(
 def _connect(
     server: MailServer, person: NoticedPerson, password: Secret | None, client: list[smtplib.SMTP]
 ) -> None:
-    """Connect, secure, log in, and name sender and receiver."""
+    """Connect, secure the connection, log in, and name sender and receiver."""
     ours = server.sender.rpartition("@")[2]
     trust = ssl.create_default_context()
     if server.security == "tls":
@@ -97,15 +97,14 @@ def _send(client: smtplib.SMTP, server: MailServer, person: NoticedPerson, diges
         code = error.smtp_code
     except (smtplib.SMTPException, OSError) as error:
         raise NoticeError(
-            f"the mail server {server.host} did not say whether it took the message:"
-            f" {_reason(error)}",
-            do="ask the person whether it arrived, then `treasury notices settle`",
+            f"the mail server {server.host} did not confirm the message: {_reason(error)}",
+            do="find out from the person whether it arrived, then run `treasury notices settle`",
             may_have_arrived=True,
         ) from None
     if code != 250:
         raise NoticeError(
             f"the mail server {server.host} refused the message: {code}",
-            do="ask whoever runs it; the next try sends it",
+            do="contact its operator; the next try sends it",
         )
 
 
@@ -122,7 +121,7 @@ def _message(server: MailServer, person: NoticedPerson, digest: Digest) -> Email
 
 
 def _reason(error: Exception) -> str:
-    """Why, without what the server said: that is outside text, and may repeat a login."""
+    """Return the reason without the server's text, which may repeat a login."""
     if isinstance(error, smtplib.SMTPResponseException):
         return f"{type(error).__name__} {error.smtp_code}"
     if isinstance(error, ssl.SSLCertVerificationError):

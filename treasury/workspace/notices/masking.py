@@ -1,7 +1,7 @@
-"""Names for a message that leaves the desk: no account number, address, amount or link in them.
+"""Item names for messages: without account numbers, addresses, amounts or links.
 
-What an item is called holds text from outside. A message is read on a telephone and kept by
-strangers' servers, so of such a text only words and payment references stay.
+An item's name contains outside text. A message is read on phones and stored on other servers, so
+only words and payment references of that text are kept.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ _LONGEST: Final = 80
 _REFERENCE: Final = re.compile(
     r"[A-Z]{3}-(?:20\d\d-\d{3,6}|(?=\d{0,3}[A-Z])[A-Z0-9]{4}-\d{3})", re.ASCII
 )
-"""A reference of the services, as PAY-2026-005358 or VFY-8M3T-407; AC-31926819 is an account."""
+"""A reference of the services, like PAY-2026-005358 or VFY-8M3T-407; AC-31926819 is an account."""
 _MARKS: Final = ",;:"
 _CURRENCY: Final = "(?i:euros?|eurc?|usd[ct]?|gbp|chf|dollars?|pounds?)"
 _BETWEEN: Final = r"(?:⟨U\+[0-9A-F]+⟩|[^A-Za-z0-9…⟨⟩,;]){0,3}"
-"""What may stand between two groups of a number: marks, and characters that do not show."""
+"""Separators between two groups of a number: marks, and invisible characters."""
 _MASKED: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"\b[A-Za-z]{{2}}\d{{2}}(?:{_BETWEEN}[A-Za-z0-9]){{6,}}",  # IBAN, however grouped
-        r"\b0[xX][0-9A-Za-z]+",  # a wallet's address, a transaction's hash
+        rf"\b[A-Za-z]{{2}}\d{{2}}(?:{_BETWEEN}[A-Za-z0-9]){{6,}}",  # IBAN, grouped or not
+        r"\b0[xX][0-9A-Za-z]+",  # address of a wallet, hash of a transaction
         r"\b(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}\b",
-        r"…\s?\w+",  # the last characters of an account
+        r"…\s?\w+",  # last characters of an account
         r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’-]*",  # EUR 500
         r"\d[\d\s.,'’]*(?:[A-Z]{3,5}\b|[€$£¥])",
         rf"\b{_CURRENCY}\s?\d[\d.,'’]*|\d[\d.,'’]*\s?{_CURRENCY}\b",
@@ -39,7 +39,7 @@ _MASKED: Final = tuple(
 
 
 def masked(name: str) -> str:
-    """A name as a message may show it: one harmless line without numbers, amounts or links."""
+    """Mask a name for messages: one line without numbers, amounts or links."""
 
     def is_reference(word: str) -> bool:
         return _REFERENCE.fullmatch(word.rstrip(_MARKS)) is not None
@@ -52,7 +52,7 @@ def masked(name: str) -> str:
             text = " ".join(words)
             for pattern in _MASKED:
                 text = pattern.sub(_HIDDEN, text)
-            # A mail program makes a link of an address, a domain or a scheme.
+            # Mail programs turn addresses, domains and schemes into links.
             text = text.replace("://", " ").replace("@", " at ")
             text = re.sub(r"(?<=\S)[.:。．｡](?=\S)", "·", text)
             parts.append(text.replace(f"{_HIDDEN} {_HIDDEN}", _HIDDEN))

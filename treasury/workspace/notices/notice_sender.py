@@ -1,9 +1,9 @@
-"""Notices: what is new goes to each channel once, whoever runs this and wherever it dies.
+"""Send each new item to each channel once, even with several desks or after a crash.
 
-A fact is told to a channel when `notice.sending` names it in the journal, which is written before
-the message leaves and only onto notices that were read: of two desks one finds nothing new. After
-it comes what happened. A notice that may have arrived is never sent again by itself: it is an open
-item until a person says whether it did.
+An item counts as sent to a channel when `notice.sending` in the journal names it. That entry is
+written before the message leaves, and only if no other notice was written meanwhile, so of two
+desks one finds nothing new. The outcome follows in another entry. A notice that may have arrived is
+never resent automatically: it is an open item until a person settles it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from treasury.workspace.notices.webhook_channel import opened_webhook
 
 _SENDING: Final = f"{NOTICE}sending"
 _GIVEN_UP: Final = timedelta(minutes=10)
-"""A notice that says for so long that it is being sent, is not any more."""
+"""The age at which a notice in state sending counts as abandoned."""
 _APPROVAL: Final = "approval_waits"
 
 _Opened = AbstractContextManager[Callable[[Digest], None]]
 
 
 class Channel(msgspec.Struct, frozen=True):
-    """A receiver of notices: its name, its key in the settings, the person, and how it opens."""
+    """A receiver of notices: its name, its key in the settings, the person, and its opener."""
 
     name: str
     key: str
@@ -51,10 +51,10 @@ class Channel(msgspec.Struct, frozen=True):
     opened: Callable[[], _Opened]
 
     def concerns(self, item: DueItem, waiting: frozenset[str]) -> bool:
-        """Whether an item is told here; `waiting` are the actions that wait for this person.
+        """Return whether an item is sent here; `waiting` are the person's pending approvals.
 
-        A person hears of the approvals that wait for them, no channel that its own notices are in
-        doubt: it would hear of each of these by another.
+        People get the approvals that wait for them. A channel gets no item about its own doubtful
+        notices, because that would create another notice each time.
         """
         if item.channel:
             return item.channel != self.name
@@ -64,7 +64,7 @@ class Channel(msgspec.Struct, frozen=True):
 
 
 class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was sent: how many items by channel, what failed, and until when it is quiet."""
+    """The result of sending: items by channel, failures, and the end of quiet hours."""
 
     sent: Mapping[str, int] = {}
     failures: tuple[TreasuryError, ...] = ()
@@ -74,18 +74,18 @@ class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if self.quiet_until is not None:
             return f"quiet until {self.quiet_until:%-d %b %H:%M}: nothing was sent"
-        verb = "would be told" if self.planned else "told"
+        verb = "would be sent" if self.planned else "sent"
         lines = [f"{name}: {count:,} {verb}" for name, count in self.sent.items()]
         lines += [str(error) for error in self.failures]
-        return "\n".join(lines) or "nothing is new"
+        return "\n".join(lines) or "no new items"
 
 
 class NoticeSender:
-    """The verbs: `send`, `list`, `settle`.
+    """The operations `send`, `list` and `settle`.
 
-    `due` gives what is open and may be acted on now, `waiting_for` the ids of the actions that wait
-    for a person's approval. `require_confirmed` raises SettingsError if the address of a
-    channel, by its key, is not confirmed. `until` is the instant of a workspace that only reads.
+    `due` returns the open items to act on now, `waiting_for` the ids of the actions that wait for a
+    person's approval. `require_confirmed` raises SettingsError if a channel's address, by its key,
+    is not confirmed. `until` is the instant of a read-only workspace.
     """
 
     def __init__(
@@ -106,15 +106,15 @@ class NoticeSender:
         self._until = until
 
     def send(self, *, dry_run: bool = False) -> NoticeReport:
-        """Tell every channel what is new to it; what fails at one keeps nothing from the others.
+        """Send each channel its new items; a failure of one does not affect the others.
 
-        Raises InputError where the settings name no channel. The report names each failure.
+        Raises InputError if the settings have no channel. The report lists each failure.
         """
         terms = self._settings.notices or NoticeTerms()
         channels = channels_of(terms)
         if not channels:
             raise InputError(
-                "nobody is to be told anything",
+                "no receiver of notices is configured",
                 do="add [notices.people.NAME] or [notices.webhooks.NAME] to treasury.toml",
             )
         if not dry_run:
@@ -143,7 +143,7 @@ class NoticeSender:
     def _tell(
         self, channel: Channel, due: Sequence[DueItem], terms: NoticeTerms, *, dry_run: bool
     ) -> int:
-        """Send one channel what is new to it; how many items that was."""
+        """Send one channel its new items; return their number."""
         waiting = frozenset[str]()
         if channel.person is not None:
             waiting = self._waiting_for(channel.person)
@@ -163,7 +163,8 @@ class NoticeSender:
                 return [Draft(_SENDING, f"N-{len(self._notices()) + 1}", body, who)]
 
             added = self._journal.decide(build, rests_on=(NOTICE,))
-            if not added:  # another desk was first
+            # Another desk was first.
+            if not added:
                 return 0
             digest = Digest(
                 notice_id=added[0].subject,
@@ -179,7 +180,7 @@ class NoticeSender:
         return len(new)
 
     def _post(self, digest: Digest, post: Callable[[Digest], None], who: Actor) -> None:
-        """Let a notice leave that is journaled as leaving, and journal what came of it."""
+        """Send a notice that is journaled as leaving, and journal the outcome."""
         try:
             post(digest)
         except NoticeError as error:
@@ -189,7 +190,7 @@ class NoticeSender:
             )
             raise
         except BaseException as error:
-            why = f"sending it was broken off: {type(error).__name__}"
+            why = f"sending it was interrupted: {type(error).__name__}"
             self._journal.note([Draft(f"{NOTICE}unknown", digest.notice_id, {"why": why}, who)])
             raise
         self._journal.note([Draft(f"{NOTICE}sent", digest.notice_id, {}, who)])
@@ -204,9 +205,9 @@ class NoticeSender:
         return notices_of(entry for entry in entries if until is None or entry.at <= until)
 
     def _give_up(self) -> None:
-        """Journal that nobody knows of a notice whose sender is no longer there."""
+        """Journal an unknown outcome for notices of senders that ended."""
         who = self._journal.who()
-        body = {"why": "its sender ended before it knew"}
+        body = {"why": "its sender ended before the outcome was known"}
 
         def build(_: Head) -> list[Draft]:
             return [
@@ -219,7 +220,7 @@ class NoticeSender:
             self._journal.decide(build, rests_on=(NOTICE,))
 
     def _is_leaving(self, notice: Notice) -> bool:
-        """Whether the process that sends a notice may still be at it."""
+        """Return whether the process that sends a notice may still be running."""
         if notice.host == socket.gethostname() and not is_running(notice.pid):
             return False
         return abs(self._settings.now() - notice.at) <= _GIVEN_UP
@@ -232,22 +233,22 @@ class NoticeSender:
         *,
         actor: Actor | None = None,
     ) -> Notice:
-        """Say of a notice whether it arrived; what a lost one told is told again.
+        """Settle whether a notice arrived; the items of a lost one are sent again.
 
-        InputError where there is none of that name, ActionRefused where it is known already or
-        the notice is just being sent.
+        Raises InputError for an unknown name, ActionRefused if the outcome is already known or the
+        notice is being sent.
         """
         if self._until is not None:
-            raise InputError("an earlier view decides nothing", do="use the workspace itself")
+            raise InputError("an earlier view is read-only", do="use the workspace itself")
         if not reason.strip():
-            raise InputError("a notice is settled with a reason", do="give the reason")
+            raise InputError("a reason is required to settle a notice", do="give the reason")
         who = actor or self._journal.who()
 
         def build(_: Head) -> list[Draft]:
             notice = self._notices().get(name)
             if notice is None:
                 raise InputError(
-                    f"there is no notice {clean(name)[:40]!r}",
+                    f"{clean(name)[:40]!r} is not a notice",
                     do="run `treasury notices list` to see them",
                 )
             if notice.state not in DOUBTFUL:
@@ -257,7 +258,7 @@ class NoticeSender:
                 )
             if notice.state == "sending" and self._is_leaving(notice):
                 raise ActionRefused(
-                    f"{notice.id} is being sent: what comes of it is not known yet",
+                    f"{notice.id} is being sent: its outcome is not known yet",
                     do="look again in some minutes",
                 )
             body = {"state": state, "why": reason.strip()}
@@ -267,7 +268,7 @@ class NoticeSender:
         return self._notices()[name]
 
     def list(self) -> Table:
-        """Every notice, the latest first: to whom, when, how many items, what became of it."""
+        """List every notice, latest first: receiver, time, number of items, outcome."""
         rows = [
             {
                 "notice": notice.id,
@@ -293,7 +294,7 @@ _NOTICES: Final = grouped_schema(
 
 
 def channels_of(terms: NoticeTerms) -> list[Channel]:
-    """The people and webhooks of the settings, in their order."""
+    """Return the people and webhooks of the settings, in order."""
     people = [
         Channel(f"mail {name}", "notices.smtp.", name, partial(opened_mail, terms.smtp, person))
         for name, person in terms.people.items()

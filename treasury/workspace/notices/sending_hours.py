@@ -1,4 +1,4 @@
-"""When notices may leave: outside the quiet hours, on TARGET days, in the reporting time zone."""
+"""When notices may be sent: outside quiet hours, on TARGET days, in the reporting time zone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LONGEST: Final = timedelta(days=14)
 
 
 def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
-    """The moment up to which nothing is sent; None where it may be sent at `local`, now.
+    """Return until when nothing is sent; None if sending is allowed at `local`.
 
-    `local` is in the reporting time zone. Settings that are quiet for ever give two weeks.
+    `local` is in the reporting time zone. Settings that never allow sending give two weeks.
     """
     moment = local
     while is_quiet(moment, terms) and moment - local < _LONGEST:
@@ -24,7 +24,7 @@ def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
 
 
 def is_quiet(local: datetime, terms: NoticeTerms) -> bool:
-    """Whether nothing is sent at a moment of the reporting time zone."""
+    """Return whether nothing is sent at a moment of the reporting time zone."""
     if terms.target_days_only and not is_target_day(local.date()):
         return True
     hours = None if terms.quiet_hours is None else parse_hours(terms.quiet_hours)

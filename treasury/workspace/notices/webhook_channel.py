@@ -1,7 +1,7 @@
-"""A webhook: plain JSON posted once, behind the proxy of the environment, redirects not followed.
+"""A webhook: one POST of plain JSON, through the environment's proxy, without redirects.
 
-An endpoint that was not reached, or answers that it did not accept, may be tried again. Anything
-else that is no success may have been carried out, and is left to a person.
+A post that did not reach the endpoint, or was refused, may be repeated. Any other answer except
+success may have had an effect and is left to a person.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_BYTES: Final = 64 * 1024
 def opened_webhook(
     name: str, webhook: Webhook, seconds: float = SECONDS
 ) -> Iterator[Callable[[Digest], None]]:
-    """Yield what posts one digest; SettingsError if the address or the token is missing."""
+    """Yield a function that posts a digest; raise SettingsError without an address or token."""
     holder, url, token = f"the webhook {name}", webhook.url, None
     if is_place(url.reveal()):
         url = secret_at(url.reveal(), holder, "url")
@@ -39,10 +39,10 @@ def opened_webhook(
     try:
         call_unseen(lambda: httpx.URL(url.reveal()))
     except (httpx.InvalidURL, ValueError):
-        problem = "it does not read"
+        problem = "it is invalid"
     if problem:
         raise SettingsError(
-            f"the address of {holder} is no https address", do="correct it where it is kept"
+            f"the address of {holder} is not an https address", do="correct it where it is stored"
         )
     if webhook.token is not None:
         token = secret_at(webhook.token, holder, "token")
@@ -58,20 +58,20 @@ def opened_webhook(
 
 
 class _Endpoint(msgspec.Struct, frozen=True):
-    """One webhook: neither its address nor its token renders."""
+    """One webhook; neither its address nor its token is ever printed."""
 
     name: str
     url: Secret
     token: Secret | None
     network: Network
     redactor: Redactor
-    """Keeps both out of the log of the network as well, where an answer repeats them."""
+    """Keeps both out of the network's log, even if an answer repeats them."""
 
 
 def _answer(endpoint: _Endpoint, digest: Digest, seconds: float) -> int | Exception:
-    """Post a digest; return the status of the answer, or the error in its place.
+    """Post a digest; return the status of the answer, or the error.
 
-    A client of httpx would log the address, so the network is used without one.
+    A client of httpx would log the address, so the transport is used directly.
     """
 
     def status() -> int:
@@ -114,7 +114,7 @@ def _post(endpoint: _Endpoint, digest: Digest, seconds: float) -> None:
         return
     if status >= 500 or status < 300:
         raise _in_doubt(name, f"it answered {status}")
-    moved = "it sends elsewhere, which is not followed" if status < 400 else "it refused the notice"
+    moved = "it redirects, which is not followed" if status < 400 else "it refused the notice"
     raise NoticeError(
         f"the webhook {name} answered {status}: {moved}",
         do="correct its address or token; the next try sends it",
@@ -123,7 +123,7 @@ def _post(endpoint: _Endpoint, digest: Digest, seconds: float) -> None:
 
 def _in_doubt(name: str, why: str) -> NoticeError:
     return NoticeError(
-        f"whether the webhook {name} took the notice is not known: {why}",
-        do="look there whether it arrived, then `treasury notices settle`",
+        f"it is unknown whether the webhook {name} accepted the notice: {why}",
+        do="check whether it arrived, then run `treasury notices settle`",
         may_have_arrived=True,
     )

@@ -1,4 +1,4 @@
--- a row for each file that one of these statements was read from
+-- One row per file that one of these statements was read from
 SELECT DISTINCT file_name FROM (FROM statements SELECT statement_id, file_name
     UNION ALL FROM statement_entries SELECT statement_id, file_name)
 WHERE statement_id IN (SELECT unnest($ids)) AND file_name IS NOT NULL ORDER BY ALL

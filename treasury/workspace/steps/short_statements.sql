@@ -1,4 +1,4 @@
--- a row for each statement with fewer movements than were read; of two with the same ones, one is too
+-- One row per statement with fewer stored movements than were read; duplicates share movements
 SELECT statement_id FROM statements
 LEFT JOIN (SELECT statement_id, count(*) AS stored FROM statement_entries WHERE vanished_at IS NULL
     GROUP BY ALL) USING (statement_id)

@@ -1,1 +1,1 @@
-"""The workspace's health, its inbox and watch, its copies of a shared lake, its dictionary."""
+"""The workspace's health, inbox, watch, copies of a shared lake, and dictionary."""

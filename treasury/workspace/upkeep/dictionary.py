@@ -1,6 +1,6 @@
-"""The data dictionary: what every table is for and what every column means, from the declarations.
+"""The data dictionary: the purpose of each table and the meaning of each column.
 
-`treasury tables`, `t.tables()` and `docs/tables.md` are this, printed three ways.
+It is built from the declarations. `treasury tables`, `t.tables()` and `docs/tables.md` print it.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.workspace.responses import RESPONSES
 
 OWN: Final = "ours"
-"""The source and section of what treasury works out or notes by itself."""
+"""The source and section of values that treasury computes or notes."""
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Tables of one origin, and the document whose headings or elements their sources name."""
+    """Tables of one origin, and the document that defines their sources."""
 
     name: str
     document: str
     tables: tuple[Table, ...]
     about: str = ""
-    """What a person must know of all of them."""
+    """A note about all tables."""
     added: frozenset[str] | None = None
-    """The columns added to the declared ones, where they are not those that the lake adds."""
+    """The columns added to the declared ones, if they are not the lake's usual ones."""
 
     def section(self, column: Column) -> str:
-        """Where the column's source is specified."""
+        """Return the section that specifies the column's source."""
         if not column.source:
             return OWN
         heading, dot, _ = column.source.partition(".")
         return f"{self.document}, {heading}" if dot else self.document
 
     def field(self, column: Column) -> str:
-        """The column's name at its source."""
+        """Return the column's name at its source."""
         _, dot, field = column.source.partition(".")
         return field if dot else column.source or OWN
 
@@ -65,7 +65,7 @@ GROUPS: Final = (
         "Company wallets",
         "explorer exports",
         WALLET_TABLES,
-        about="Evidence that people add of wallets that no service shows: `treasury wallets`.",
+        about="Evidence that people add about wallets that no service shows: `treasury wallets`.",
     ),
     Group(
         "Reference rates",
@@ -78,11 +78,11 @@ GROUPS: Final = (
         "Finance Service Specification",
         tuple(response.form.table for response in RESPONSES.values()),
         about=(
-            "What was answered to creates that no endpoint reads or lists again: a row for each"
-            " record, as last answered. They are read from the journal, not from a commit of the"
-            " lake, so they stand in no history; `t.at` reads those journaled by then."
-            " `treasury.duckdb` shows the lake alone: what people decided stays under the journal's"
-            " chain, and `treasury sql … --format parquet` takes it elsewhere."
+            "Answers to creates that no endpoint reads or lists again: one row per record, as"
+            " last answered. They are read from the journal, not from a commit of the lake,"
+            " so they have no history; `t.at` reads those journaled by then."
+            " `treasury.duckdb` contains the lake only: decisions stay in the journal's"
+            " chain, and `treasury sql … --format parquet` exports them."
         ),
         added=frozenset({"raw"}),
     ),
@@ -90,7 +90,7 @@ GROUPS: Final = (
         "Syncs",
         "findings of a sync",
         (SYNC_FINDINGS,),
-        about="What a sync could not see, and what it does not know: each is an open item.",
+        about="Gaps and unknowns of a sync: each is an open item.",
     ),
     Group(
         "The lake itself",
@@ -99,15 +99,15 @@ GROUPS: Final = (
             Table(
                 "commits",
                 (
-                    Column("number", INTEGER, "of the commit, from 1"),
-                    Column("at", INSTANT, "the commit's instant, that all its rows share"),
-                    Column("kind", TEXT, "what wrote: sync, statements, repair, loss accepted"),
+                    Column("number", INTEGER, "number of the commit, from 1"),
+                    Column("at", INSTANT, "the commit's instant, shared by all its rows"),
+                    Column("kind", TEXT, "the writer: sync, statements, repair, loss accepted"),
                     Column("versions", TEXT, "the version of each stored table, as JSON"),
-                    Column("note", TEXT, "what the writer had to say"),
-                    Column("refetch", TEXTS, "what a repair could not find again"),
+                    Column("note", TEXT, "the writer's note"),
+                    Column("refetch", TEXTS, "tables and rows that a repair could not recover"),
                 ),
                 kind="observations",
-                title="Every finished writing, oldest first",
+                title="All commits, oldest first",
             ),
         ),
         added=frozenset(),
@@ -124,7 +124,7 @@ _TABLES: Final = pa.schema(
 
 
 def table_rows() -> pa.Table:
-    """A row for each table: what it is, where it comes from, its key and its history's name."""
+    """Return one row per table: its title, origin, key and the name of its history."""
     rows = [
         {
             "table": table.name,
@@ -141,21 +141,21 @@ def table_rows() -> pa.Table:
 
 
 def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:
-    """The fields that syncs found in records, and that no column takes."""
+    """Return the fields that syncs found in records and that no column holds."""
     return tuple(finding for finding in stored_findings(snapshot) if finding.kind == "field")
 
 
 def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> pa.Table:
-    """A row for each column of a table, or of all; InputError where there is no such table.
+    """Return one row per column of one table, or of all; raise InputError for an unknown one.
 
-    Then one for each field of the table that was `found` in its records and no column takes.
+    Further rows show fields `found` in the table's records that no column holds.
     """
     tables = [(group, table) for group in GROUPS for table in group.tables]
     chosen = [(g, t) for g, t in tables if name is None or name in (t.name, t.history)]
     if not chosen:
         close = difflib.get_close_matches(str(name), [table.name for _, table in tables], 1)
         raise InputError(
-            f"there is no table {name!r}" + (f"; is it {close[0]}?" if close else ""),
+            f"{name!r} is not a table" + (f"; is it {close[0]}?" if close else ""),
             do="run `treasury tables` to see them all",
         )
     rows = []
@@ -180,7 +180,7 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
                 "table": table.name,
                 "column": "raw",
                 "type": TYPE_WORDS[TEXT],
-                "meaning": "a new field, which no column takes",
+                "meaning": "a new field, held by no column",
                 "source": clean(finding.subject),
                 "section": OWN,
             }
@@ -191,7 +191,7 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
 
 
 def page() -> str:
-    """The whole dictionary as Markdown."""
+    """Return the whole dictionary as Markdown."""
     added = "".join(
         f"| `{c.name}` | {TYPE_WORDS[c.type]} | {_text(c.meaning)} | {c.source or OWN} |\n"
         for c in LAKE_COLUMNS

@@ -1,7 +1,7 @@
-"""Day one, and any day that something is odd: what is there, what is missing, what to do next.
+"""The doctor: missing or damaged parts of a workspace, and the next steps.
 
-Each finding is a fact about the workspace, with the next step where there is one. A service is
-asked only to bring back what a repair could not find again.
+Each finding is a fact about the workspace, with a next step if there is one. Services are queried
+only to download again what a repair could not recover.
 """
 
 from __future__ import annotations
@@ -55,42 +55,42 @@ from treasury.workspace.upkeep.repair_losses import (
 
 RATES: Final = frozenset(table.name for table in RATE_TABLES)
 BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
-"""Tables that people fill from files, and no service can give again."""
+"""Tables that people fill from files, which no service can return."""
 
 LISTED: Final = 10
-"""So many files are named; of more it is said how many."""
+"""The most files listed by name; the rest is counted."""
 
 _REPAIR: Final = "run `treasury doctor --repair`"
 
 OLD: Final = timedelta(days=1)
-"""A workspace whose last sync is older is told to sync."""
+"""The age of the last sync from which a new one is advised."""
 
 _NEEDED: Final = ("damaged", "missing")
 _FIRST: Final = (*_NEEDED, "optional")
-"""The states that have a next step, the first to be done first."""
+"""The states with a next step, most urgent first."""
 
 
 FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
 
 
 class Examination(Tables, msgspec.Struct, frozen=True):
-    """All findings, in the order of a first day."""
+    """All findings, in the order of setting up."""
 
     findings: tuple[HealthFinding, ...]
 
     @property
     def damaged(self) -> bool:
-        """Whether something that is stored is not as it was written."""
+        """Whether stored data differs from what was written."""
         return any(finding.state == "damaged" for finding in self.findings)
 
     @property
     def table(self) -> Table:
-        """A row for each finding."""
+        """One row per finding."""
         rows = list(map(msgspec.structs.asdict, self.findings))
         return Table(pa.Table.from_pylist(rows, FINDINGS))
 
     def sheets(self) -> Mapping[str, Table]:
-        """The findings."""
+        """Return the findings as a sheet."""
         return {"Findings": self.table}
 
     def _repr_html_(self) -> str:
@@ -98,17 +98,17 @@ class Examination(Tables, msgspec.Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """The query of every commit, where the findings are about what is stored."""
+        """The query of all commits, for findings about stored data."""
         return 'SELECT * FROM commits ORDER BY "at"'
 
     @property
     def next_step(self) -> str:
-        """The one thing to do next: what is damaged first, then in the order of a first day."""
+        """The most urgent step: damage first, then in the order of setting up."""
         steps = {finding.state: finding.do for finding in reversed(self.findings) if finding.do}
         return next((steps[state] for state in _FIRST if state in steps), "")
 
     def __str__(self) -> str:
-        """A line for each finding, and the next step below it; the first step of all at the end."""
+        """Return one line per finding with its step below, and the most urgent step at the end."""
         lines = []
         for finding in self.findings:
             lines.append(f"{finding.state:<8} {finding.topic}: {finding.what}")
@@ -117,7 +117,7 @@ class Examination(Tables, msgspec.Struct, frozen=True):
         if any(finding.do and finding.state in _NEEDED for finding in self.findings):
             lines.append(f"next     {self.next_step}")
         else:
-            lines.append("all that is needed is in order")
+            lines.append("everything required is in order")
         return "\n".join(lines)
 
 
@@ -131,19 +131,19 @@ def examine(
     mend: bool = False,
     ask_again: Callable[[Sequence[str]], object] | None = None,
 ) -> Examination:
-    """Look at everything that the desk needs; with `mend` put together what is damaged first.
+    """Examine everything that the desk needs; with `mend`, repair damage first.
 
-    What a repair could not find of these tables of the services, `ask_again` asks for; its answer
-    says what came.
+    `ask_again` downloads tables of the services that a repair could not recover, and returns a
+    report.
     """
     has_services = settings.services is not None
     findings = [*_installation(), *_settings_findings(folder, settings)]
     if os.access(folder, os.W_OK):
         findings.append(HealthFinding("workspace", "ok", str(folder)))
     else:
-        problem = f"{folder} may not be written to"
-        findings.append(HealthFinding("workspace", "missing", problem, "get the right to write"))
-    shared = settings.workspace.shared  # whether more people may read it than its settings say
+        problem = f"{folder} is not writable"
+        findings.append(HealthFinding("workspace", "missing", problem, "get write permission"))
+    shared = settings.workspace.shared  # whether more people may read it than its settings allow
     if count := sum(1 for _ in excess_access(folder, shared)):
         others = f"others than {'the group' if shared else 'you'} may read"
         do = f"run `chmod -R {'o=' if shared else 'go='} {shlex.quote(str(folder))}`"
@@ -183,7 +183,7 @@ def examine(
 
 
 def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> Examination:
-    """Look at the settings alone: with this error the journal cannot be opened."""
+    """Examine the settings alone, if this error prevents opening the journal."""
     findings = [*_installation(), *_settings_findings(folder, settings)]
     findings.append(HealthFinding("journal", "missing", error.what, error.do or ""))
     return Examination(tuple(findings))
@@ -196,8 +196,8 @@ def _installation() -> Iterator[HealthFinding]:
         yield HealthFinding(
             "installation",
             "missing",
-            f"the package `treasury` {other}, another project's, is installed too and has the same"
-            " import name",
+            f"the package `treasury` {other} of another project is installed too and has the"
+            " same import name",
             "run `pip uninstall treasury`, then `pip install --force-reinstall treasury-toolkit`",
         )
 
@@ -209,8 +209,8 @@ def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFindi
         yield HealthFinding(
             "environment",
             "optional",
-            f"{desk.environment}, without the services' addresses: bank files are read, proved and"
-            " exported, and nothing says what their lines are for",
+            f"{desk.environment}, without the services' addresses: bank files are read, proved"
+            " and exported, but the purpose of their lines is unknown",
             f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
         )
     else:
@@ -234,7 +234,7 @@ def _credentials(settings: Settings) -> Iterator[HealthFinding]:
         do = f"add [credentials.maker] with client_id and client_secret to {FILE_NAME}"
         yield HealthFinding("credentials", "missing", "none", do)
     services = settings.services
-    # The practice company's services are a sandbox on this machine, which nothing has to reach.
+    # The practice company's services are a sandbox on this machine and need not be reachable.
     is_practice = (
         services is not None
         and settings.workspace.environment == "sandbox"
@@ -246,22 +246,24 @@ def _credentials(settings: Settings) -> Iterator[HealthFinding]:
             credential.secret()
         except SettingsError as error:
             if is_practice:
-                practice = f"{who}, of the practice company: its secret is there while it is served"
-                step = "run what is to reach its services by `treasury practice COMMAND…`"
+                practice = (
+                    f"{who}, of the practice company: its secret is available while it is served"
+                )
+                step = "run commands that need its services with `treasury practice COMMAND…`"
                 yield HealthFinding("credentials", "optional", practice, step)
                 continue
             yield HealthFinding("credentials", "missing", f"{who}; {error.what}", error.do or "")
         else:
-            role = "its role shows when it is first used"
+            role = "its role becomes known on first use"
             yield HealthFinding("credentials", "ok", f"{who}; its secret is found; {role}")
     if len(settings.credentials) == 1:
-        sentence = "one credential only: what it creates it may not approve"
+        sentence = "only one credential: it may not approve what it creates"
         do = "add a second one, of a user who may approve, or approve in the provider's portal"
         yield HealthFinding("credentials", "optional", sentence, do)
 
 
 def _journal(journal: Journal) -> Iterator[HealthFinding]:
-    """Whether each entry is as it was written and signed, and none is missing at the end."""
+    """Check that each entry is unchanged and signed, and none is missing at the end."""
     try:
         journal.head()
         rules = journal.signing.rules()
@@ -273,9 +275,9 @@ def _journal(journal: Journal) -> Iterator[HealthFinding]:
     except JournalError as error:
         yield HealthFinding("journal", "damaged", error.what, error.do or "")
     else:
-        signed = " and signed as the policy wants it" if rules.required else ""
+        signed = " and signed as the policy requires" if rules.required else ""
         sentence = f"{count:,} entries, each as it was written{signed}"
-        yield HealthFinding("journal", "ok", sentence if count else "nothing is decided yet")
+        yield HealthFinding("journal", "ok", sentence if count else "no decisions yet")
     if not rules.required:
         return
     try:
@@ -285,7 +287,7 @@ def _journal(journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _copied(journal: Journal) -> Iterator[HealthFinding]:
-    """Whether this workspace is a copy of another, from which nothing is sent."""
+    """Check whether this workspace is a copy of another, from which nothing is sent."""
     if journal.folder is None:
         return
     try:
@@ -295,14 +297,14 @@ def _copied(journal: Journal) -> Iterator[HealthFinding]:
         return
     if original is not None:
         sentence = f"it is a copy of {original}: nothing is sent from here"
-        do = f"go on in {original}, or run `treasury journal adopt --reason …` here"
+        do = f"continue in {original}, or run `treasury journal adopt --reason …` here"
         yield HealthFinding("workspace", "missing", sentence, do)
 
 
 def _stored(
     lake: Lake, now: datetime, mend: bool, ask_again: Callable[[Sequence[str]], object] | None
 ) -> tuple[list[HealthFinding], bool]:
-    """What is stored: whole, damaged or repaired; whether it can be read now."""
+    """Return the findings about stored data, and whether it can be read now."""
     findings: list[HealthFinding] = []
     if mend:
         if lake.sharing is not None:
@@ -320,7 +322,7 @@ def _stored(
         findings.append(HealthFinding("stored files", "damaged", str(damage), do))
     whole = all(damage.pinned is not None for damage in damaged)
     if not damaged:
-        findings.append(HealthFinding("stored files", "ok", "every one is as it was written"))
+        findings.append(HealthFinding("stored files", "ok", "every file is as it was written"))
     if whole and mend and ask_again is not None:
         findings += _fetch_again(lake, ask_again)
     if whole:
@@ -330,7 +332,7 @@ def _stored(
                 lake.publish()
             state: State = "repaired" if mend else "missing"
             do = "" if mend else f"{_REPAIR}, or sync"
-            sentence = f"it {problem}{'; it was written anew' if mend else ''}"
+            sentence = f"it {problem}{'; it was written again' if mend else ''}"
             findings.append(HealthFinding("treasury.duckdb", state, sentence, do))
         findings += _closes(lake, now, mend)
     return findings, whole
@@ -339,7 +341,7 @@ def _stored(
 def _fetch_again(
     lake: Lake, ask_again: Callable[[Sequence[str]], object]
 ) -> Iterator[HealthFinding]:
-    """Bring back from the services what a repair could not find, where they can be asked."""
+    """Download tables that a repair could not recover, if the services are available."""
     last = lake.last_commit()
     tables = [name for name in tables_of(last.refetch if last else ()) if name not in BANKS]
     if not tables:
@@ -348,21 +350,22 @@ def _fetch_again(
     try:
         answer = str(ask_again(tables)).partition("\n")[0]
     except TreasuryError as error:
-        sentence = f"{names}: the services could not be asked again ({error.what})"
+        sentence = f"{names}: the services could not be queried ({error.what})"
         yield HealthFinding("stored files", "missing", sentence, error.do or "")
     else:
-        sentence = f"{names}: asked the services again; {answer}"
+        sentence = f"{names}: downloaded again from the services; {answer}"
         yield HealthFinding("stored files", "repaired", sentence)
 
 
 def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[HealthFinding]:
-    """Whether what closed months rest on is kept, file by file."""
+    """Check that the data of closed months is kept, file by file."""
     try:
         unkept = lake.unkept()
-    except JournalError:  # which is a finding already
+    # The journal's error is a separate finding.
+    except JournalError:
         return
     for number, purpose in sorted(unkept.items()):
-        sentence = f"commit {number}, what {purpose} rests on, is not kept"
+        sentence = f"commit {number}, the basis of {purpose}, is not kept"
         do = f"restore lake/pins/{number}.json from a copy"
         try:
             lake.snapshot(commit=number)
@@ -378,10 +381,11 @@ def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[HealthFinding]:
 
 
 def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
-    """Whether what closed months stored of their answers is as it was written."""
+    """Check that the stored results of closed months are unchanged."""
     try:
         closed = closed_periods(journal.entries("period.")).values()
-    except JournalError:  # which is a finding already
+    # The journal's error is a separate finding.
+    except JournalError:
         return
     for period in closed:
         for path in altered_answers(lake.workspace, period.close):
@@ -390,21 +394,21 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
-    """What a repair could not find again, and what brings it back."""
+    """Return what a repair could not recover, and how to restore it."""
     snapshot = lake.snapshot()
     statements, files = missing_statements(snapshot)
     if statements:
         names, more = ", ".join(map(clean, files[:LISTED])), len(files) - LISTED
-        names = f"{names} and {more:,} more" if more > 0 else names or "files that nothing names"
+        names = f"{names} and {more:,} more" if more > 0 else names or "files of unknown name"
         sentence = f"rows of {statements:,} bank statements, read from {names}"
         do = "add these files again: `treasury statements add FILE…`"
         yield HealthFinding("stored files", "missing", sentence, do)
     refetch = () if snapshot.commit is None else snapshot.commit.refetch
     whole = tables_of(entry for entry in refetch if "/" not in entry)
-    lost = "what a repair could not find again"
+    lost = "rows that a repair could not recover"
     services = [name for name in whole if name not in BANKS]
     if services:
-        do = "run `treasury sync`: it asks for all again"
+        do = "run `treasury sync`: it downloads all rows again"
         yield HealthFinding("stored files", "missing", f"{', '.join(services)}: {lost}", do)
     for name in sorted(BANKS & set(whole)):
         kind = "files of rates" if name in RATES else "bank files"
@@ -414,11 +418,15 @@ def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
     for gap in (gap for name in observations for gap in observation_gaps(snapshot, name)):
         after = "the beginning" if gap.after is None else f"{gap.after:%F %T}Z"
         before = "now" if gap.before is None else f"{gap.before:%F %T}Z"
-        lost = "what one sync saw" if gap.syncs == 1 else f"what {gap.syncs:,} syncs saw"
-        # Nothing can be done: what was seen then cannot be looked at again.
+        lost = (
+            "the observations of one sync"
+            if gap.syncs == 1
+            else f"the observations of {gap.syncs:,} syncs"
+        )
+        # Past observations cannot be made again.
         sentence = (
-            f"{gap.table}: {lost} between {after} and {before} is lost for good; the next look"
-            " that is stored counts"
+            f"{gap.table}: {lost} between {after} and {before} are permanently lost; the next"
+            " stored observation is used"
         )
         yield HealthFinding("stored files", "missing", sentence)
 
@@ -439,7 +447,7 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[HealthFindi
 
 
 def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
-    """Declared accounts and how far their statements reach; known ones that are not declared."""
+    """Return declared accounts with their coverage, and undeclared known ones."""
     snapshot = lake.snapshot()
     declared = {plain_account(account.account): account.source for account in settings.accounts}
     if not declared:
@@ -454,7 +462,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
     )
     for row in snapshot.sql(query).to_pylist():
         if plain_account(row["iban"]) not in declared:
-            sentence = f"{row['iban']} ({row['name']}) is ours and has no statement source"
+            sentence = f"{row['iban']} ({row['name']}) is ours and has no source of statements"
             do = f"add it to [[accounts]] in {FILE_NAME} with source own_bank"
             yield HealthFinding("statements", "missing", sentence, do)
     virtual = snapshot.sql("SELECT count(*) AS n FROM virtual_bank_accounts")["n"][0].as_py()
@@ -466,11 +474,16 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
 
 def _covered(account: str, source: str | None, to: date | None) -> HealthFinding:
     if source is None:
-        sentence, do = "has statements, is not declared", f"add it to [[accounts]] in {FILE_NAME}"
+        sentence, do = (
+            "has statements but is not declared",
+            f"add it to [[accounts]] in {FILE_NAME}",
+        )
         return HealthFinding("statements", "missing", f"{account} {sentence}", do)
     if to is None:
         do = "run `treasury statements add FILE…`"
-        return HealthFinding("statements", "missing", f"{account} ({source}) has no proved one", do)
+        return HealthFinding(
+            "statements", "missing", f"{account} ({source}) has no proved statement", do
+        )
     return HealthFinding("statements", "ok", f"{account} ({source}) is covered to {to}")
 
 
@@ -482,12 +495,15 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
             yield HealthFinding("wallets", "ok", f"{wallet}: evidence to {row['reaches']:%Y-%m-%d}")
             continue
         sentence = f"{wallet}: no service shows its balance, and no evidence was added"
-        do = "run `treasury wallets add FILE`; until then it reads: service says delivered"
+        do = (
+            "run `treasury wallets add FILE`; until then deliveries show only as stated by"
+            " the service"
+        )
         yield HealthFinding("wallets", "optional", sentence, do)
 
 
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
-    """Whether what stands in the policy for two people to agree on is what they agreed on last."""
+    """Check that terms in the policy equal the ones that two people last agreed on."""
     from treasury.actions.policies.policy import load_policy
     from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
@@ -505,10 +521,11 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
         yield HealthFinding("policy", "missing", error.what, error.do or "")
         return
     except TreasuryError:
-        return  # what is wrong with the journal is a finding of its own
+        # The journal's error is a separate finding.
+        return
     for differ, name, verb, it in terms:
         if differ:
-            sentence = f"the {name} are not those in force: two people put them in force"
+            sentence = f"the {name} differ from those in force: two people put them in force"
             do = f"run `treasury {verb} --propose --reason …`, and have a colleague accept{it}"
             yield HealthFinding("policy", "missing", sentence, do)
 
@@ -529,13 +546,13 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
     yield HealthFinding("rules", "ok", str(path))
     for name in met_by_none(rules):
         class_name = repr(clean(name)[:60])
-        sentence = f"the class {class_name} goes by what payers write, and no line meets it"
+        sentence = f"the class {class_name} matches payers' text, and no line matches it"
         do = "give its bank_transaction_code or counterparty_account too"
         yield HealthFinding("rules", "optional", sentence, do)
 
 
 def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """How the inbox and the notices stand, where the settings name them."""
+    """Return the state of the inbox and the notices, if they are configured."""
     if settings.inbox is not None:
         yield _inbox_finding(folder, settings.inbox)
     terms = settings.notices
@@ -556,7 +573,7 @@ def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
     if not missing:
         told = [*terms.people, *(f"webhook {name}" for name in terms.webhooks)]
         who = ", ".join(told) or "nobody"
-        yield HealthFinding("notices", "ok", f"{who} told what is new by `treasury watch`")
+        yield HealthFinding("notices", "ok", f"{who} notified by `treasury watch`")
 
 
 def _inbox_finding(workspace: Path, terms: InboxTerms) -> HealthFinding:
@@ -566,10 +583,13 @@ def _inbox_finding(workspace: Path, terms: InboxTerms) -> HealthFinding:
         return HealthFinding("inbox", "missing", error.what, error.do or "")
     if not place.is_dir():
         return HealthFinding(
-            "inbox", "missing", f"{place} is no folder", "make it, or mount where it is"
+            "inbox", "missing", f"{place} is not a folder", "create it, or mount its disk"
         )
     if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
         return HealthFinding(
-            "inbox", "missing", f"nothing can be moved in {place}", "let this user write there"
+            "inbox",
+            "missing",
+            f"files in {place} cannot be moved",
+            "give this user write permission there",
         )
     return HealthFinding("inbox", "ok", f"{place}; `treasury watch` reads it")

@@ -1,4 +1,4 @@
-"""A finding of the doctor: a fact about the workspace, and the next step where there is one."""
+"""A finding of the doctor: a fact about the workspace, and the next step, if any."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal
 import msgspec
 
 State = Literal["ok", "missing", "optional", "damaged", "repaired"]
-"""What is `optional` the desk works without, so that its step comes after all others."""
+"""The desk works without `optional` parts, so their steps come last."""
 
 
 class HealthFinding(msgspec.Struct, frozen=True):
-    """A fact: what it is about, how it stands, what was found and the next step."""
+    """A fact: its topic, its state, the finding and the next step."""
 
     topic: str
     state: State

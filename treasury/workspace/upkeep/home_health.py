@@ -1,4 +1,4 @@
-"""The doctor's look at the lake's home, and at decisions that know more than this desk pulled."""
+"""The doctor's findings about the lake's home, and about decisions on unpulled commits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PULL = "run `treasury lake pull`"
 
 
 def brought_from_home(sharing: Sharing) -> Iterator[HealthFinding]:
-    """Bring back from the lake's home what is not here as it was written."""
+    """Download files from the lake's home that are missing or damaged here."""
     try:
         pulled = sharing.pull(is_checked=True)
     except StorageError as error:
@@ -30,16 +30,16 @@ def brought_from_home(sharing: Sharing) -> Iterator[HealthFinding]:
 
 
 def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
-    """Whether the home answers, has what its newest head names, and what this desk lacks of it.
+    """Check that the home answers and is complete, and what this desk has not pulled.
 
-    With `mend` each of its objects is read and compared, and put again where this desk has the file
-    whole; else only that it is there, in its size.
+    With `mend` each object is read and compared, and uploaded again if this desk has the whole
+    file. Otherwise only its existence and size are checked.
     """
     home = sharing.home
     try:
         status = home_status(home)
         if status.problem:
-            do = f"{status.remedy}; what is here is read all the same"
+            do = f"{status.remedy}; local data stays readable"
             yield HealthFinding(_HOME, "missing", status.problem, do)
         elif status.count:
             home.newest(home.note())  # raises for a head that this desk refuses
@@ -51,7 +51,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             yield HealthFinding(
                 _HOME,
                 "missing",
-                f"staged here and shown to nobody: {'; '.join(status.staged)}",
+                f"staged here and not shared: {'; '.join(status.staged)}",
                 "run `treasury lake push`",
             )
         if status.problem or status.count or not status.number:
@@ -61,9 +61,9 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
         mended = put_again(home, broken) if mend and broken else frozenset()
         for path, problem in broken.items():
             if path in mended:
-                yield HealthFinding(_HOME, "repaired", f"{problem}; it was put there again")
+                yield HealthFinding(_HOME, "repaired", f"{problem}; it was uploaded again")
             else:
-                do = "run `treasury doctor --repair` on a desk that has the file whole"
+                do = "run `treasury doctor --repair` on a desk that has the whole file"
                 yield HealthFinding(_HOME, "damaged", problem, do)
         if not broken:
             writers = ", ".join(dict.fromkeys(desk.by for desk in home.desks()))
@@ -80,15 +80,15 @@ def _unaccepted_head(home: LakeHome) -> Iterator[HealthFinding]:
             _HOME,
             "missing",
             f"head {note.number}, the newest here, has no signature that the policy accepts",
-            "if it is a desk's of yours, run `treasury lake push` there; else clone the lake"
-            " from a home that you trust",
+            "if a desk of yours wrote it, run `treasury lake push` there; otherwise clone the"
+            " lake from a home that you trust",
         )
 
 
 def unpulled_decisions(lake: Lake, journal: Journal) -> str:
-    """What the journal knows of commits that this desk has not pulled, in words; empty where none.
+    """Describe decisions about commits that this desk has not pulled; empty if none.
 
-    People decide on what their own desk shows; the decision names the commit that it was made on.
+    People decide on the data of their own desk; a decision names its commit.
     """
     if lake.sharing is None:
         return ""
@@ -97,18 +97,19 @@ def unpulled_decisions(lake: Lake, journal: Journal) -> str:
     try:
         later = [commit for e in journal.entries() if (commit := _commit_of(e.body)) > number]
     except JournalError:
-        return ""  # which is said wherever the journal is read
+        # Every reader of the journal reports this error.
+        return ""
     if not later:
         return ""
     decisions = "a decision" if len(later) == 1 else f"{len(later):,} decisions"
     return (
-        f"the journal knows {decisions} made on commits up to {max(later)}, and this desk has"
-        f" pulled up to {number}"
+        f"the journal has {decisions} on commits up to {max(later)}, but this desk has pulled"
+        f" up to {number}"
     )
 
 
 def _commit_of(body: object) -> int:
-    """The commit that a decision or a close says it was made on; 0 where it says none."""
+    """Return the commit of a decision or close; 0 if it names none."""
     if not isinstance(body, dict):
         return 0
     seen = body.get("seen")

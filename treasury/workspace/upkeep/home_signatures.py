@@ -1,4 +1,4 @@
-"""Heads of the lake's home, signed with the keys that the policy lists."""
+"""Signatures of the heads of the lake's home, by keys that the policy lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from treasury.core.errors import StorageError, TreasuryError
 from treasury.journal.signing import Signing, SigningKey, is_signature
 
 _CONTEXT = b"treasury lake head 1\n"
-"""The prefix of a signed head: a signature of a journal entry is not one of a head."""
+"""The prefix of a signed head, so that a journal entry's signature is never valid for a head."""
 
 
 class HomeSignatures:
@@ -22,17 +22,17 @@ class HomeSignatures:
             problem = "there is no signing key here" if key is None else self._unknown(key)
             required = self._signing.rules().required
         except TreasuryError as error:
-            raise StorageError(f"no head can be signed: {error.what}", do=error.do) from error
+            raise StorageError(f"the head cannot be signed: {error.what}", do=error.do) from error
         if problem and required:
             raise StorageError(
-                f"the policy wants signed heads in the lake's home, and {problem}; nothing was"
-                " pushed",
+                f"the policy requires signed heads in the lake's home, and {problem}; nothing"
+                " was pushed",
                 do="run `treasury journal key make`, and have the key enrolled",
             )
         return ("", "") if key is None else (key.public, key.sign(digest, _CONTEXT))
 
     def problem(self, key: str, signature: str, digest: str) -> str:
-        """Say why a signature is not accepted; empty if it is, or if none is required."""
+        """Return why a signature is not accepted; empty if it is, or if none is required."""
         rules = self._signing.rules()
         if not rules.required:
             return ""

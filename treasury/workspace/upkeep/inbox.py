@@ -1,10 +1,10 @@
-"""The inbox: files that a bank's client leaves in a folder are added by themselves, each once.
+"""The inbox: files that a bank's client puts into a folder are added automatically, once.
 
-A file is read when its size and time have stood still for a while; until then, and while its name
-says that it is being written, it is left alone. It is first moved into a folder of ours, so that
-nobody exchanges it, then added, then moved to `done/` or `refused/`, never over another file. Where
-that is broken off it is in the folder of ours, and the next look goes on with it: what was added
-already adds nothing.
+A file is read when its size and time have not changed for a while. Before that, and while its name
+marks it as unfinished, it is left alone. It is first moved into a folder of ours, so that it cannot
+be replaced, then added, then moved to `done/` or `refused/`, never over another file. After an
+interruption it is still in our folder, and the next scan resumes; adding a file again has no
+effect.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ _REFUSED: Final = "refused"
 _READING: Final = ".reading"
 _LOCK: Final = ".reading.lock"
 STILL: Final = 15.0
-"""Seconds for which a file has to stand still before it is read."""
+"""Seconds for which a file has to be unchanged before it is read."""
 _UNFINISHED: Final = (
     ".part", ".partial", ".filepart", ".tmp", ".temp", ".crdownload", ".download", ".inprogress",
     ".writing", ".uploading", ".new", ".swp", ".lock", "~",
 )  # fmt: skip
-"""Ends of names that programs give to files that they have not finished."""
+"""Name endings of files that programs have not finished."""
 _LONGEST: Final = 180
-"""Bytes of a name, so that a reason's own name fits as well."""
+"""The longest name in bytes, so that the reason's file name fits too."""
 _ROOMS: Final = ("lake", "staging", "close")
-"""Folders in which a workspace keeps what is its own."""
+"""Folders with the workspace's own files."""
 _UNSAFE: Final = re.compile(r'[\\/:*?"<>|]')
 
 
 class InboxLook(msgspec.Struct, frozen=True):
-    """What one look into the inbox did, by the names of the files."""
+    """The result of one scan of the inbox, by file names."""
 
     added: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
-    """Those that may still be written."""
+    """Files that may still be written."""
 
     def __str__(self) -> str:
         counts = (
@@ -66,7 +66,7 @@ class InboxLook(msgspec.Struct, frozen=True):
 
 
 class Inbox:
-    """A folder that is looked into; `add` stores one file, `seconds` only goes forward."""
+    """A scanned folder; `add` stores one file, `seconds` is a monotonic clock."""
 
     def __init__(
         self, folder: Path, add: Callable[[Path], AddReport], seconds: Callable[[], float]
@@ -77,15 +77,15 @@ class Inbox:
         self._stood: dict[str, tuple[tuple[int, int, int], float]] = {}
 
     def look(self) -> InboxLook:
-        """Add the files that have stood still since earlier looks, and move each away.
+        """Add the files that have not changed since earlier scans, and move each away.
 
-        One that cannot be read is moved to `refused/`, with the reason in a text beside it. Raises
-        StorageError where the folder is not there, or cannot be written to, and whatever adding
-        raises that is no fault of the file: the file is then tried again.
+        A file that cannot be read is moved to `refused/`, with the reason in a text file next to
+        it. Raises StorageError if the folder is missing or not writable, and any error of adding
+        that the file did not cause; the file is then tried again.
         """
         if not self.folder.is_dir():
             raise StorageError(
-                f"the inbox {self.folder} is no folder", do="make it, or mount where it is"
+                f"the inbox {self.folder} is not a folder", do="create it, or mount its disk"
             )
         lock = filelock.FileLock(self.folder / _LOCK, timeout=0, fallback_to_soft=False)
         try:
@@ -95,14 +95,17 @@ class Inbox:
                         path.mkdir()
                         durable.sync_folder(self.folder)
                     if not stat.S_ISDIR(path.lstat().st_mode):
-                        raise StorageError(f"{path} is no folder", do="move what has its name away")
+                        raise StorageError(
+                            f"{path} is not a folder", do="move the file of that name away"
+                        )
                 return self._look()
-        except filelock.Timeout:  # another desk is at it
+        # Another desk is scanning.
+        except filelock.Timeout:
             return InboxLook()
         except OSError as error:
             raise StorageError(
                 f"the inbox {self.folder} cannot be used: {error.strerror}",
-                do="free disk space, or check whose it is",
+                do="free disk space, or check its owner",
             ) from error
 
     def _look(self) -> InboxLook:
@@ -115,7 +118,8 @@ class Inbox:
             if status.st_nlink > 1 and any(
                 os.path.samestat(status, to.lstat()) for end in ends for to in end.iterdir()
             ):
-                path.unlink()  # a look was broken off just then
+                # A scan was interrupted just then.
+                path.unlink()
                 continue
             try:
                 reason = self._read(path)
@@ -128,7 +132,7 @@ class Inbox:
         return InboxLook(tuple(added), tuple(refused), waiting)
 
     def _claim(self) -> tuple[str, ...]:
-        """Move what has stood still into the folder of ours; the names of what may be written."""
+        """Move unchanged files into our folder; return the names of files still being written."""
         stood: dict[str, tuple[tuple[int, int, int], float]] = {}
         waiting = []
         for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):
@@ -146,22 +150,23 @@ class Inbox:
             if is_written or now - since < STILL:
                 waiting.append(_plain_name(entry.name))
                 continue
-            with contextlib.suppress(FileNotFoundError):  # its sender took it back
+            # Its sender took it back.
+            with contextlib.suppress(FileNotFoundError):
                 os.rename(entry.path, self._free(self.folder / _READING, _plain_name(entry.name)))
                 del stood[entry.name]
         self._stood = stood
         return tuple(waiting)
 
     def _read(self, path: Path) -> str:
-        """Add a file; what there is to say of it. InputError where it cannot be read."""
+        """Add a file and return its report, if any; raise InputError if it cannot be read."""
         kind = kind_of_file(path.lstat().st_mode)
         if kind is not None:
-            raise InputError(f"{path.name} is {kind}, not a file", do="leave the file itself here")
+            raise InputError(f"{path.name} is {kind}, not a file", do="put the file itself here")
         report = self._add(path)
         return str(report) if report.problems or report.not_proved else ""
 
     def _move(self, path: Path, place: str, reason: str) -> None:
-        """Move a file of ours away, beside the reason where there is one; on the disk at return."""
+        """Move a file of ours away, with its reason, if any; synced to disk on return."""
         folder = self.folder / place
         target = self._free(folder, path.name)
         if reason:
@@ -174,7 +179,7 @@ class Inbox:
             durable.sync_folder(changed)
 
     def _free(self, folder: Path, name: str) -> Path:
-        """A path in the folder that nothing has, nor the reason beside it."""
+        """Return an unused path in the folder, also for its reason."""
         stem, dot, ending = name.partition(".")
         number, path = 1, folder / name
         while os.path.lexists(path) or os.path.lexists(_reason_of(path)):
@@ -184,32 +189,33 @@ class Inbox:
 
 
 def inbox_folder(workspace: Path, terms: InboxTerms) -> Path:
-    """The folder of the inbox; SettingsError where files of the workspace itself are in it."""
+    """Return the inbox's folder; raise SettingsError if it holds the workspace's own files."""
     try:
         folder = workspace / user_path(terms.folder)
         real, own = folder.resolve(), workspace.resolve()
     except (ValueError, RuntimeError, OSError) as error:
         raise SettingsError(
-            f"inbox.folder {clean(terms.folder)[:80]!r} is no path: {error}",
+            f"inbox.folder {clean(terms.folder)[:80]!r} is not a path: {error}",
             do="write the folder that the bank's client writes to",
         ) from None
     if own.is_relative_to(real) or any(real.is_relative_to(own / room) for room in _ROOMS):
         raise SettingsError(
             f"inbox.folder {clean(terms.folder)[:80]!r} holds files of the workspace itself,"
             " which would be moved away",
-            do="name a folder of its own, like inbox",
+            do="name a separate folder, like inbox",
         )
     return folder
 
 
 def _move_beside(path: Path, target: Path) -> None:
-    """Give a file another path without taking anybody's place, also if it is taken meanwhile."""
+    """Move a file without overwriting another, even one created meanwhile."""
     try:
         os.link(path, target, follow_symlinks=False)
     except OSError as error:
         if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}:
             raise
-        with open(target, "xb"):  # a place of our own, on a disk without links
+        # Reserves the path on a disk without links.
+        with open(target, "xb"):
             pass
         os.replace(path, target)
     else:
@@ -221,10 +227,11 @@ def _reason_of(path: Path) -> Path:
 
 
 def _plain_name(name: str) -> str:
-    """A name that every disk takes and that shows as it is; never empty, hidden or too long."""
+    """Return a name valid on every disk and fully visible; never empty, hidden or too long."""
     whole = name.encode("utf-8", "replace").decode()
     plain = "".join(c if c.isprintable() else "_" for c in _UNSAFE.sub("_", whole))
     plain = plain.strip(" .") or "file"
     while len(plain.encode()) > _LONGEST:
-        plain = plain[1:]  # its end says what it is
+        # The end of the name identifies its type.
+        plain = plain[1:]
     return plain.lstrip(".") or "file"

@@ -1,4 +1,4 @@
-"""A new desk on a lake that others fill: a folder, its settings out of the home, its first pull."""
+"""Create a desk on an existing shared lake: folder, settings from the home, first pull."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ _CREDENTIALS: Final = """
 
 
 Agree = Callable[[Sequence[SecretSetting], Settings], None]
-"""Shows a person the addresses that a head brings, and raises InputError if they refuse."""
+"""Shows a person the addresses in a head, and raises InputError if they refuse."""
 
 
 def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree: Agree) -> Pulled:
-    """Begin a workspace in `folder` on the lake whose home is at `address`, and pull it.
+    """Create a workspace in `folder` on the lake whose home is at `address`, and pull it.
 
-    Whoever can write to the home can write the addresses that it brings, so nothing is written
-    here before a person has seen them: `agree` raises InputError if they refuse. A `policy.toml` in
-    the folder decides which heads are accepted from the first one on.
-    A clone that was cut off goes on where it is asked for again. Raises InputError where the folder
-    is another workspace already or holds anything else, HomeUnreachable, and NothingStored where
-    the home has no head yet.
+    Anyone who can write to the home can change its addresses, so nothing is written here before a
+    person has confirmed them: `agree` raises InputError on refusal. A `policy.toml` in the folder
+    decides which heads are accepted, from the first one on.
+
+    An interrupted clone resumes when it is run again. Raises InputError if the folder is another
+    workspace or not empty, HomeUnreachable, and NothingStored if the home has no head yet.
     """
     place = check_address(address if "://" in address else os.path.abspath(user_path(address)))
     require_plain_path(folder)
@@ -68,7 +68,7 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree
         settings = load_settings(folder)
         if settings.lake is None or settings.lake.home != place:
             raise InputError(
-                f"{folder} is a workspace already",
+                f"{folder} is already a workspace",
                 do=f'name another folder, or add [lake] home = "{place}" to {path} and run'
                 " `treasury lake pull`",
             )
@@ -91,12 +91,13 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree
     _agreed(folder, settings, agree)
     pin_environment(folder, settings)
     sharing = opened(folder).sharing
-    assert sharing is not None  # the settings name a home
+    # The settings name a home.
+    assert sharing is not None
     return sharing.pull()
 
 
 def _agreed(folder: Path, settings: Settings, agree: Agree) -> None:
-    """Have a person confirm the addresses of these settings that they have not yet."""
+    """Have a person confirm the addresses that are new or changed in these settings."""
     confirmed = confirmed_values(folder)
     new = [
         setting
@@ -109,7 +110,7 @@ def _agreed(folder: Path, settings: Settings, agree: Agree) -> None:
 
 
 def _settings_of_head(path: Path, place: str) -> str:
-    """The text of the settings that the newest head brings, with the home itself."""
+    """Return the settings from the newest head, with the home itself."""
     signing = Signing(None, lambda: load_policy(path.parent).signatures)
     home = LakeHome(place, path.parent / "lake", signatures=HomeSignatures(signing))
     numbers = home.numbers_after(HomeNote(desk=""))
@@ -120,18 +121,19 @@ def _settings_of_head(path: Path, place: str) -> str:
         )
     head = home.accepted_head(numbers[-1])
     try:
-        # Again what may be given: no home says where this desk's secrets are, or sends them.
+        # Filtered again: a home must not set where this desk's secrets are or go.
         given = settings_for_colleagues(msgspec.json.decode(head.settings, type=Settings))
     except msgspec.MsgspecError as error:
         raise StorageError(
-            f"the settings that {home.place.address} gives do not read here", do="update treasury"
+            f"the settings in {home.place.address} cannot be read by this version",
+            do="update treasury",
         ) from error
     document = {**_without_empty(msgspec.json.decode(given)), "lake": {"home": place}}
     return tomli_w.dumps(document) + _CREDENTIALS
 
 
 def _without_empty(node: Any) -> Any:
-    """Settings as TOML has them, which knows no null."""
+    """Remove nulls and empty tables, which TOML does not have."""
     if isinstance(node, dict):
         parts = ((name, _without_empty(part)) for name, part in node.items())
         return {name: part for name, part in parts if part is not None and part != {}}

@@ -1,8 +1,8 @@
-"""What a repair could not find again: which bank files bring it back, and what nothing brings back.
+"""Losses of a repair: the bank files that restore them, and permanent losses.
 
-A repair marks a table whose rows it could not all find. For bank statements the marks are then
-narrowed to the statements that lack something, and adding a file takes its own away. Observations
-cannot be made again: which of them are lost follows from the commits alone.
+A repair marks a table if rows are missing. For bank statements the marks are then narrowed to the
+incomplete statements, and adding a file removes its marks. Observations cannot be made again; the
+commits show which ones are lost.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case
@@ -31,9 +31,9 @@ _FILES: Final = step_sql("treasury.workspace.steps", "files_of_statements")
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Observations by so many syncs of which no row is left.
+    """Observations of several syncs without any stored row.
 
-    They were made after the last observation before them that is stored, and before the next.
+    They were made after the last stored observation before them, and before the next one.
     """
 
     table: str
@@ -43,10 +43,10 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 def narrow_marks(lake: Lake, now: datetime, lost: Mapping[str, int | None]) -> None:
-    """Say of which statements rows are missing, in a commit, where a repair marked them all.
+    """Narrow a repair's mark of all statements to the incomplete ones, in a commit.
 
-    `lost` is how many rows of each table the repair could not find; None where that is not known.
-    The mark of all statements stays while more are lost than anything stored still names.
+    `lost` is the number of missing rows by table; None if unknown. The mark of all statements stays
+    while more rows are lost than stored data can identify.
     """
     last = lake.last_commit()
     if last is None or not {_HEADS, _ROWS} & set(last.refetch):
@@ -63,12 +63,12 @@ def narrow_marks(lake: Lake, now: datetime, lost: Mapping[str, int | None]) -> N
     if counted is not None and counted <= len(headless):
         refetch -= {_HEADS}
     if refetch != set(last.refetch):
-        with lake.writer("repair", now, note="which statements lack something") as writer:
+        with lake.writer("repair", now, note="statements with missing rows") as writer:
             writer.refetch = refetch
 
 
 def missing_statements(snapshot: Snapshot) -> tuple[int, list[str]]:
-    """How many statements are marked as lacking something, and the files they were read from."""
+    """Return the number of statements with missing rows, and the files they were read from."""
     refetch = () if snapshot.commit is None else snapshot.commit.refetch
     ids = sorted(
         {key for table, key in map(split_mark, refetch) if key and table in {_HEADS, _ROWS}}
@@ -79,7 +79,7 @@ def missing_statements(snapshot: Snapshot) -> tuple[int, list[str]]:
 
 
 def observation_gaps(snapshot: Snapshot, table: str) -> Iterator[Gap]:
-    """The observations of a table that some commit made and of which no row is left."""
+    """Yield the observations of a table that a commit made and that have no stored row."""
     stored = snapshot.sql(f"SELECT DISTINCT valid_from FROM {table}")
     instants = set(stored["valid_from"].to_pylist())
     query = 'SELECT "at", kind, versions FROM commits ORDER BY number'

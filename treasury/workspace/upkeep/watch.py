@@ -1,12 +1,11 @@
-"""Watching: sync, read the inbox and send notices again and again, and publish how each goes.
+"""Watching: repeatedly sync, read the inbox and send notices, and publish the state.
 
-Each part has its own time and its own trouble. After trouble that may pass (a service that does
-not answer, another process that writes) a part is tried again soon, then ever later; trouble that
-only a person can end (a refused credential, a wrong setting, a damaged workspace) ends that part,
-and the watch once no part is left. The state is a small file beside the lake, replaced as a whole
-at every step, for `treasury status`. Where that could be written once, being unable to is trouble
-that may pass as well. All of it is done by one thread: what waits long, as a sync does for the
-services, lets the other parts be done meanwhile when their time comes.
+Each part has its own schedule and errors. After a temporary error (a service that does not answer,
+another process that writes) a part is retried soon, then at growing intervals. An error that needs
+a person (a refused credential, a wrong setting, a damaged workspace) ends that part, and the watch
+ends with its last part. The state is a small file next to the lake, replaced as a whole at every
+step, for `treasury status`. Once it was written, a failure to write it counts as temporary. One
+thread does all work: while a part waits, as a sync does for the services, other due parts run.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ _LASTING: Final = (errors.BadCredentials, errors.WorkspaceDamaged)
 
 
 class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the things that are done again and again; `work` gives a line about what it brought.
+    """One repeated task; `work` returns a line about its result.
 
-    It is done `every` so often, and after trouble at most `patience` later. What `work` is given it
-    may call while it waits: the other parts that are due are then done.
+    It runs every `every`, and after an error at most `patience` later. `work` gets a function to
+    call while it waits, which runs other due parts.
     """
 
     name: str
@@ -56,7 +55,7 @@ class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartState(msgspec.Struct, frozen=True, kw_only=True):
-    """How a part goes; instants are in UTC."""
+    """The state of a part; instants are in UTC."""
 
     name: str
     every_seconds: float
@@ -64,16 +63,16 @@ class PartState(msgspec.Struct, frozen=True, kw_only=True):
     next_at: datetime | None = None
     succeeded_at: datetime | None = None
     brought: str = ""
-    """The line about the last time it went well."""
+    """The line about the last success."""
 
     failures: int = 0
-    """In a row, since the last success."""
+    """Consecutive failures since the last success."""
 
     error: str = ""
-    """The last failure's text, and what to do."""
+    """The last failure's text, and its next step."""
 
     def trouble(self) -> str:
-        """What is wrong with it, in a few words; empty where nothing is."""
+        """Return a short description of its error; empty without one."""
         if self.doing == "ended":
             return f"{self.name} ended: {self.error}"
         if self.failures:
@@ -93,17 +92,17 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
     """Why it ended."""
 
     def part(self, name: str) -> PartState | None:
-        """How the part of that name goes; None where it is not watched."""
+        """Return the state of the part of that name; None if it is not watched."""
         return next((part for part in self.parts if part.name == name), None)
 
     def is_alive(self) -> bool | None:
-        """Whether the process runs still; None where it is on another machine."""
+        """Return whether the process is still running; None if it is on another machine."""
         if self.host != socket.gethostname():
             return None
         return is_running(self.pid)
 
     def sentence(self, now: datetime) -> str:
-        """One line for the first screen."""
+        """Return one line for the first screen."""
         sync = self.part(SYNC)
         last = "no sync yet"
         if sync is not None and sync.succeeded_at:
@@ -113,7 +112,7 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
         if self.error:
             trouble = "; ".join(filter(None, (trouble, self.error)))
         if self.doing != "stopped" and self.is_alive() is False:
-            return f"watching ended without saying so, {last}: start it again"
+            return f"watching ended unexpectedly, {last}: start it again"
         if self.doing == "stopped":
             return f"watching was stopped, {last}" + (f"; {trouble}" if trouble else "")
         if trouble:
@@ -123,7 +122,7 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_state(folder: Path) -> WatchState | None:
-    """The state of the workspace's watching; None where nobody ever watched."""
+    """Return the state of the workspace's watching; None if it was never watched."""
     path = folder / FILE_NAME
     try:
         return decode_json(read_regular(path), WatchState)
@@ -131,7 +130,8 @@ def read_state(folder: Path) -> WatchState | None:
         return None
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise errors.StorageError(
-            f"{path} does not read: {error}", do="remove it; the next watching writes it anew"
+            f"{path} cannot be read: {error}",
+            do="remove it; the next `treasury watch` writes it again",
         ) from None
 
 
@@ -144,10 +144,10 @@ def watch(
     wait: Callable[[float], bool],
     tell: Callable[[PartState], None],
 ) -> None:
-    """Do each part when its time has come, until `wait`, given seconds, says that it shall stop.
+    """Run each part when it is due, until `wait`, given seconds, returns True.
 
-    `seconds` is a clock that only goes forward, `tell` hears how a part went each time. Parts that
-    are due together are done in their order. Raises what ended the last part that was left.
+    `seconds` is a monotonic clock; `tell` gets the result of each run. Parts that are due together
+    run in their order. Raises the error that ended the last remaining part.
     """
     state = WatchState(
         doing="watching",
@@ -158,7 +158,8 @@ def watch(
             PartState(name=part.name, every_seconds=part.every.total_seconds()) for part in parts
         ),
     )
-    _write(folder, state)  # where nothing can be written, nobody need begin
+    # Without write permission there is no point in starting.
+    _write(folder, state)
     due = dict.fromkeys((part.name for part in parts), seconds())
     own = _Watching(parts, folder, now, seconds, wait, tell, state, due)
     try:
@@ -175,7 +176,7 @@ def watch(
 
 
 class _Watching(msgspec.Struct, eq=False):
-    """What this process watches, the state that it publishes and tells, and when parts are due."""
+    """The watched parts, the published state, and when parts are due."""
 
     parts: Sequence[WatchedPart]
     folder: Path
@@ -188,7 +189,7 @@ class _Watching(msgspec.Struct, eq=False):
     under_way: list[str] = []
 
     def show(self, part: PartState | None = None, **changes: object) -> None:
-        """Publish a change; where that fails it is told, and the next change tries again."""
+        """Publish a change; a failure is reported, and the next change tries again."""
         if part is not None:
             others = (part if each.name == part.name else each for each in self.state.parts)
             changes["parts"] = tuple(others)
@@ -199,7 +200,7 @@ class _Watching(msgspec.Struct, eq=False):
             self.tell(PartState(name="state", every_seconds=0, failures=1, error=str(error)))
 
     def do_due(self) -> bool:
-        """Do each part that is due and not under way; whether to stop."""
+        """Run each part that is due and not already running; return whether to stop."""
         for part in self.parts:
             is_due = self.due.get(part.name, math.inf) <= self.seconds()
             if part.name in self.under_way or not is_due:
@@ -221,9 +222,10 @@ class _Watching(msgspec.Struct, eq=False):
             self.do_due()
 
     def _do(self, part: WatchedPart) -> tuple[timedelta, errors.TreasuryError | None]:
-        """Do a part and publish how it went: after how long it is done again, or what ended it."""
+        """Run a part and publish the result; return the wait, and the error that ended it."""
         before = self.state.part(part.name)
-        assert before is not None  # every part has its state
+        # Every part has a state.
+        assert before is not None
         self.show(msgspec.structs.replace(before, doing="working", next_at=None))
         pause, changes, ended_by = part.every, dict[str, object](), None
         try:

@@ -1,1 +1,1 @@
-"""What people add from files: bank statements, evidence of wallets, reference rates."""
+"""Commands that add files: bank statements, wallet evidence, reference rates."""

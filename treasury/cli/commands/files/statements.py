@@ -1,4 +1,4 @@
-"""`treasury statements`: bank files read, proved, stored; how far they reach, what is missing."""
+"""`treasury statements`: read, prove and store bank files; list coverage and gaps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def reading_options(function: Command) -> Command:
-    """FILES and how to read them."""
+    """Add FILES and the option `--account`."""
     option = click.option(
         "--account", metavar="IBAN", help="Account of files that name none (CSV)."
     )
@@ -33,29 +33,33 @@ def reading_options(function: Command) -> Command:
 
 
 _profile_option = click.option(
-    "--profile", type=click.Path(dir_okay=False), help="Read CSV by the profile in this file first."
+    "--profile",
+    type=click.Path(dir_okay=False),
+    help="Read CSV with the profile in this file first.",
 )
 
 
 @click.group()
 def statements() -> None:
-    """Read bank statements and say what they prove.
+    """Read bank statements and show what they prove.
 
     FILES are camt.052, .053 and .054, MT940, MT942, CODA, CFONB 120 or CSV of known banks, also in
-    zip or gzip; folders and patterns stand for what is in them, - for standard input. What a bank
-    answers to a payment file (pain.002) is read beside them.
+    zip or gzip; folders and patterns are expanded, - is standard input. A bank's answer to a
+    payment file (pain.002) is read too.
     """
 
 
 @statements.command("read")
 @reading_options
 @_profile_option
-@click.option("--statements", "heads", is_flag=True, help="The statements, not their entries.")
+@click.option(
+    "--statements", "heads", is_flag=True, help="Print the statements, not their entries."
+)
 @print_options
 def read_files(
     view: CommandView, files: tuple[str, ...], account: str | None, profile: str | None, heads: bool
 ) -> None:
-    """Read FILES and print their entries; exit with 1 if one is not read. Nothing is stored."""
+    """Read FILES and print their entries; exit with 1 if one cannot be read. Nothing is stored."""
     from treasury.statements import read_statements
 
     reading = read_statements(files, profiles=_profiles(view, profile), account=account)
@@ -77,7 +81,7 @@ def read_files(
 def check_files(
     view: CommandView, files: tuple[str, ...], account: str | None, profile: str | None
 ) -> None:
-    """Prove FILES, each of them; exit with 1 if anything fails or is refused. Nothing is stored."""
+    """Prove each of FILES; exit with 1 if a proof fails or a file is refused. Nothing is stored."""
     from treasury.statements import check_statements, read_statements
     from treasury.statements.field_values import declared_currencies
 
@@ -98,7 +102,8 @@ def check_files(
     checks = check_statements(reading, declared, currencies)
     view.rows(checks, title="Statements", empty="none in these files")
     view.notes(reading.problems)
-    for error in reading.refused:  # a refused file is an answer to what was asked
+    # A refused file is a valid result of a check.
+    for error in reading.refused:
         click.echo(f"treasury: {clean(str(error))}", err=True)
     proved = checks["proved"].to_pylist()
     if reading.refused or reading.lost_count or not proved or not all(proved):
@@ -109,7 +114,7 @@ def check_files(
 @reading_options
 @print_options
 def add_files(view: CommandView, files: tuple[str, ...], account: str | None) -> None:
-    """Read FILES, prove each statement and store what is new; exit with 1 if a proof fails."""
+    """Read FILES, prove each statement and store new ones; exit with 1 if a proof fails."""
     report = view.workspace.statements.add(files, account=account)
     view.report(report)
     if report.failed or report.statuses_lost:
@@ -119,13 +124,13 @@ def add_files(view: CommandView, files: tuple[str, ...], account: str | None) ->
 @statements.command("withdraw")
 @click.argument("statement", metavar="ID")
 @click.option("--reason", required=True, help="Why it must not count; kept with your name.")
-@click.option("--dry-run", is_flag=True, help="Say what would count no more; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would no longer count; write nothing.")
 @pass_view
 def withdraw(view: CommandView, statement: str, reason: str, dry_run: bool) -> None:
-    """Take a stored statement out of what counts, by its id or its file's name.
+    """Withdraw a stored statement, by its id or its file's name, so that it no longer counts.
 
-    Nothing is deleted: earlier views and closed months keep it, and adding its file again brings it
-    back.
+    Nothing is deleted: earlier views and closed months keep it, and adding its file again restores
+    it.
     """
     workspace = view.workspace
     withdraw = partial(workspace.statements.withdraw, statement, reason=reason)
@@ -140,13 +145,15 @@ def withdraw(view: CommandView, statement: str, reason: str, dry_run: bool) -> N
 
 @statements.command("confirm")
 @click.argument("account", metavar="ACCOUNT")
-@click.option("--balance", required=True, help="What it held, like 1234.50; negative if overdrawn.")
-@click.option("--date", "day", required=True, metavar="DAY", help="The day at whose end it did.")
+@click.option("--balance", required=True, help="The balance, like 1234.50; negative if overdrawn.")
+@click.option(
+    "--date", "day", required=True, metavar="DAY", help="The day; the balance is that at its end."
+)
 @click.option("--source", required=True, help="Where it was read; kept with your name.")
-@click.option("--currency", help="Which of its currencies, where it is declared in several.")
+@click.option("--currency", help="Currency, if the account is declared in several.")
 @pass_view
 def confirm(view: CommandView, account: str, balance: str, day: str, **where: Any) -> None:
-    """State the balance of an ACCOUNT of ours for which the bank wrote no statement."""
+    """State the balance of an own ACCOUNT for which the bank wrote no statement."""
     statements = view.workspace.statements
     stated = statements.confirm(account, balance, day, **where).arrow.to_pylist()[0]
     amount = format_amount(stated["balance"], stated["currency"])
@@ -159,12 +166,14 @@ def confirm(view: CommandView, account: str, balance: str, day: str, **where: An
 
 
 @statements.command("list")
-@click.option("--coverage", "reach", is_flag=True, help="Only how far each account is covered.")
+@click.option(
+    "--coverage", "reach", is_flag=True, help="Show only how far each account is covered."
+)
 @format_option
 @as_of_option
 @pass_view
 def list_statements(view: CommandView, reach: bool) -> None:
-    """List the stored statements and proofs, and up to when each account is covered."""
+    """List the stored statements and proofs, and how far each account is covered."""
     workspace = view.workspace
     if not reach:
         rows = workspace.statements.list().arrow
@@ -180,21 +189,23 @@ def list_statements(view: CommandView, reach: bool) -> None:
 
 @statements.command("profile")
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--account", metavar="IBAN", help="The account, where the file names none.")
-@click.option("--name", default="", help="What to call the profile; the file's name if not given.")
+@click.option("--account", metavar="IBAN", help="The account, if the file names none.")
+@click.option("--name", default="", help="Name of the profile; default: the file's name.")
 @click.option(
     "--answer", "given", multiple=True, metavar="QUESTION=ANSWER", help="Answer an open question."
 )
-@click.option("--save", is_flag=True, help="Keep it in the workspace, so that `add` reads by it.")
-@click.option("--yes", is_flag=True, help="Keep it and do not ask; refused with a question open.")
+@click.option("--save", is_flag=True, help="Save it in the workspace, for use by `add`.")
+@click.option(
+    "--yes", is_flag=True, help="Save it without confirmation; refused while a question is open."
+)
 @pass_view
 def propose(
     view: CommandView, file: str, account: str | None, given: tuple[str, ...], **options: Any
 ) -> None:
     """Propose a profile for the CSV of an unknown bank, and show what it would read.
 
-    Prompt on a terminal for everything that the file leaves open, as thousands or decimals and
-    which amounts were paid. Keep nothing and exit with 1 while a question is open.
+    On a terminal, prompts for everything ambiguous in the file, such as thousands or decimals and
+    which amounts were paid. Saves nothing and exits with 1 while a question is open.
     """
     from treasury.statements import propose_profile, sketch_profile, to_toml
     from treasury.statements.byte_stream import UnknownFormat
@@ -228,7 +239,7 @@ def propose(
             click.echo(_question_text(question))
             click.echo(f"  answer it with --answer {question.name}=ANSWER")
         if keeps:
-            click.echo("treasury: a question is open: nothing is kept", err=True)
+            click.echo("treasury: a question is open: nothing is saved", err=True)
         view.context.exit(1)
     view.rows(proposal.entries.slice(0, _SAMPLE_ROWS), title="It reads", layout="entries")
     view.rows(proposal.statements, title="It proves", layout="statements")
@@ -238,11 +249,11 @@ def propose(
 
 
 def _answers(given: tuple[str, ...]) -> dict[str, str]:
-    """Split QUESTION=ANSWER. InputError for anything else."""
+    """Split QUESTION=ANSWER; raise InputError for any other text."""
     pairs = [text.partition("=") for text in given]
     for text, (question, equals, _) in zip(given, pairs, strict=True):
         if not question or not equals:
-            raise InputError(f"{text!r} is no answer", do="write it as QUESTION=ANSWER")
+            raise InputError(f"{text!r} is not an answer", do="write it as QUESTION=ANSWER")
     return {question: answer for question, _, answer in pairs}
 
 
@@ -274,7 +285,7 @@ def _keep(view: CommandView, profile: Profile) -> None:
     safe = "".join(char if char.isalnum() else "-" for char in profile.name)[:60]
     path = folder / f"{safe}.toml"
     path.write_text(to_toml(profile), "utf-8")
-    click.echo(f"kept as {path}")
+    click.echo(f"saved as {path}")
 
 
 _LONGEST_VALUE = 40

@@ -1,4 +1,4 @@
-"""`treasury wallets`: evidence of what is in the company's own wallets, which no service shows."""
+"""`treasury wallets`: evidence of the company's own wallets, which no service shows."""
 
 from __future__ import annotations
 
@@ -23,25 +23,27 @@ def wallets() -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @_chain_option
 @_address_option
-@click.option("--from", "first", metavar="DAY", help="First day that the export covers.")
-@click.option("--to", "last", metavar="DAY", help="Last day that it covers.")
-@click.option("--asset", "assets", multiple=True, help="An asset that it shows, if none moved.")
+@click.option("--from", "first", metavar="DAY", help="First day of the export.")
+@click.option("--to", "last", metavar="DAY", help="Last day of the export.")
+@click.option(
+    "--asset", "assets", multiple=True, help="An asset that the export covers without movements."
+)
 @click.option("--source", default="", help="Where it comes from, if not from an explorer.")
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="NAME=HEADING",
-    help="Its own heading of a column.",
+    help="The file's heading of a column.",
 )
-@click.option("--replace", is_flag=True, help="Take this one's word where an earlier one differs.")
+@click.option("--replace", is_flag=True, help="Overwrite conflicting rows of earlier exports.")
 @pass_view
 def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence: Any) -> None:
     """Add FILE, an explorer's export as CSV or Parquet: hash, time, from, to, asset, amount.
 
-    The explorer's list of transactions, with a column TxnFee(ETH) or TxnFee(POL), is read as it is:
-    the native coin that moved, and the gas that the wallet paid. Without --from and --to it covers
-    from its first line to its last. The same file again adds nothing.
+    The explorer's list of transactions, with a column TxnFee(ETH) or TxnFee(POL), needs no column
+    options: it shows movements of the native coin, and the gas that the wallet paid. Without --from
+    and --to it covers its first line to its last. Adding the same file again has no effect.
     """
     headings = {}
     for pair in columns:
@@ -59,7 +61,7 @@ def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence
 @click.argument("asset")
 @_chain_option
 @_address_option
-@click.option("--at", required=True, metavar="DAY", help="A day at its end, or an instant.")
+@click.option("--at", required=True, metavar="DAY", help="A day, at its end, or an instant.")
 @click.option("--source", required=True, help="Where it was read; kept with your name.")
 @pass_view
 def state_balance(view: CommandView, balance: str, asset: str, **where: Any) -> None:
@@ -70,5 +72,5 @@ def state_balance(view: CommandView, balance: str, asset: str, **where: Any) -> 
 @wallets.command("list")
 @view_options
 def list_evidence(view: CommandView) -> None:
-    """List what was added: what it covers or states, who added it, from where."""
+    """List the added evidence: its period or balance, who added it, its source."""
     view.rows(view.workspace.wallets.list().arrow, title="Wallet evidence", empty="none added")
