@@ -1,4 +1,4 @@
-"""What a unit cost on a day: exact crosses, days without a rate, assumptions, instants."""
+"""The price of a unit on a day: exact crosses, days without rates, assumptions, instants."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from treasury.workspace import Workspace
 
 FRIDAY, SATURDAY, MONDAY = date(2026, 10, 30), date(2026, 10, 31), date(2026, 11, 2)
 DOLLAR = Fraction("1.1172")
-"""What a euro cost on the last day of the history that the package brings, as in the sample."""
+"""The sample's euro rates of the last day in the bundled history."""
 
 
 @pytest.fixture
 def newcomer(tmp_path: Path) -> Workspace:
-    """A desk without any file of rates."""
+    """Open a desk without any file of rates."""
     return desk(tmp_path / "desk")
 
 
 @pytest.fixture
 def banked(newcomer: Workspace, tmp_path: Path) -> Workspace:
-    """A desk with the ECB's last three days."""
+    """Open a desk with the ECB's last three days."""
     newcomer.rates.add(written(tmp_path, BANKS_FILE, "eurofxref-hist.csv"))
     return newcomer
 
@@ -178,7 +178,8 @@ def test_a_companys_own_rate_comes_before_the_banks_and_the_assumption(
     assert (usdc.rate, usdc.assumption) == (Fraction("0.895"), "")
     assert reference.rate("USDC", "EUR", FRIDAY) is None, "a coin in a file is not assumed besides"
     assert reference.absence("USDC", FRIDAY) == (
-        "no reference rate of USDC for 2026-10-30: a file has it, so that nothing is assumed of it"
+        "no reference rate of USDC for 2026-10-30: a file has rates of it, so its parity is"
+        " not assumed"
     )
 
 
@@ -204,7 +205,7 @@ def test_a_rate_with_an_instant_is_that_of_the_hour_after_it(
     early = datetime(2026, 10, 30, 1, tzinfo=UTC)
     assert reference.rate("USDC", "EUR", FRIDAY, early) is None, "all of that day are later"
     assert reference.absence("USDC", FRIDAY, early) == (
-        "no reference rate of USDC for 2026-10-30: the company's begins at 01:30Z"
+        "no reference rate of USDC for 2026-10-30: the company's first rate is at 01:30Z"
     )
 
 
