@@ -91,7 +91,7 @@ def test_the_next_sync_brings_back_what_a_repair_could_not(
     opened = desk.reachable()
     report = sync(opened.client("maker"), opened.lake, opened.now())
     opened.close_clients()
-    assert any("all was asked for, as a repair could not find it" in n for n in report.notices)
+    assert any("read in full, because a repair could not restore it" in n for n in report.notices)
     assert desk.content() == desk.before
     assert desk.marks() == ()
 
