@@ -142,7 +142,7 @@ def test_an_earlier_instant_has_the_limits_of_then(limits: ExposureLimits, tmp_p
     before = datetime(2020, 1, 1, tzinfo=ZONE)
     then = ExposureLimits(Journal(tmp_path), lambda: load_policy(tmp_path), until=before, zone=ZONE)
     assert then.list().arrow.to_pylist() == []
-    with pytest.raises(InputError, match="nothing is decided any more"):
+    with pytest.raises(InputError, match="no decisions can be made"):
         then.accept(actor=BERT)
 
 
