@@ -81,7 +81,7 @@ def test_a_home_that_is_exchanged_while_work_is_done_gets_no_head(
         with anna.writer("sync", datetime.now(UTC)):
             pass
 
-    with pytest.raises(StorageError, match="is not the one that this desk stands on"):
+    with pytest.raises(StorageError, match="is not the one that this desk has"):
         anna.again(work, "sync")
     assert files_in(home / "heads") == {"000000000001"}
     assert statuses_of(anna.snapshot()) == {"a": "OPEN"}
@@ -106,7 +106,7 @@ def test_an_empty_folder_is_a_share_that_is_not_mounted(tmp_path: Path, home: Pa
     home.rename(tmp_path / "share")
     home.mkdir()
     add(anna, 1, b="OPEN")
-    assert "is staged and shows to nobody yet" in said[-1]
+    assert "is staged and not visible yet" in said[-1]
     assert statuses_of(anna.snapshot()) == {"a": "OPEN"}
     assert files_in(home) == set()
     shutil.rmtree(home)
@@ -136,7 +136,7 @@ def test_a_home_that_was_emptied_for_good_is_filled_again_by_a_desk(
 def test_a_home_and_a_desk_are_not_one_in_the_other(tmp_path: Path, place: str) -> None:
     folder = tmp_path / "desk" / "lake"
     folder.mkdir(parents=True)
-    with pytest.raises(SettingsError, match="are one in the other"):
+    with pytest.raises(SettingsError, match="are nested in each other"):
         LakeHome(str((folder.parent / place).resolve()), folder)
     LakeHome(str(folder.parent / "home"), folder)
 
@@ -158,7 +158,7 @@ def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
     kept = lost.read_bytes()
     lost.unlink()
     before, objects = content(ben), files_in(home / "lake")
-    words = r"lacks heads/000000000003 and has later heads - ask the colleague who keeps it"
+    words = r"lacks heads/000000000003 but has later heads - ask the colleague who keeps it"
     for verb in (sharing_of(ben).pull, sharing_of(ben).push, lambda: add(ben, 9, b="OPEN")):
         with pytest.raises(WorkspaceDamaged, match=words):
             verb()
@@ -171,7 +171,7 @@ def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
     monkeypatch.setattr("treasury.lake.sharing.SWEPT_EVERY", 1)
     add(anna, 9, a="DONE")  # a desk that is past it goes on, and its sweep says why there is none
     assert "lacks heads/000000000003" in said[-1]
-    assert "is in the home all the same" in said[-1]
+    assert "is in the home nevertheless" in said[-1]
     assert content(ben) == before
     lost.write_bytes(kept)
     sharing_of(ben).pull()
@@ -200,7 +200,7 @@ def test_a_head_of_garbage_is_named_and_nothing_is_built_on_it(
     first = (home / head_name(1)).read_bytes()
     (home / head_name(2)).write_bytes(first if damage is None else damage)
     for verb in (sharing_of(ben).pull, sharing_of(ben).push, lambda: add(ben, 1, b="OPEN")):
-        with pytest.raises(WorkspaceDamaged, match=r"heads/000000000002 .* does not read"):
+        with pytest.raises(WorkspaceDamaged, match=r"heads/000000000002 .* cannot be read"):
             verb()
     assert content(ben) == before
     assert damages(ben) == []
@@ -278,7 +278,7 @@ def test_no_head_names_a_table_elsewhere(tmp_path: Path, home: Path) -> None:
     commit = msgspec.structs.replace(head.last.commit, versions={"../../elsewhere": 0})
     last = msgspec.structs.replace(head.last, commit=commit)
     (home / head_name(1)).write_bytes(seal(msgspec.structs.replace(head, last=last)))
-    with pytest.raises(WorkspaceDamaged, match="does not read"):
+    with pytest.raises(WorkspaceDamaged, match="cannot be read"):
         sharing_of(ben).pull()
 
 
@@ -286,7 +286,7 @@ def test_a_lost_manifest_is_named(tmp_path: Path, home: Path) -> None:
     add(desk(tmp_path, "anna", home), 0, a="OPEN")
     shutil.rmtree(home / "manifests")
     (home / "manifests").mkdir()
-    with pytest.raises(WorkspaceDamaged, match=r"manifests/\w+ in the lake's home .* is lost"):
+    with pytest.raises(WorkspaceDamaged, match=r"manifests/\w+ in the lake's home .* is missing"):
         sharing_of(desk(tmp_path, "ben", home)).pull()
 
 
@@ -358,7 +358,7 @@ def test_a_desk_that_was_overtaken_is_let_pass(tmp_path: Path, home: Path) -> No
     passing.start()
     add(anna, 2, c="OPEN")
     passing.join()
-    assert said == ["another desk was overtaken, and is let pass before this is done"]
+    assert said == ["another desk lost the race before and goes first; waiting"]
     assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN", "c": "OPEN"}
     assert files_in(home / "turns") == set()
 

@@ -98,10 +98,10 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     stored.unlink()
     entry.write_bytes(b"?" * entry.stat().st_size)
     examined = run(anna, "doctor")
-    assert f"{stored.name} is lost" in examined.output
+    assert f"{stored.name} is missing" in examined.output
     assert examined.exit_code == 3
     mended = run(ben, "doctor", "--repair").output
-    assert f"{stored.name} is lost; it was put there again" in mended
+    assert f"{stored.name} is missing; it was put there again" in mended
     assert f"{entry.name} is not as it was written; it was put there again" in mended
     assert (stored.read_bytes(), entry.read_bytes()) == kept
     home.rename(home.with_name("elsewhere"))
@@ -148,7 +148,7 @@ def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_firs
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(piped))
     report = Workspace(ben).statements.add("-")
     assert report.statements_new == 1
-    assert "is pulled, and this is done again on it" in capsys.readouterr().err
+    assert "is pulled, then this work is repeated" in capsys.readouterr().err
     run(anna, "lake", "pull")
     names = [row["file_name"] for row in Workspace(anna).statements.list().arrow.to_pylist()]
     assert "standard input" in names
@@ -171,7 +171,7 @@ def test_offline_bank_files_are_staged_and_said_to_be(
     shutil.move(tmp_path / "home", tmp_path / "away")
     added = run(ben, "statements", "add", str(anna / "bank" / str(withdrawn["file_name"])))
     assert added.exit_code == 0
-    assert "is staged and shows to nobody yet" in added.stderr
+    assert "is staged and not visible yet" in added.stderr
     assert len(Workspace(ben).statements.list()) == before
     status = run(ben, "lake", "status").output
     assert "staged   treasury statements add " in status

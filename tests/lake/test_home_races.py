@@ -46,7 +46,7 @@ def raced(tmp_path: Path, home: str, seed: int) -> None:
     outputs = [race.communicate(timeout=3300) for race in races]
     assert [race.returncode for race in races] == [0, 0], outputs
     said = [line for output, _ in outputs for line in output.splitlines()]
-    words = ("is pulled, and this is done again on it", "is let pass before this is done")
+    words = ("is pulled, then this work is repeated", "goes first; waiting")
     assert all(line.endswith(words) for line in said), said
     if THOROUGH:
         assert said

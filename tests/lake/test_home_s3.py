@@ -247,8 +247,8 @@ def test_a_reader_clones_reconciles_and_reports(
     ):
         refused = CliRunner().invoke(treasury, ["-w", str(ben), *verb], input="y\n")
         assert isinstance(refused.exception, HomeReadOnly), (verb, refused.output)
-        assert "ask who may write to do it: " in str(refused.exception)
-    with pytest.raises(HomeReadOnly, match="ask who may write"):
+        assert "ask one of its writers to do it: " in str(refused.exception)
+    with pytest.raises(HomeReadOnly, match="ask one of its writers"):
         Workspace(ben).lake.sharing.sweep()  # type: ignore[union-attr]
     assert Workspace(ben).lake.last_commit() == before
     assert Workspace(ben).journal.entries() == journal

@@ -106,7 +106,7 @@ def test_who_has_the_file_open_keeps_its_commit_while_it_is_refreshed(
 def test_a_commit_stands_though_its_views_could_not_be_written(lake: Lake, tmp_path: Path) -> None:
     (tmp_path / "treasury.duckdb").unlink()
     (tmp_path / "treasury.duckdb").mkdir()
-    with pytest.raises(StorageError, match="what was to be stored is stored"):
+    with pytest.raises(StorageError, match="the commit is stored; free"):
         put(lake, 5, requests(z="OPEN"))
     assert small_lake(tmp_path).snapshot().sql("SELECT id FROM requests WHERE id = 'z'").num_rows
     (tmp_path / "treasury.duckdb").rmdir()
@@ -293,7 +293,7 @@ def test_status_of_an_empty_lake(tmp_path: Path) -> None:
     [
         ("ENOSPC", "the disk is full - free disk space"),
         ("EROFS", "the disk is read-only - use a folder on another disk"),
-        ("EACCES", "you may not write there - get the right"),
+        ("EACCES", "you have no permission to write there - get the right"),
     ],
 )
 def test_what_a_disk_refuses_is_said_plainly(tmp_path: Path, number: str, problem: str) -> None:
@@ -351,7 +351,7 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
     ("damage", "problem"),
     [
         (lambda path: path.unlink(), "is missing"),
-        (lambda path: path.write_bytes(b"no database"), "does not open"),
+        (lambda path: path.write_bytes(b"no database"), "cannot be opened"),
         (lambda path: None, "shows the files of another folder"),
     ],
     ids=["missing", "garbage", "moved"],

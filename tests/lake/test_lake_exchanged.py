@@ -111,6 +111,6 @@ def test_a_last_commit_with_a_version_that_no_table_has_is_damage(lake: Lake) ->
             lake.folder / "last_commit.json",
             lambda last, version=version: last["commit"]["versions"].update(requests=version),
         )
-        with pytest.raises(WorkspaceDamaged, match="requests does not read"):
+        with pytest.raises(WorkspaceDamaged, match="requests cannot be read"):
             small_lake(lake.workspace).snapshot().sql("FROM requests")
         assert damages(small_lake(lake.workspace))

@@ -149,7 +149,7 @@ def test_lost_looks_are_told_as_the_intervals_they_were_in(tmp_path: Path) -> No
         files[START + timedelta(hours=hour)].unlink()
     desk = Workspace(tmp_path)
     told = missing(desk.doctor(repair=True).findings)
-    assert [finding.what.partition(" is lost")[0] for finding in told] == [
+    assert [finding.what.partition(" is missing")[0] for finding in told] == [
         "wallet_balances: what 2 syncs saw between 2026-11-02 09:00:00Z and 2026-11-02 12:00:00Z",
         "wallet_balances: what one sync saw between 2026-11-02 14:00:00Z and now",
     ]

@@ -90,7 +90,7 @@ def test_a_table_is_put_together_from_superseded_files(
     found = damages(again(lake))
     assert [(damage.table, damage.path) for damage in found] == [("requests_history", str(file))]
     done = repair(again(lake), day(4))
-    assert str(done.tables[0]).startswith("requests: 3 rows and 2 earlier versions put together")
+    assert str(done.tables[0]).startswith("requests: 3 rows and 2 earlier versions rebuilt")
     assert (done.tables[0].lost, done.refetch) == (0, ())
     assert damages(again(lake)) == []
     query = "SELECT id, status, valid_from, valid_to FROM requests_history ORDER BY valid_from"
@@ -346,7 +346,7 @@ def test_what_may_not_be_read_is_not_damaged_and_not_repaired(
         lines = done.stdout.splitlines()
         assert len(lines) == 3
         assert all(line.startswith("StorageError ") for line in lines), lines
-        assert all("may not be read by you" in line for line in lines), lines
+        assert all("cannot be read with your permissions" in line for line in lines), lines
         assert content(small_lake(desk)) == before
         assert small_lake(desk).commits().num_rows == 3
 
@@ -447,7 +447,9 @@ def test_a_log_that_names_a_file_elsewhere_is_refused_and_the_doctor_reports_it(
     for entry in log.glob("*.json"):
         text = re.sub('"path":"[^"]*"', lambda _: f'"path":"{outside}"', entry.read_text())
         entry.write_text(text)
-    with pytest.raises(WorkspaceDamaged, match=r"wallets does not read \(its log names .* outside"):
+    with pytest.raises(
+        WorkspaceDamaged, match=r"wallets cannot be read \(its log names .* outside"
+    ):
         again(lake).snapshot().table("wallets")
     found = [damage for damage in damages(again(lake)) if damage.table == "wallets"]
     assert any("outside of the table" in damage.problem for damage in found)
@@ -483,7 +485,7 @@ def test_nothing_is_written_through_a_link_in_the_lake(
         lambda: put(again(lake), 9, requests(z="OPEN")),
         lambda: again(lake).pin("a test", day(9)),
     ):
-        with pytest.raises(StorageError, match=rf"{name} is a link, and nothing is written"):
+        with pytest.raises(StorageError, match=rf"{name} is a link; links are never written"):
             write()
     assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
     assert (target.read_bytes() if target.is_file() else b"") == mine

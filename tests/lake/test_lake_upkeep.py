@@ -133,7 +133,9 @@ def test_a_commit_that_something_rests_on_is_not_let_go(tmp_path: Path) -> None:
     put(lake, 0, requests(a="OPEN"))
     lake.pin("October 2026 closed", day(1))
     resting[1] = "the close of 2026-10"
-    with pytest.raises(ActionRefused, match="commit 1 is what the close of 2026-10 rests on"):
+    with pytest.raises(
+        ActionRefused, match="commit 1 is needed: the close of 2026-10 depends on it"
+    ):
         lake.unpin(1)
     assert [pin.commit.number for pin in lake.pins()] == [1]
     assert lake.unkept() == {}
