@@ -148,7 +148,7 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (NewCryptoTransfer, CRYPTO, {"receiver_external_id": "s"}, "account_id and receiver_external"),
     (NewCryptoTransfer, CRYPTO,
      {"receiver_account_id": None, "external_address": ExternalAddress("amount", "0x1")},
-     "no field of its own"),
+     "is empty or already in use"),
     (NewFiatTransfer, FIAT, {"receiver_external_id": "s"}, "needed"),
     (NewFiatTransfer, FIAT, {"receiver_account_id": None}, "needed"),
     (NewFiatTransfer, FIAT, {"amount": "5.001"}, "more decimals than EUR"),
@@ -271,6 +271,6 @@ def test_what_a_created_request_says_otherwise_is_listed() -> None:
     other = msgspec.structs.replace(same, fiat_amount=Decimal(2500), company_wallet_id="w2")
     assert body.differences(same) == ()
     assert body.differences(other) == (
-        "amount: asked for 25000, the request says 2500",
-        "wallet: asked for w1, the request says w2",
+        "amount: 25000 was sent, the request has 2500",
+        "wallet: w1 was sent, the request has w2",
     )

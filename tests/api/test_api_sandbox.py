@@ -327,7 +327,7 @@ def test_a_ramp_request_whose_answer_was_lost_is_looked_up(
         )
         assert {found.value.id} == listed - known
     else:
-        with pytest.raises(errors.OutcomeUnknown, match="no record of it"):
+        with pytest.raises(errors.OutcomeUnknown, match="no matching record"):
             requests.find(body=body, since=since, earlier_ids=known)
 
 

@@ -379,8 +379,8 @@ def test_the_one_request_that_fits_is_found(connect: Connect) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ((), "no record of it is listed"),
-        ((request_row("r1"), request_row("r2")), "2 records may be what was sent: r1, r2"),
+        ((), "no matching record is listed"),
+        ((request_row("r1"), request_row("r2")), "2 records may be the one that was sent: r1, r2"),
     ],
 )
 def test_none_or_several_are_no_answer(connect: Connect, rows: tuple, said: str) -> None:
@@ -478,9 +478,7 @@ def test_a_client_for_reading_writes_nothing_and_says_what_to_do(
 ) -> None:
     client, service = connect(scripted(DONE))
     reader = client.for_reading(lambda operation: f"do {operation} otherwise")
-    with pytest.raises(
-        errors.ActionRefused, match=r"is for reading; nothing was sent - do [A-Z]+ /"
-    ):
+    with pytest.raises(errors.ActionRefused, match=r"is read-only; nothing was sent - do [A-Z]+ /"):
         (KEYED | ONCE)[name](reader)
     assert service.requests == []
     assert (reader.may_write, client.may_write) == (False, True)
