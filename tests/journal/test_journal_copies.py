@@ -1,4 +1,4 @@
-"""A workspace is told apart from its copies by its location, without blocking legitimate use."""
+"""A workspace is distinguished from its copies by location, without blocking legitimate use."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ def test_a_key_is_made_once_and_is_its_persons_alone(tmp_path: Path) -> None:
     os.remove(path)
     assert load_key(place) is None
     os.mkfifo(path, 0o600)
-    with pytest.raises(SettingsError, match="is no file"):
+    with pytest.raises(SettingsError, match="is not a file"):
         load_key(place)
 
 

@@ -1,4 +1,4 @@
-"""The columns of a table as a declaration: neighbours of one type are named together."""
+"""Compact declarations of schemas: neighbouring columns of one type are grouped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 
 def grouped_schema(*columns: pa.Field | tuple[pa.DataType, *tuple[str, ...]]) -> pa.Schema:
-    """The schema of columns in their order: a type and the names that have it, or a whole field."""
+    """Return a schema from groups of a type with its column names, or whole fields."""
     fields: list[pa.Field] = []
     for column in columns:
         if isinstance(column, pa.Field):
@@ -21,7 +21,7 @@ def grouped_schema(*columns: pa.Field | tuple[pa.DataType, *tuple[str, ...]]) ->
 
 
 def table_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    """Rows, each with the values of all columns in their order, as a table."""
+    """Return a table from row tuples with the values of all columns in order."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
