@@ -1,4 +1,4 @@
-"""What the ramp service may do where its specification is silent, as the client takes it."""
+"""Behaviour that the ramp service's specification leaves open, and the client's handling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service that means harm: whatever it sends ends in one clear error, in time and in bounds."""
+"""A malicious service: everything it sends ends in one clear error, within time and size limits."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ LYING: dict[str, Pagination] = {
 
 
 def pages(pagination: Pagination, first: Callable[[int], int]) -> Way:
-    """Pages of ten records without end; `first` gives the number of each page's first record."""
+    """Return endless pages of ten records; `first` gives the number of each page's first record."""
 
     def way(connection, head: str) -> None:
         number = int(head.split("page=")[1].split("&", maxsplit=1)[0])
@@ -349,7 +349,7 @@ def test_a_secret_across_two_pieces_is_taken_out(written: bytes, shift: int) -> 
 
 
 def test_a_token_made_to_be_looked_for_in_vain_costs_no_time() -> None:
-    """By a pattern that goes back this took hours."""
+    """A backtracking pattern would take hours."""
     redactor = Redactor()
     redactor.hide("a" * 16_000)
     body = b"\\/" + (b"a" * 15_999 + b"b") * 1_000
@@ -420,7 +420,7 @@ def test_a_wait_that_cannot_be_read_is_no_wait(credential: Credential, value: st
 
 
 def without_end(connection, head: str) -> None:
-    """Every list has another page, of records that are all new; the rest is huge."""
+    """Every list has another page of new records; everything else is huge."""
     path = head.split(" ")[1]
     for name, way in {
         "/huge": ways.huge_body,

@@ -1,4 +1,4 @@
-"""The notebook hub, asked whose server this is: over a real socket, with answers of every kind."""
+"""The notebook hub names a server's owner: over a real socket, with answers of every kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Serve = Callable[[Callable[[BaseHTTPRequestHandler], None]], str]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """A hub that answers as it is told to; the address of its API."""
+    """Run a hub that sends given answers; return the address of its API."""
     servers: list[ThreadingHTTPServer] = []
 
     def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> str:

@@ -45,7 +45,7 @@ LISTS = {
     "/ramp/v1/chains": {"chains"},
     "/ramp/v1/bank-accounts/config": {"bank_account_config"},
 }
-"""The GET operations of both specifications, without those that read one record of a list."""
+"""The GET operations of both specifications, except reads of one record of a list."""
 
 ONE_OF_A_LIST = {
     "/finance/v1/parties/{}",

@@ -202,7 +202,7 @@ def test_full_comparison_without_drift_says_so(desk: tuple[Client, Rewriting, La
     before = contents(lake)
     report = sync(client, lake, Sandbox().now, scope=Scope(full=True))
     assert report.drift == ()
-    assert "what was stored is what the services have" in str(report)
+    assert "the stored records match the services" in str(report)
     after = contents(lake)
     assert {n: r for n, r in after.items() if n != "wallet_balances"} == {
         n: r for n, r in before.items() if n != "wallet_balances"

@@ -1,4 +1,4 @@
-"""Whole desks on one home: clone, the verbs, the doctor, months that are closed, the journal."""
+"""Whole desks on one home: clone, the commands, the doctor, closed months, the journal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_clone_answers_as_the_desk_it_comes_from(anna: Path, ben: Path) -> Non
     text = (ben / FILE_NAME).read_text()
     assert "client_id" not in text.partition("# To sync")[0]
     again = CliRunner().invoke(treasury, ["lake", "clone", str(ben.parent / "home"), str(ben)])
-    assert "nothing to pull" in again.output  # a clone that was cut off goes on
+    assert "nothing to pull" in again.output  # an interrupted clone continues
     refused = CliRunner().invoke(treasury, ["lake", "clone", str(ben.parent / "x"), str(ben)])
     assert "is a workspace already" in str(refused.exception)
     assert (ben / "environment").read_text() == (anna / "environment").read_text()
@@ -63,7 +63,7 @@ def test_a_bank_file_added_on_one_desk_is_there_on_the_other(
 def test_a_closed_month_is_verified_on_the_other_desk(
     anna: Path, tmp_path: Path, month_end: Workspace
 ) -> None:
-    """The pin travels with the lake, the decisions with the journal: the same bytes come out."""
+    """The pin is shared with the lake, the decisions with the journal: the bytes are identical."""
     desk = Workspace(anna)
     close_month(desk, MONTH)
     pack = desk.close(MONTH, tmp_path / "pack of anna")
@@ -120,7 +120,7 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
 
 
 class Interrupted(io.BytesIO):
-    """Bytes that take so long to come that something else is done before the first of them."""
+    """Bytes that arrive so slowly that something else happens before the first of them."""
 
     def __init__(self, content: bytes, meanwhile: Callable[[], object]) -> None:
         super().__init__(content)

@@ -1,4 +1,4 @@
-"""Desks that share a lake through a folder: what one commits, the others pull; nothing is lost."""
+"""Desks that share a lake through a folder: one commits, the others pull; nothing is lost."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
         ben.unpin(1)
     with pytest.raises(ActionRefused, match="the close of 2026-10"):
         anna.unpin(1)
-    # A desk of an earlier version lets go of it all the same: here it stays, and is offered again.
+    # A desk of an earlier version releases it anyway: here it stays, and is shared again.
     sharing_of(ben).let_go("pins/1.json")
     (ben.folder / "pins" / "1.json").unlink()
     sharing_of(ben).push()
@@ -309,7 +309,7 @@ def test_a_disk_that_fails_while_files_come_shows_nothing_of_them(
 
     def failing(descriptor: int) -> None:
         if "/.incoming/" in os.readlink(f"/proc/self/fd/{descriptor}"):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))  # a disk says it once
+            raise OSError(errno.EIO, os.strerror(errno.EIO))  # a disk reports it once
         sync(descriptor)
 
     with monkeypatch.context() as patch:
@@ -462,7 +462,7 @@ def test_a_credential_that_is_missing_or_broken_is_one_line(
 def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
     tmp_path: Path, home: Path
 ) -> None:
-    """A hint at a checkpoint of ours outlives it where the next one comes from another desk."""
+    """A hint at our own checkpoint remains if the next checkpoint comes from another desk."""
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     for number in range(24):
         add(anna, number, a="HELD" if number % 2 else "OPEN")

@@ -1,4 +1,4 @@
-"""The same tables in any DuckDB, in anything that reads Delta, and for many processes at once."""
+"""The same tables in any DuckDB, in any Delta reader, and for many processes at once."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_commit_stands_though_its_views_could_not_be_written(lake: Lake, tmp_p
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """A workspace with two wallet balances, one of which takes all 38 digits."""
+    """Return a workspace with two wallet balances, one of which uses all 38 digits."""
     (tmp_path / "treasury.toml").write_text('[workspace]\ncompany = "Test"\n')
     workspace = Workspace(tmp_path)
     table = workspace.lake.catalogue["wallet_balances"]
@@ -328,7 +328,7 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
         folders = [desk, *(path for path in desk.rglob("*") if path.is_dir())]
         Path(elsewhere).chmod(0o755)
         for path in desk.rglob("*"):
-            path.chmod(0o555)  # whatever access the tests before this one left to others
+            path.chmod(0o555)  # regardless of the access that earlier tests left
         desk.chmod(0o555)
         done = subprocess.run(
             [sys.executable, "-c", READ_ONLY, str(HERE), str(desk)],

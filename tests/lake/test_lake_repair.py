@@ -1,4 +1,4 @@
-"""What is damaged is found and named, put together from what is left, or marked to be asked for."""
+"""Damage is found and named, rebuilt from readable files, or marked to be fetched again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from treasury.lake import Lake, damages, repair
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three commits, of which the first ones' files are still there."""
+    """Return a lake of three commits that still has the first ones' files."""
     lake = small_lake(tmp_path_factory.mktemp("ready"))
     for number, status in enumerate(("OPEN", "HELD", "DONE")):
         with lake.writer("sync", day(number)) as writer:
@@ -55,7 +55,7 @@ def again(lake: Lake) -> Lake:
 
 
 def only(lake: Lake, table: str) -> Path:
-    """The file of a table that the last commit names last."""
+    """Return the last file of a table in the last commit."""
     stored = lake.snapshot().stored()[table]
     return Path(stored.files[-1].path)
 
@@ -130,7 +130,7 @@ def test_values_that_were_altered_are_found_and_taken_from_elsewhere(lake: Lake)
     pq.write_table(altered, file)
     for entry in (lake.folder / "requests" / "_delta_log").glob("*.json"):
         lines = [json.loads(line) for line in entry.read_text().splitlines()]
-        for line in lines:  # as if it had the size that was written
+        for line in lines:  # with the original size
             if file.name in line.get("add", {}).get("path", ""):
                 line["add"]["size"] = file.stat().st_size
         entry.write_text("\n".join(map(json.dumps, lines)))
@@ -352,7 +352,7 @@ def test_what_may_not_be_read_is_not_damaged_and_not_repaired(
 
 
 def flipped(file: Path) -> None:
-    """The same file with one bit turned over in its middle."""
+    """Return the same file with one bit flipped in its middle."""
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -423,7 +423,7 @@ def test_a_table_put_aside_leaves_a_pinned_commit_its_files(lake: Lake) -> None:
 
 @pytest.mark.acceptance
 def test_whoever_had_the_lake_open_reads_what_a_repair_made(lake: Lake) -> None:
-    """The numbers of versions begin again where a log was made anew."""
+    """Version numbers restart in a rebuilt log."""
     assert statuses(lake.snapshot())["a"] == "DONE"
     for entry in (lake.folder / "requests" / "_delta_log").iterdir():
         entry.unlink()

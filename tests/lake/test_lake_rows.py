@@ -1,4 +1,4 @@
-"""What a declaration, a row and a content hash promise."""
+"""The guarantees of a declaration, a row and a content hash."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ WHERE vanished_at IS NULL AND (base = $code OR quote = $code)"""  # noqa: S608 -
 class _Rate(msgspec.Struct, frozen=True):
     rate: Fraction
     day: date | None = None
-    """None if no published rate is part of it."""
+    """None if it contains no published rate."""
     at: datetime | None = None
     source: str = ""
     assumption: str = ""
@@ -102,7 +102,7 @@ class ReferenceRate(_Rate, frozen=True, kw_only=True):
 
     @property
     def has_instant(self) -> bool:
-        """True if the rate is for the instant asked about, not only for the day."""
+        """True if the rate is for the requested instant, not only for the day."""
         return self.at is not None
 
     @property
