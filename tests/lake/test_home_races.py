@@ -181,7 +181,7 @@ def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
             while not output.stat().st_size:
                 time.sleep(0.05)
                 assert reader.poll() is None
-            # Each pull continues where the previous one stopped, so it never reaches the last points.
+            # Each pull continues where the previous one stopped, and never reaches the last points.
             step = examples(max(count[0] // 20, 1), 1)
             pulls = started("pulls", folder, home, *range(0, count[0], step), -1)
             ended, errors = pulls.communicate(timeout=600)

@@ -23,7 +23,19 @@ from treasury.core.settings import Credential, Services
 class Client(ServiceCalls):
     """Both services with one credential; safe to use from several threads; close it after use.
 
-    `clock` and `inner` (the innermost HTTP transport) are there for tests.
+    Parameters
+    ----------
+    services, credential
+        The addresses of the services, and the client id with the place of its secret.
+    limits
+        Limits of time, attempts and sizes.
+    clock, inner
+        The clock and the innermost HTTP transport, replaceable in tests.
+
+    Examples
+    --------
+    >>> client.ramp.company.get().value.kyb_status
+    'VERIFIED'
     """
 
     def __init__(

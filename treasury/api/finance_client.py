@@ -170,7 +170,25 @@ class Transfers(Collection[models.Transfer]):
     def wait(
         self, account_id: str, transfer_id: str, *, timeout: float = 60.0, every: float = 2.0
     ) -> Record[models.Transfer]:
-        """Return the transfer once it is final, or its state after `timeout` seconds."""
+        """Return the transfer once it is final, or its state after `timeout` seconds.
+
+        Parameters
+        ----------
+        account_id, transfer_id
+            An account of the transfer, and its id.
+        timeout, every
+            The maximum time and the pause between two reads, in seconds.
+
+        Returns
+        -------
+        Record
+            The transfer as last read.
+
+        Raises
+        ------
+        ServiceError
+            The service does not know the transfer or could not be reached.
+        """
         clock = self.client.clock
         until = clock.monotonic() + timeout
         record = self.get(account_id, transfer_id)

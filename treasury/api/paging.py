@@ -61,7 +61,13 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
         return None if self.pagination is None else self.pagination.total
 
     def next(self) -> ListPage[T] | None:
-        """Return the following page; None after the last."""
+        """Return the following page; None after the last.
+
+        Examples
+        --------
+        >>> client.ramp.requests.list(size=2).next().number
+        2
+        """
         return self.fetch(self.number + 1) if self.has_next else None
 
 

@@ -37,10 +37,28 @@ class RampRequests(Collection[models.RampRequest]):
     def create(
         self, body: bodies.NewRampRequest, *, check: bool = True
     ) -> Record[models.RampRequest]:
-        """Create a request; raise NotReady before sending if its company or target is unverified.
+        """Create a request, without automatic retries.
 
-        `check=False` leaves that check to the service. Compare `body.differences(answer)` before
-        anybody approves.
+        Parameters
+        ----------
+        body
+            The request; `amount` is gross fiat on-ramp and gross crypto off-ramp.
+        check
+            Whether to check first that the company and the target are verified.
+
+        Returns
+        -------
+        Record
+            The created request. Compare `body.differences(answer)` before anybody approves it.
+
+        Raises
+        ------
+        NotReady
+            The company or the target is not verified; nothing was sent.
+        OutcomeUnknown
+            The answer was lost; look the request up with `find`.
+        ServiceError
+            The service refused it.
         """
         # Statuses that cannot be read are left to the service.
         if check:
@@ -224,6 +242,30 @@ class FeeTiers(Reference[models.Fee]):
         """Calculate the fee of an amount, both in fiat on-ramp and in crypto off-ramp.
 
         It changes nothing, so it is retried like a read.
+
+        Parameters
+        ----------
+        amount
+            Gross fiat on-ramp, gross crypto off-ramp.
+        ramp_type
+            `ON_RAMP` or `OFF_RAMP`.
+
+        Returns
+        -------
+        Record
+            The fee, its percentage, and its `unit`: `fiat` or `crypto`.
+
+        Raises
+        ------
+        InputError
+            The amount is not positive, or the type is unknown; nothing was sent.
+        ServiceError
+            The service refused the call.
+
+        Examples
+        --------
+        >>> client.ramp.fees.calculate(amount="1000", ramp_type="ON_RAMP").value.unit
+        'fiat'
         """
         question = bodies.FeeQuestion(amount=amount, type=ramp_type)
         reply = self.client.request("POST", "/fees/calculate", service=self.service, body=question)

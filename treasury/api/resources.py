@@ -95,7 +95,13 @@ class Single(Endpoint[T]):
     """An endpoint with exactly one record."""
 
     def get(self) -> Record[T]:
-        """Return the record."""
+        """Return the record; raise a ServiceError on refusal.
+
+        Examples
+        --------
+        >>> client.ramp.company.get().value.name is not None
+        True
+        """
         return self._ask(self.route).record(self.model)
 
 
@@ -103,7 +109,13 @@ class UnpagedList(Endpoint[T]):
     """A list without pages: reference data, roles, users."""
 
     def all(self, *parents: str) -> list[Record[T]]:
-        """Return every record of the list, in the service's order."""
+        """Return every record of the list, in the service's order; ServiceError on refusal.
+
+        Examples
+        --------
+        >>> all(record.value.email for record in client.ramp.users.all())
+        True
+        """
         reply = self._ask(self.route, *parents)
         if reply.pagination is not None and reply.pagination.has_next_page:
             paged = Collection(self.client, self.service, self.route, self.model, key=repr)
@@ -136,7 +148,13 @@ class Reference(UnpagedList[T]):
         return list(records)
 
     def recent(self, max_age: float = MAX_AGE) -> list[Record[T]]:
-        """Return every record, from an answer at most `max_age` seconds old."""
+        """Return every record, from an answer at most `max_age` seconds old.
+
+        Examples
+        --------
+        >>> "EUR" in {record.value.currency for record in client.ramp.fiat_currencies.recent()}
+        True
+        """
         with self._lock:
             cached = self._cached
         if cached is not None and self.client.clock.monotonic() - cached[0] < max_age:
@@ -160,7 +178,36 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> ListPage[T]:
-        """Return one page. Filters are the service's, in snake_case."""
+        """Return one page.
+
+        Parameters
+        ----------
+        *parents
+            The ids of the parent records, such as the account of a wallet.
+        page, size
+            The page's number from 1, and the number of records per page.
+        sort_on, sort_order
+            The service's field to sort by, and `ASC` or `DESC`.
+        **filters
+            The collection's filters in snake_case; None is ignored.
+
+        Returns
+        -------
+        ListPage
+            The records; its `next()` returns the following page.
+
+        Raises
+        ------
+        InputError
+            The collection does not have the filter.
+        ServiceError
+            The service refused the call or could not be reached.
+
+        Examples
+        --------
+        >>> len(client.ramp.requests.list(size=3))
+        3
+        """
         params = self._params(size, sort_on, sort_order, filters)
         return self._filtered(self._page(parents, page, size, params), parents, filters)
 
@@ -172,7 +219,18 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> Iterator[ListPage[T]]:
-        """Yield the pages without duplicates; see `paging.walk` for the error."""
+        """Yield the pages without duplicates; parameters and errors as in `list`.
+
+        Raises
+        ------
+        UnexpectedResponse
+            Records may be missing, because the list kept changing or does not end.
+
+        Examples
+        --------
+        >>> len(next(client.ramp.requests.pages(size=2)))
+        2
+        """
         params = self._params(size, sort_on, sort_order, filters)
         in_turn = PagedRecords(partial(self._page, parents, 1, size, params), self.key)
         every = walk(in_turn.read_once, self._listing, self.client.limits)
@@ -186,13 +244,35 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> Iterator[Record[T]]:
-        """Yield every record once."""
+        """Yield every record once; parameters and errors as in `pages`.
+
+        Examples
+        --------
+        >>> {record.value.ramp_type for record in client.ramp.requests.iterate(ramp_type="ON_RAMP")}
+        {'ON_RAMP'}
+        """
         every = self.pages(*parents, size=size, sort_on=sort_on, sort_order=sort_order, **filters)
         for page in every:
             yield from page
 
     def get(self, *ids: str) -> Record[T]:
-        """Return one record by its id, after the ids of its parents."""
+        """Return one record by its id, after the ids of its parents.
+
+        Raises
+        ------
+        NotFound
+            The service does not know the record.
+        InputError
+            The collection has no single records.
+        ServiceError
+            Any other refusal, or no connection.
+
+        Examples
+        --------
+        >>> request = client.ramp.requests.list(size=1).items[0].value
+        >>> client.ramp.requests.get(request.id).value.version is not None
+        True
+        """
         if not self.single:
             raise InputError(f"{self.route} has no single records", do="list them instead")
         return self._ask(self.single, *ids).record(self.model)
@@ -200,9 +280,37 @@ class Collection(Endpoint[T]):
     def find(
         self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
     ) -> Record[T]:
-        """Return the record created by `body`, sent at `since`; OutcomeUnknown if unclear.
+        """Look up the record created by a body after its answer was lost.
 
-        `earlier_ids` existed before, and distinguish it from an equal record of the same minute.
+        Parameters
+        ----------
+        *parents
+            The ids of the parent records.
+        body
+            The body that was sent.
+        since
+            The instant at which it was sent.
+        earlier_ids
+            Ids that existed before, to exclude equal records of the same minute.
+
+        Returns
+        -------
+        Record
+            The only record that matches.
+
+        Raises
+        ------
+        OutcomeUnknown
+            No record matches, or several do.
+
+        Examples
+        --------
+        >>> body = bodies.NewParty(party_type="ORGANISATION", name="Harbour Supplies")
+        >>> created = client.finance.parties.create(body)
+        >>> sent_at = created.value.created_at
+        >>> found = client.finance.parties.find(body=body, since=sent_at)
+        >>> found.value.id == created.value.id
+        True
         """
         listed = self.iterate(*parents, sort_order="DESC")
         return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)

@@ -184,7 +184,10 @@ class ServiceCalls(ABC):
 
         Examples
         --------
-        >>> client.request("GET", "/accounts/{id}", account_id).record(Account)  # doctest: +SKIP
+        >>> account = client.finance.accounts.list(size=1).items[0].value
+        >>> reply = client.request("GET", "/accounts/{id}", account.id)
+        >>> reply.record(models.Account).value.id == account.id
+        True
         """
         reading = method in _READING_METHODS or (service, method, route) in _CALCULATES
         if kind is not None and (kind == "read") is not reading:
