@@ -146,7 +146,7 @@ def test_the_journal_is_listed_and_verified_and_an_edit_is_found(run: Run, tmp_p
         shell.commit()
     with pytest.raises(JournalError, match="entry 2 was changed"):
         run("ines", "journal", "verify")
-    with pytest.raises(InputError, match="is no end of a journal"):
+    with pytest.raises(InputError, match="is not the end of a journal"):
         run("ines", "journal", "verify", "--head", "seven")
 
 

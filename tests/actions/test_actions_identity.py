@@ -230,7 +230,7 @@ def test_a_permission_is_not_given_to_a_name_that_looks_like_it(practice: Practi
         ('[hub]\napi = "http://hub.example.test/hub/api"', "not https"),
         ("[hub]\napi = 7", "hub.api"),
         ('[hub]\nurl = "https://hub.example.test"', "url"),
-        ('[keys]\nines = "ed25519:AAAA"', "no public key"),
+        ('[keys]\nines = "ed25519:AAAA"', "not a public key"),
         ("[keys]\nines = 7", "keys"),
         ('signed = "yes"', "signed"),
     ],
@@ -263,7 +263,7 @@ def test_where_the_policy_wants_signatures_an_approval_without_one_sends_nothing
     desk("jonas").approve(first)
     assert desk("ines").execute(first).state == "done"
     desk("jonas", signs=False).approve(second)  # written into the database by someone else
-    with pytest.raises(JournalError, match="by jonas is not signed as the policy wants it"):
+    with pytest.raises(JournalError, match="by jonas is not signed as the policy requires"):
         desk("ines").execute(second)
     assert len(practice.effects()) == 1
 
@@ -281,7 +281,7 @@ def test_a_key_is_enrolled_beside_what_the_policy_says(tmp_path: Path) -> None:
         ("nora", two, "already in policy.toml, as the key of jo"),
         ("INES", make_key(f"file:{tmp_path / 'three'}").public, "has a key"),
         (" ", make_key(f"file:{tmp_path / 'four'}").public, "the name is empty"),
-        ("nora", "ed25519:no", "no public key"),
+        ("nora", "ed25519:no", "not a public key"),
     ):
         with pytest.raises(InputError, match=said):
             enrol_key(tmp_path, name, key)

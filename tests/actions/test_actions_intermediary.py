@@ -368,7 +368,7 @@ def test_a_refusal_in_doubt_is_none_if_several_records_may_be_the_effect(bench: 
         assert desk.actions.get(action.id).refusal_in_doubt
         bench.create_alike(action)
         assert bench.settle(desk, action) == "unknown"
-        assert "2 records may be what was sent" in desk.actions.get(action.id).why
+        assert "2 records may be the one that was sent" in desk.actions.get(action.id).why
 
 
 def test_a_refusal_in_doubt_is_none_if_the_list_cannot_be_read(bench: Proxied) -> None:

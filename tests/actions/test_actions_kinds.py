@@ -169,7 +169,7 @@ def test_what_the_world_does_not_allow_is_refused_beside_its_field(
          "external_field: is missing, and the service's field"),
         ("company_bank_account.create", {"iban": "BE68539007547035"}, "^iban: the check digits"),
         ("company_bank_account.create", {"iban": None}, "^iban: is missing; nothing was sent"),
-        ("company_bank_account.create", {"bic": "XX"}, "^bic: is no BIC; nothing was sent"),
+        ("company_bank_account.create", {"bic": "XX"}, "^bic: is not a BIC; nothing was sent"),
         ("company_bank_account.create", {"bank_account_type": "MARS"}, "^bank_account_type: 'MAR"),
         ("virtual_account.create", {"in_currency": "USD"}, "^in_currency: 'USD' is not offered"),
         ("virtual_account.create", {"target_cryptocurrency": "DOGE"}, "^target_cryptocurrency: "),

@@ -66,7 +66,7 @@ def test_an_entry_that_does_not_read_is_named(
     practice.ines.execute(action.id)
     effects = len(practice.effects())
     desk, seq = edited(practice, kind, **fields)
-    with pytest.raises(JournalError, match=f"entry {seq} of the journal does not read: ") as raised:
+    with pytest.raises(JournalError, match=f"entry {seq} of the journal cannot be read") as raised:
         USES[use](desk, action.id)
     assert problem in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -83,5 +83,5 @@ def test_a_walk_of_entries_names_the_one_that_it_failed_on(practice: Practice) -
         return [entry.body[name] for entry in entries]
 
     assert walk(entries[:1], "content") or walk(entries[:1], "kind")
-    with pytest.raises(JournalError, match=r"entry \d+ of the journal does not read: 'nope' is mi"):
+    with pytest.raises(JournalError, match=r"entry \d+ of the journal cannot be read: 'nope' is"):
         walk(entries, "nope")

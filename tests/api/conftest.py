@@ -1,4 +1,4 @@
-"""A client whose service is a function of the test."""
+"""A client with a service that is a function of the test."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A run in which every call fails, telling all it can: run by the canary test, in a process alone.
+"""A run in which every call fails and reveals all it can; run by the canary test as a process.
 
-Arguments: the service's address, and the name of the variable that holds the secret.
+Arguments: the service's address, and the name of the variable with the secret.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PARTY = bodies.NewParty(party_type="ORGANISATION", name="Harbour")
 
 
 def calls(client: Client) -> list[Callable[[], Any]]:
-    """A read, a keyed and a plain write for each way to fail, which the id asks for."""
+    """Make a read, a keyed and a plain write for each kind of failure, selected by the id."""
     ways = [
         "400", "401", "402", "403", "404", "405", "409", "415", "422", "429", "500", "503",
         "echo", "header", "malformed", "html", "cut", "drop", "redirect", "nothing", "nonsense",
@@ -45,7 +45,7 @@ def show(*things: object) -> None:
 
 
 def tell(error: BaseException, *things: object) -> None:
-    """Everything that a person, a log or a debugger could show of an error."""
+    """Return everything about an error that a person, a log or a debugger could show."""
     shown = traceback.TracebackException.from_exception(error, capture_locals=True)
     show("".join(shown.format()))
     show(repr(error), str(error), error.args, vars(error), *map(repr, things))
@@ -71,7 +71,7 @@ def main(base: str, variable: str) -> None:
                     failed += 1
                     tell(error, client, client._auth, credential.secret())
     with Client(services_at(base), good, clock=patient) as client:
-        for call in calls(client)[:2]:  # the first is broken off at its token, then at itself
+        for call in calls(client)[:2]:  # the first call fails at its token, then at itself
             for _ in range(2):
                 if interrupt := interrupted(call):
                     tell(interrupt)

@@ -1,4 +1,4 @@
-"""A service that is a function of the test, and one clock that tests move by hand."""
+"""A service that is a function of the test, and a clock that tests move by hand."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from treasury.core.settings import Service, Services
 SECRET = "canary-secret-8c1f"
 TOKEN = "canary-token-77aa"
 REQUESTED = "the requested id"
-"""In an answer it becomes the id of the request's path."""
+"""In an answer it is replaced by the id in the request's path."""
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
 class HandClock:
-    """Time that passes only where something sleeps."""
+    """Time that passes only during sleeps."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
@@ -41,7 +41,7 @@ class HandClock:
 
 
 class FakeService:
-    """Answers tokens by itself and hands everything else to `handler`."""
+    """Answers token requests itself and passes everything else to `handler`."""
 
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
@@ -63,7 +63,7 @@ class FakeService:
 
 
 def requested_id(path: str) -> str:
-    """The id of the record in a path, or x: of a record below an account, its own."""
+    """Return the id of the record in a path, or of a record below an account."""
     ids = unquote(path).partition("/v1/")[2].split("/")[1::2] or ["x"]
     return ids[-1]
 

@@ -1,4 +1,4 @@
-"""What the finance service may do where its specification is silent, as the client takes it."""
+"""Behaviour that the finance service's specification leaves open, and the client's handling."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mandatory(connect: Connect, _: HandClock) -> None:
     with pytest.raises(errors.InputError):
         bodies.NewParty(party_type="INDIVIDUAL", first_name="Mira")
     keyed = (bodies.NewParty, bodies.NewAccount, *bodies.Keyed.__subclasses__())
-    for body in keyed:  # wherever the specification takes a key, one is sent
+    for body in keyed:  # a key is sent wherever the specification accepts one
         assert "idempotency_key" in body.__struct_fields__
 
 
@@ -120,7 +120,7 @@ def session(connect: Connect, _: HandClock) -> None:
     )
     record = client.finance.payment_sessions.create("a", body)
     assert record.value.in_amount == Decimal("480.5")
-    assert json.loads(record.raw) == said  # nothing reads it again: all of it is there to be kept
+    assert json.loads(record.raw) == said  # nothing returns it again: the whole answer can be kept
     assert read(PaymentSession, paymentUrl="https://x").payment_url == "https://x"
 
 

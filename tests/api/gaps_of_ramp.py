@@ -1,4 +1,4 @@
-"""What the ramp service may do where its specification is silent, as the client takes it."""
+"""Behaviour that the ramp service's specification leaves open, and the client's handling."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def unit(connect: Connect, _: HandClock) -> None:
     off = bodies.NewRampRequest(ramp_type="OFF_RAMP", company_bank_account_id="b", **names)
     made = read(RampRequest, id="r", fiatAmount=100, cryptoAmount=108, amount=100)
     assert on.differences(made) == ()
-    assert off.differences(made) == ("amount: asked for 100, the request says 108",)
+    assert off.differences(made) == ("amount: 100 was sent, the request has 108",)
 
 
 @row("Pairs (115)")

@@ -1,4 +1,4 @@
-"""Answers about the requested record: what identifies it is taken from the request."""
+"""Answers about the requested record, with identifying values from the request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VERSION = "/v1"
 
 
 def operation_of(request: httpx.Request) -> tuple[str, dict[str, str]]:
-    """The declared operation of a request and the ids of its path; none of both if undeclared."""
+    """Return the declared operation of a request and the ids of its path, or neither."""
     path = request.url.raw_path.decode().partition("?")[0].partition(_VERSION)[2]
     for operation in IDENTITY:
         method, _, route = operation.partition(" ")
@@ -29,7 +29,7 @@ def operation_of(request: httpx.Request) -> tuple[str, dict[str, str]]:
 
 
 def about_request(request: httpx.Request, record: dict[str, Any]) -> dict[str, Any]:
-    """The record with what identifies it as the request has it, as far as it shows that."""
+    """Return the record with its identifying values replaced by the request's."""
     operation, ids = operation_of(request)
     body = json.loads(request.content or b"{}")
     record = json.loads(json.dumps(record))

@@ -1,6 +1,6 @@
 """Meets a hostile service with the limits as they are; prints each end, then its peak memory in MB.
 
-Run by a test in a process of its own. Arguments: the service's address, the secret's variable, a
+Run by a test in its own process. Arguments: the service's address, the secret's variable, a
 folder for a lake, and which questions to ask.
 """
 

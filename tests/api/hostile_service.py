@@ -1,4 +1,4 @@
-"""A service on a raw socket that answers as a test says, byte by byte; else it answers well."""
+"""A service on a raw socket that sends given bytes, or valid answers by default."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from typing import Self
 TOKEN = "hostile-token-4b1d77e2"
 DRIPS = 160
 PAUSE = 0.05
-"""Seconds between two drips; together longer than a test's deadline, then the answer is good."""
+"""Seconds between two drips: their sum exceeds the test's deadline before the answer is complete.
+"""
 
 GOOD = {"success": True, "result": {"id": "r1", "status": "REJECTED"}}
 Way = Callable[[socket.socket, str], None]
 
 
 class Hostile:
-    """Answers each request by `service` or, at the token's address, by `token`."""
+    """Answers each request with `service` or, at the token's address, with `token`."""
 
     def __init__(
         self, service: Way, token: Way | None = None, tls: ssl.SSLContext | None = None
@@ -60,7 +61,7 @@ class Hostile:
 
 
 def read_request(connection: socket.socket) -> str:
-    """The head of a request, its body read and left; empty where the peer is gone."""
+    """Read the head of a request and discard its body; return an empty text if the peer is gone."""
     data = b""
     while b"\r\n\r\n" not in data:
         part = connection.recv(65536)
@@ -78,7 +79,7 @@ def read_request(connection: socket.socket) -> str:
 def answer(
     connection: socket.socket, content: bytes, *headers: str, status: str = "200 OK"
 ) -> None:
-    """A whole answer."""
+    """Return a complete answer."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers]
     connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + content)
 
@@ -92,7 +93,7 @@ def granted(connection: socket.socket, _head: str = "") -> None:
 
 
 def says(body: bytes, *headers: str, status: str = "200 OK") -> Way:
-    """A way that answers whatever is asked with `body`."""
+    """Return a handler that answers every request with `body`."""
     return lambda connection, _head: answer(connection, body, *headers, status=status)
 
 
@@ -174,7 +175,7 @@ def long_chunk_extensions(connection: socket.socket, _head: str) -> None:
 
 
 def bomb(encoding: str, layers: int = 1, size: int = 1 << 33) -> Way:
-    """A body that is `size` bytes once it is decompressed, more with each layer around it."""
+    """Return a compressed body that decompresses to `size` bytes, more with each layer."""
 
     def way(connection: socket.socket, _head: str) -> None:
         head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nTransfer-Encoding: chunked"

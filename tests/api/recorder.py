@@ -1,4 +1,4 @@
-"""A service on loopback that writes down what it is sent and answers whatever suits anybody."""
+"""A service on loopback that records requests and sends an answer that fits every model."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ANY = {
     "kybStatus": "VERIFIED",
     "verificationStatus": "VERIFIED",
 }
-"""One record with everything that any model insists on."""
+"""One record with every mandatory field of any model."""
 
 LISTS = ("party-roles", "users", "pairs", "fees", "currencies", "permits", "allowances")
 
 
 class Recorder(ThreadingHTTPServer):
-    """`sent` holds (method, path, query, body) of every call but those for a token."""
+    """`sent` has (method, path, query, body) of every call except for tokens."""
 
     daemon_threads = True
 
@@ -97,4 +97,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_args: object) -> None:
-        """Tests are quiet."""
+        """Suppress request logs."""

@@ -1,4 +1,4 @@
-"""`docs/assumptions.md` has a row for everything that the specifications say is not shown."""
+"""`docs/assumptions.md` has a row for everything that the specifications do not show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "assumptions.md"
 
 
 def not_shown(document: str) -> list[str]:
-    """The sentence, or the cell of a table, that ends in "not shown", without those words."""
+    """Return the sentence or table cell that ends in "not shown", without these words."""
     text = (SPEC / document).read_text("utf-8")
     found = []
     for line in text.splitlines():
@@ -50,7 +50,7 @@ def test_each_row_says_what_is_done_and_how_to_change_it() -> None:
 
 
 def test_what_the_page_names_exists() -> None:
-    """Names of the client that the page tells a reader to use."""
+    """Return the client's names that the page recommends."""
     from treasury.api import bodies, models
 
     named = set(re.findall(r"`((?:bodies|models)\.\w+)`", PAGE.read_text("utf-8")))

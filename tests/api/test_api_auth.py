@@ -53,7 +53,7 @@ def test_one_replay_after_401(connect: Connect) -> None:
 
 
 class Held(httpx.SyncByteStream):
-    """A body whose connection is in use until it is closed."""
+    """A body that keeps its connection in use until it is closed."""
 
     def __init__(self) -> None:
         self.closed = False

@@ -1,4 +1,4 @@
-"""A fiat transfer to a bank account, against the sandbox: named by the settings, or not sent."""
+"""A fiat transfer to a bank account in the sandbox: named by the settings, or not sent."""
 
 from __future__ import annotations
 

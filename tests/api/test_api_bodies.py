@@ -1,4 +1,4 @@
-"""Request bodies: what is refused before anything is sent, and what never changes after that."""
+"""Request bodies: refused before sending if invalid, and never changed afterwards."""
 
 from __future__ import annotations
 
@@ -148,12 +148,12 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (NewCryptoTransfer, CRYPTO, {"receiver_external_id": "s"}, "account_id and receiver_external"),
     (NewCryptoTransfer, CRYPTO,
      {"receiver_account_id": None, "external_address": ExternalAddress("amount", "0x1")},
-     "no field of its own"),
+     "is empty or already in use"),
     (NewFiatTransfer, FIAT, {"receiver_external_id": "s"}, "needed"),
     (NewFiatTransfer, FIAT, {"receiver_account_id": None}, "needed"),
     (NewFiatTransfer, FIAT, {"amount": "5.001"}, "more decimals than EUR"),
     (NewPaymentRequest, CARD, {"type": ""}, "type is missing"),
-    (NewRampRequest, RAMP, {"ramp_type": "on"}, "no ramp type"),
+    (NewRampRequest, RAMP, {"ramp_type": "on"}, "not a ramp type"),
     (NewRampRequest, RAMP, {"company_wallet_id": None}, "company_wallet_id is missing"),
     (NewRampRequest, RAMP, {"company_bank_account_id": "b"}, "bank_account_id is given"),
     (NewRampRequest, RAMP, {"ramp_type": "OFF_RAMP"}, "company_bank_account_id is missing"),
@@ -162,7 +162,7 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (NewBankAccount, SEPA, {"bank_account_type": "EUR"}, "use one of EUR_SEPA"),
     (NewBankAccount, SEPA, {"iban": "BE68539007547035"}, "check digits"),
     (NewBankAccount, SEPA, {"iban": None}, "iban is missing"),
-    (NewBankAccount, SEPA, {"bic": "TEST"}, "no BIC"),
+    (NewBankAccount, SEPA, {"bic": "TEST"}, "not a BIC"),
     (NewBankAccount, SEPA, {"beneficiary_city": ""}, "beneficiary_city is missing"),
     (NewBankAccount, US, {"routing_number": "12345678"}, "9 digits"),
     (NewBankAccount, US, {"account_number": "1234567"}, "8 to 17 digits"),
@@ -179,7 +179,7 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (bodies.RampTransactionHash, {"blockchain_transaction_hash": "0x", "version": 1},
      {"blockchain_transaction_hash": ""}, "is missing"),
     (bodies.RampAmount, {"amount": 1, "version": 1}, {"amount": 0}, "not positive"),
-    (bodies.FeeQuestion, {"amount": 1, "type": "ON_RAMP"}, {"type": "X"}, "no ramp type"),
+    (bodies.FeeQuestion, {"amount": 1, "type": "ON_RAMP"}, {"type": "X"}, "not a ramp type"),
     (bodies.Invitation, {"email": "e", "role": "r", "first_name": "f", "last_name": "l"},
      {"last_name": ""}, "last_name is missing"),
     (PostalAddress, {"address_line1": "a", "city": "b", "postal_code": "c", "country": "BE"},
@@ -223,7 +223,7 @@ def test_a_body_does_not_change() -> None:
 
 def test_an_inline_party_has_no_key_of_its_own() -> None:
     account = {"external_id": "t", "chain": "BASE"}
-    with pytest.raises(InputError, match="key of its own"):
+    with pytest.raises(InputError, match="its own key"):
         NewAccount(**account, party=NewParty(**PERSON))
     wire = NewAccount(**account, party=PartyDetails(**PERSON)).wire()
     assert wire["party"] == {
@@ -271,6 +271,6 @@ def test_what_a_created_request_says_otherwise_is_listed() -> None:
     other = msgspec.structs.replace(same, fiat_amount=Decimal(2500), company_wallet_id="w2")
     assert body.differences(same) == ()
     assert body.differences(other) == (
-        "amount: asked for 25000, the request says 2500",
-        "wallet: asked for w1, the request says w2",
+        "amount: 25000 was sent, the request has 2500",
+        "wallet: w1 was sent, the request has w2",
     )

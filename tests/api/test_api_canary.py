@@ -1,4 +1,4 @@
-"""Neither the secret nor a token shows anywhere, whatever fails and however much is logged."""
+"""Neither the secret nor a token appears anywhere, in any failure and at any log level."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = Path(__file__).with_name("failing_run.py")
 
 
 class Failing(ThreadingHTTPServer):
-    """Fails as the path asks; `strangers` are calls that came for a redirect."""
+    """Fails as the path requests; `strangers` are calls that followed a redirect."""
 
     daemon_threads = True
 
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_args: object) -> None:
-        """Tests are quiet."""
+        """Suppress request logs."""
 
 
 _WAYS = {

@@ -1,4 +1,4 @@
-"""The bodies of `examples.json` against the models: what the two sides of the house agree on."""
+"""The bodies of `examples.json` agree with the models."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def snake(name: str) -> str:
 
 
 def succeeded() -> dict[str, object]:
-    """The bodies of successes that have one, by operation."""
+    """Return the bodies of successful answers by operation."""
     keys = {key: body for key, body in examples().items() if key[-3:] < "300" and body is not None}
     return {key[:-4]: body for key, body in keys.items()}
 
@@ -93,7 +93,7 @@ def test_example_reads_whole(connect: Connect, operation: str) -> None:
         if not _is(request, operation):
             return httpx.Response(200, json=CHECKED)
         result = body["result"]
-        if operation in WRITES:  # the call sends other values than the example
+        if operation in WRITES:  # the call's values differ from the example's
             result = about_request(request, result)
         return httpx.Response(200, json=body | {"result": result})
 
@@ -110,7 +110,7 @@ def test_example_reads_whole(connect: Connect, operation: str) -> None:
 
 
 def ids_in(operation: str, result: Any) -> list[str]:
-    """The ids of the operation's path, as its example has them."""
+    """Return the ids of the operation's path, as in its example."""
     first = result[0] if isinstance(result, list) else result
     parent = first.get("accountId") or first.get("senderAccountId") or "x"
     ids = [parent] * operation.count("{")
@@ -120,7 +120,7 @@ def ids_in(operation: str, result: Any) -> list[str]:
 
 
 CHECKED = {"result": {"id": REQUESTED, "kybStatus": "VERIFIED", "verificationStatus": "VERIFIED"}}
-"""What a ramp request builds on is read before it is sent."""
+"""Records that are read before a ramp request is sent."""
 
 
 def _is(request: httpx.Request, operation: str) -> bool:
@@ -137,7 +137,7 @@ BEYOND = {
     for operation, body in succeeded().items()
     if operation not in {*READS, *WRITES, *FINANCE, *RAMP} and "result" in body
 } - {"GET /ramp-requests/export"}
-"""Operations of deployed services that the specifications do not have; the export is a file."""
+"""Operations of deployed services that are not in the specifications; the export is a file."""
 
 
 @pytest.mark.parametrize("operation", sorted(BEYOND))

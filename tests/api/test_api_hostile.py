@@ -1,4 +1,4 @@
-"""A service that means harm: whatever it sends ends in one clear error, in time and in bounds."""
+"""A malicious service: everything it sends ends in one clear error, within time and size limits."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ LYING: dict[str, Pagination] = {
 
 
 def pages(pagination: Pagination, first: Callable[[int], int]) -> Way:
-    """Pages of ten records without end; `first` gives the number of each page's first record."""
+    """Return endless pages of ten records; `first` gives the number of each page's first record."""
 
     def way(connection, head: str) -> None:
         number = int(head.split("page=")[1].split("&", maxsplit=1)[0])
@@ -349,7 +349,7 @@ def test_a_secret_across_two_pieces_is_taken_out(written: bytes, shift: int) -> 
 
 
 def test_a_token_made_to_be_looked_for_in_vain_costs_no_time() -> None:
-    """By a pattern that goes back this took hours."""
+    """A backtracking pattern would take hours."""
     redactor = Redactor()
     redactor.hide("a" * 16_000)
     body = b"\\/" + (b"a" * 15_999 + b"b") * 1_000
@@ -420,7 +420,7 @@ def test_a_wait_that_cannot_be_read_is_no_wait(credential: Credential, value: st
 
 
 def without_end(connection, head: str) -> None:
-    """Every list has another page, of records that are all new; the rest is huge."""
+    """Every list has another page of new records; everything else is huge."""
     path = head.split(" ")[1]
     for name, way in {
         "/huge": ways.huge_body,
@@ -461,9 +461,9 @@ ENDS = {
     "body": f"UnexpectedResponse: GET /huge: {TOO_LONG}",
     "chunked": f"UnexpectedResponse: GET /chunked: {TOO_LONG}",
     "bomb": f"UnexpectedResponse: GET /bomb: {TOO_LONG}",
-    "continues": "UnexpectedResponse: GET /continues: the service sent more beside its answer",
+    "continues": "UnexpectedResponse: GET /continues: the service sent more bytes around its",
     "tiny": "UnexpectedResponse: GET /tiny: the body has more than 500,000 values",
-    "deep": "UnexpectedResponse: GET /deep: the body is not the contract's",
+    "deep": "UnexpectedResponse: GET /deep: the body does not match the contract",
     "pages": "UnexpectedResponse: GET /parties: the list does not end",
     "sync": "UnexpectedResponse: GET /ramp-requests: the list does not end",
     "transfers": "UnexpectedResponse: GET /account-to-account-transfers: the list does not end",

@@ -1,4 +1,4 @@
-"""The notebook hub, asked whose server this is: over a real socket, with answers of every kind."""
+"""The notebook hub names a server's owner: over a real socket, with answers of every kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Serve = Callable[[Callable[[BaseHTTPRequestHandler], None]], str]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """A hub that answers as it is told to; the address of its API."""
+    """Run a hub that sends given answers; return the address of its API."""
     servers: list[ThreadingHTTPServer] = []
 
     def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> str:
@@ -86,14 +86,14 @@ def test_it_is_asked_from_within_a_running_loop_too(serve: Serve) -> None:
     [
         (saying(b"{}", 403), "it answers 403"),
         (saying(b"", 302, Location="http://127.0.0.1:9/"), "it answers 302"),
-        (saying(b"<html>"), "no user of a hub"),
-        (saying(b'{"name": 7}'), "no user of a hub"),
-        (saying(b'{"kind": "user", "name": " "}'), "belongs to no person"),
-        (saying(b'{"kind": "service", "name": "ines"}'), "belongs to no person"),
-        (saying(b'{"kind": "user", "name": "in\\u001bes"}'), "belongs to no person"),
-        (saying(b'{"kind": "user", "name": "\xff"}'), "no user of a hub"),
+        (saying(b"<html>"), "not a user of a hub"),
+        (saying(b'{"name": 7}'), "not a user of a hub"),
+        (saying(b'{"kind": "user", "name": " "}'), "does not belong to a person"),
+        (saying(b'{"kind": "service", "name": "ines"}'), "does not belong to a person"),
+        (saying(b'{"kind": "user", "name": "in\\u001bes"}'), "does not belong to a person"),
+        (saying(b'{"kind": "user", "name": "\xff"}'), "not a user of a hub"),
         (saying(b'{"name": "by the-servers-own-token"}'), "the token in place of a name"),
-        (saying(b'{"x": ' + b"[" * 200_000), "no user of a hub"),
+        (saying(b'{"x": ' + b"[" * 200_000), "not a user of a hub"),
         (saying(b" " * 300_000 + b'{"name": "ines"}'), "does not end"),
     ],
 )
@@ -127,7 +127,9 @@ def test_the_token_is_not_sent_in_the_clear_to_another_machine() -> None:
 def test_a_hub_that_is_away_or_dribbles_ends_in_an_error(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(JournalError, match="does not say who is deciding: ConnectError"):
+    with pytest.raises(
+        JournalError, match="does not name the person who is deciding: ConnectError"
+    ):
         hub_user("http://127.0.0.1:9/hub/api", TOKEN)
     monkeypatch.setattr(hub, "SECONDS", 1)
     ended = threading.Event()

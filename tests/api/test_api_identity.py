@@ -52,7 +52,7 @@ WITHOUT = {
     "GET /ramp-requests/on-ramp/pairs": "reference data",
     "POST /fees/calculate": "its amount is the fee",
 }
-"""Operations whose answer at the practice services has no field to compare, with the reason."""
+"""Operations without a field to compare in the practice services' answers, with the reason."""
 COMPARED = sorted({*FINANCE, *RAMP} - set(WITHOUT))
 
 
@@ -67,7 +67,7 @@ class Talk(NamedTuple):
         return operation_of(self.request)[0]
 
     def sent(self, comparison: SharedValue) -> Any:
-        """The value of a comparison in the request; None if it has none."""
+        """Return the value of a comparison in the request; None if it has none."""
         ids = operation_of(self.request)[1]
         sent: Any = ids if comparison.in_path else json.loads(self.request.content or b"{}")
         for name in comparison.sent:
@@ -75,7 +75,7 @@ class Talk(NamedTuple):
         return sent
 
     def shown(self, comparison: SharedValue) -> list[tuple[str, ...]]:
-        """The fields of the comparison that the answer shows."""
+        """Return the compared fields that are in the answer."""
         [record, *_] = self.records
         return [path for path in comparison.shown if _at(record, path) is not None]
 
@@ -85,7 +85,7 @@ class Talk(NamedTuple):
         return result if isinstance(result, list) else [result] if result else []
 
     def with_values(self, change: Callable[[Any], Any], *paths: tuple[str, ...]) -> dict[str, Any]:
-        """The answer with other values at some paths of its first record."""
+        """Return the answer with other values at some paths of its first record."""
         body: dict[str, Any] = json.loads(json.dumps(self.body))
         result = body["result"]
         for path in paths:
@@ -104,7 +104,7 @@ def _at(record: Any, path: tuple[str, ...]) -> Any:
 
 @pytest.fixture(scope="module")
 def talks() -> Iterator[dict[str, Talk]]:
-    """Every operation at the practice services, over a real socket: an honest answer of each."""
+    """Run every operation on the practice services over a real socket; return honest answers."""
     heard: dict[str, Talk] = {}
 
     class Listening(Network):
@@ -154,7 +154,7 @@ def test_every_operation_is_compared_or_listed_with_a_reason(talks: dict[str, Ta
 
 
 def ask(connect: Connect, talk: Talk, body: dict[str, Any]) -> None:
-    """The same request once more, answered with `body`."""
+    """Send the same request again, answered with `body`."""
     client, _ = connect(lambda _: httpx.Response(200, json=body))
     operation, ids = operation_of(talk.request)
     method, _, route = operation.partition(" ")
@@ -186,12 +186,12 @@ def test_an_honest_answer_is_taken_and_another_records_is_not(
         for value in (sent, shown):
             assert (str(value)[-4:] if is_number else str(value)) in text
         assert caught.value.may_have_executed is not is_read
-        ask(connect, talk, talk.with_values(lambda _: None, *paths))  # it does not show it
+        ask(connect, talk, talk.with_values(lambda _: None, *paths))  # the answer lacks the field
     assert compared
 
 
 def _another(value: Any) -> Any:
-    """Another value of the same kind."""
+    """Return another value of the same kind."""
     if isinstance(value, str):
         return "7f3f0000-0000-4000-8000-00000000beef" if value.count("-") == 4 else f"9{value}"
     return value + 1

@@ -1,4 +1,4 @@
-"""How many calls are under way at once: halved by a refusal, regained by successes."""
+"""The number of parallel calls: halved by a refusal, regained by successes."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_an_amount_is_sent_with_its_own_digits(amount: Decimal) -> None:
 @pytest.mark.parametrize("amount", ['"NaN"', '"Infinity"', "1e400", "1e-19", '"12,5"', "true"])
 def test_an_amount_that_is_none_is_refused_and_named(amount: str) -> None:
     raw = b'{"id":"t","amount":%s}' % amount.encode()
-    with pytest.raises(UnexpectedResponse, match="GET /x: a Transfer does not read"):
+    with pytest.raises(UnexpectedResponse, match="GET /x: a Transfer cannot be decoded"):
         decode(raw, Transfer, "GET /x")
 
 

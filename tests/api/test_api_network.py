@@ -1,4 +1,4 @@
-"""Through TLS and the environment's proxy an exchange ends at its deadline as well."""
+"""An exchange ends at its deadline through TLS and the environment's proxy too."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUICK = Clock(sleep=lambda _seconds: None)
 
 @pytest.fixture(scope="module")
 def identity(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A key and a certificate of its own for the service's name and for localhost, in one file."""
+    """Create a key and a certificate for the service's name and localhost, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
     now = datetime.now(UTC)
@@ -84,7 +84,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def relay_to(port: int) -> Way:
-    """What a proxy does with CONNECT: a way to the service, whatever its name."""
+    """Answer CONNECT like a proxy, with a connection to the service under any name."""
 
     def relay(connection: socket.socket, head: str) -> None:
         assert head.startswith(f"CONNECT {HOST}:443 ")
@@ -152,7 +152,7 @@ def test_an_inner_record_that_trickles_through_an_encrypted_proxy_ends_at_the_de
     tls: ssl.SSLContext, credential: Credential, monkeypatch
 ) -> None:
     def stutter(connection: socket.socket, _head: str) -> None:
-        """The header of a TLS record, then its bytes one by one; no record is ever complete."""
+        """Send the header of a TLS record, then bytes one by one; no record is ever complete."""
         connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
         ways.drip(connection, b"\x16\x03\x03\x40\x00", *[b"\x02"] * ways.DRIPS)
 
@@ -205,7 +205,7 @@ def test_where_no_address_is_encrypted_no_certificate_is_read_and_none_is_truste
 
 
 class Recording:
-    """A fence that records the requests that the service has received before each check."""
+    """A fence that records the requests received by the service before each check."""
 
     def __init__(self, served: Hostile, refuses_at: int = 0) -> None:
         self._served, self._refuses_at = served, refuses_at

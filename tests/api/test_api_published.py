@@ -37,7 +37,7 @@ OUR_WORD = {
     "TokenBalance": "Balance", "PermitMessage": "Permit", "SettlementAsset": "Token",
 }  # fmt: skip
 NO_RECORD = {
-    # requests, envelopes, what is read into another shape, and what the client does not ask for
+    # requests, envelopes, data read into another shape, and data that the client never requests
     "Pagination", "ErrorBody", "ErrorResponse", "Sort", "CardProviderReference",
     "PaymentRequestReference", "CryptoBalance", "PaymentRequestAmount", "Eip712TypeEntry",
     "Eip712Domain", "PermitData", "Eip712PermitMessage", "PermitSignature", "PermitResult",

@@ -1,4 +1,4 @@
-"""The client against the sandbox: every operation is carried out, and faults double nothing."""
+"""The client against the sandbox: every operation is executed, and faults double nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treasury.sandbox import Sandbox, Served
 
 
 class Practice:
-    """A sandbox being served, and a client for each of its credentials."""
+    """A running sandbox, with a client for each of its credentials."""
 
     def __init__(self, sandbox: Sandbox, served: Served, patch: pytest.MonkeyPatch) -> None:
         self.sandbox = sandbox
@@ -107,7 +107,7 @@ ADDRESS = bodies.PostalAddress(
 
 
 def work_finance(practice: Practice) -> None:
-    """Every operation of the finance service, once."""
+    """Call every operation of the finance service once."""
     finance = practice.maker.finance
     person = bodies.NewParty(
         party_type="INDIVIDUAL", first_name="Mira", last_name="Okafor", address=ADDRESS
@@ -164,7 +164,7 @@ def work_finance(practice: Practice) -> None:
 
 
 def work_transfers(practice: Practice) -> None:
-    """Every way to move money in the finance service, once."""
+    """Move money in every way of the finance service, once each."""
     finance = practice.maker.finance
     sender, crypto = practice.crypto()
     receiver = crypto.receiver_account_id
@@ -194,7 +194,7 @@ def work_transfers(practice: Practice) -> None:
 
 
 def work_company(practice: Practice) -> None:
-    """Every operation on the company's own records, once."""
+    """Call every operation on the company's own records once."""
     ramp = practice.checker.ramp
     ramp.users.invite(
         bodies.Invitation(
@@ -254,7 +254,7 @@ def version_of(request: RampRequest) -> int:
 
 
 def work_requests(practice: Practice) -> None:
-    """Every operation on ramp requests, once."""
+    """Call every operation on ramp requests once."""
     maker, checker = practice.maker.ramp.requests, practice.checker.ramp.requests
     first = made(practice, practice.on_ramp())
     raised = maker.change_amount(first.id, amount="2000", version=version_of(first)).value
@@ -276,7 +276,7 @@ def work_requests(practice: Practice) -> None:
 
 
 def route_of(method: str, path: str) -> str | None:
-    """The operation of a path that was asked for."""
+    """Return the operation of a requested path."""
     for base, table in (("/finance/v1", FINANCE), ("/ramp/v1", RAMP)):
         for operation in sorted(table, key=lambda name: name.count("{")):
             verb, route = operation.split(" ")
@@ -327,7 +327,7 @@ def test_a_ramp_request_whose_answer_was_lost_is_looked_up(
         )
         assert {found.value.id} == listed - known
     else:
-        with pytest.raises(errors.OutcomeUnknown, match="no record of it"):
+        with pytest.raises(errors.OutcomeUnknown, match="no matching record"):
             requests.find(body=body, since=since, earlier_ids=known)
 
 

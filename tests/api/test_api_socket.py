@@ -1,4 +1,4 @@
-"""The client against a real socket on loopback: what a pretended transport cannot show."""
+"""The client over a real loopback socket: behaviour that a fake transport cannot show."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_args: object) -> None:
-        """Tests are quiet."""
+        """Suppress request logs."""
 
 
 @pytest.fixture

@@ -25,21 +25,21 @@ __all__ = ["identity", "tls"]  # fixtures
 
 
 def wire(request_id: str, status: str) -> bytes:
-    """A whole answer about a ramp request."""
+    """Return a complete answer about a ramp request."""
     result = {"id": request_id, "status": status, "version": 2}
     content = json.dumps({"success": True, "result": result}).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(content) + content
 
 
 def chunked(request_id: str, status: str) -> bytes:
-    """The same in chunks."""
+    """Return the same answer in chunks."""
     content = wire(request_id, status).partition(b"\r\n\r\n")[2]
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     return head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(content), content)
 
 
 class Surplus:
-    """Answers the first request with its answer and one more, and every other one well."""
+    """Answers the first request with one surplus answer, and every other request normally."""
 
     def __init__(self, *surplus: bytes, first: bytes | None = None, pause: float = 0.0) -> None:
         self._first = first or wire("r1", "AWAITING_APPROVAL")
@@ -177,7 +177,7 @@ def test_a_request_does_not_begin_on_a_connection_with_unread_bytes() -> None:
 
 
 def greeting_server(tls: ssl.SSLContext | None, greeting: bytes) -> tuple[socket.socket, list[str]]:
-    """Listen, send a greeting on each connection before any request, and note the requests."""
+    """Listen, send a greeting on each connection before any request, and record the requests."""
     listener, heads = socket.create_server(("127.0.0.1", 0)), list[str]()
 
     def serve() -> None:
@@ -199,7 +199,7 @@ def greeting_server(tls: ssl.SSLContext | None, greeting: bytes) -> tuple[socket
 
 
 def connected(port: int, way: str) -> httpcore.NetworkStream:
-    """Open a connection as httpcore does: in the clear, by TLS, or by TLS through a TLS proxy."""
+    """Open a connection like httpcore: plain, by TLS, or by TLS through a TLS proxy."""
     stream = _Backend().connect_tcp("127.0.0.1", port, timeout=2)
     if way == "proxy":
         context = httpx.create_ssl_context()

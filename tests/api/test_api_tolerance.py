@@ -1,4 +1,4 @@
-"""What the specifications leave open: a test for each row that says something about the client.
+"""Open points of the specifications: a test for each row about the client.
 
 Rows are named as in the table of gaps (`docs/assumptions.md` says the same for readers), and a test
 holds the two together. Rows that are about another room's work are listed with that room.

@@ -28,7 +28,7 @@ SINCE = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 class Torture:
-    """The practice services, and what one run does to them."""
+    """The practice services, and the effects of one run on them."""
 
     def __init__(self, practice: Practice) -> None:
         self.practice = practice
@@ -53,11 +53,11 @@ class Torture:
         return sum(effect.key == key for effect in self.sandbox.finance.effects())
 
     def records(self, operation: str) -> list[str]:
-        """The records that an operation has left, in order."""
+        """Return the records that an operation has created, in order."""
         effects = self.sandbox.finance.effects()
         return [effect.record for effect in effects if operation in effect.operation]
 
-    # Keyed: the identical body again, until it is answered
+    # Keyed: the identical body is sent again until it is answered.
 
     def crypto(self, random: Random) -> tuple[Keyed, Callable[[Any], Any]]:
         body = bodies.NewCryptoTransfer(
@@ -103,7 +103,7 @@ class Torture:
             effect.record for effect in self.sandbox.finance.effects() if effect.key == key
         )
 
-    # Neither key nor version: looked up, never sent again by itself
+    # Neither key nor version: looked up, never retried.
 
     def run_create(self, seed: int) -> None:
         body = self.practice.on_ramp(f"{1000 + seed}.{seed % 100:02}")
@@ -129,7 +129,7 @@ class Torture:
                 return
         assert made == [record.value.id]
 
-    # Versioned: the effect is read back
+    # Versioned: the effect is read back.
 
     def run_approve(self, seed: int) -> None:
         body = self.practice.on_ramp(f"{5000 + seed}.{seed % 100:02}")

@@ -78,7 +78,7 @@ def test_unreadable_retry_after_means_the_usual_pause(
 
 def test_a_wait_beyond_the_deadline_is_not_waited(connect: Connect, hand_clock: HandClock) -> None:
     client, service = connect(scripted(refusal(429, **{"Retry-After": "300"})))
-    with pytest.raises(RateLimited, match="asks to wait 300 s"):
+    with pytest.raises(RateLimited, match="requests a pause of 300 s"):
         client.ramp.company.get()
     assert hand_clock.slept == []
     assert len(service.requests) == 1

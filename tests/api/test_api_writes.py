@@ -1,4 +1,4 @@
-"""Writes: sent once or safely again, looked up where the answer did not come, and with leave."""
+"""Writes: sent once or retried safely, looked up after a lost answer, and only if permitted."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def test_an_error_names_operation_ids_key_and_trace(connect: Connect) -> None:
     assert "(id acc-1, trace t-1)" in str(error)
 
 
-# ---- looking up what became of it ----------------------------------------------------------------
+# ---- looking up an effect ------------------------------------------------------------------------
 
 
 def request_row(name: str, **changes: Any) -> dict[str, Any]:
@@ -344,7 +344,7 @@ def request_row(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def listing(*rows: dict[str, Any]) -> Callable[[httpx.Request], httpx.Response]:
-    """The list shows what a list shows, the detail the rest."""
+    """Return list items in the list, and the other fields in the detail."""
 
     def handler(request: httpx.Request) -> httpx.Response:
         name = request.url.path.rpartition("/")[2]
@@ -379,8 +379,8 @@ def test_the_one_request_that_fits_is_found(connect: Connect) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ((), "no record of it is listed"),
-        ((request_row("r1"), request_row("r2")), "2 records may be what was sent: r1, r2"),
+        ((), "no matching record is listed"),
+        ((request_row("r1"), request_row("r2")), "2 records may be the one that was sent: r1, r2"),
     ],
 )
 def test_none_or_several_are_no_answer(connect: Connect, rows: tuple, said: str) -> None:
@@ -432,7 +432,7 @@ def test_what_a_create_without_a_key_made_can_be_found(connect: Connect, name: s
     assert json.loads(record.raw) == row
 
 
-# ---- leave to write ------------------------------------------------------------------------------
+# ---- permission to write -------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -478,9 +478,7 @@ def test_a_client_for_reading_writes_nothing_and_says_what_to_do(
 ) -> None:
     client, service = connect(scripted(DONE))
     reader = client.for_reading(lambda operation: f"do {operation} otherwise")
-    with pytest.raises(
-        errors.ActionRefused, match=r"is for reading; nothing was sent - do [A-Z]+ /"
-    ):
+    with pytest.raises(errors.ActionRefused, match=r"is read-only; nothing was sent - do [A-Z]+ /"):
         (KEYED | ONCE)[name](reader)
     assert service.requests == []
     assert (reader.may_write, client.may_write) == (False, True)
@@ -548,7 +546,7 @@ def test_reference_data_is_remembered_for_a_while(connect: Connect, hand_clock: 
     client, service = connect(lambda _: answer([{"id": "f", "currency": "EUR"}]))
     currencies = client.ramp.fiat_currencies
     first = currencies.recent()
-    first.clear()  # what a caller does to its list is nobody else's business
+    first.clear()  # a caller's changes to its list have no other effect
     assert [record.value.currency for record in currencies.recent()] == ["EUR"]
     assert len(service.requests) == 1
     currencies.all()

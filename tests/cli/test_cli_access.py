@@ -138,5 +138,8 @@ def test_a_note_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
         note = tmp_path / "treasury.lock.json"
         note.unlink()
         os.mkfifo(note)
-        with pytest.raises(WorkspaceLocked, match="only just begun"), workspace_lock(tmp_path, "x"):
+        with (
+            pytest.raises(WorkspaceLocked, match="has just started"),
+            workspace_lock(tmp_path, "x"),
+        ):
             pass

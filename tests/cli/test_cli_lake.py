@@ -253,7 +253,7 @@ def test_damage_is_named_repaired_and_what_is_lost_is_marked(desk: Workspace) ->
     assert "treasury doctor --repair" in broken.output
     mended = run(desk, "doctor", "--repair")
     assert mended.exit_code == 0
-    assert f"{before:,} could not be found again" in mended.output
+    assert f"{before:,} could not be restored" in mended.output
     assert "treasury statements add" in mended.output
     desk = Workspace(desk.folder)
     desk.statements.add(sorted((desk.folder / "bank").glob("*.xml")))

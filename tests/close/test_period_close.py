@@ -253,10 +253,10 @@ def journal_of(*steps: tuple[str, str]) -> list[Entry]:
     [
         ((), "2026-10", "", ""),
         ((("close", "2026-10"),), "2026-11", "", ""),
-        ((("close", "2026-10"),), "2026-12", "2026-11 is open before 2026-12",
+        ((("close", "2026-10"),), "2026-12", "2026-11 is still open before 2026-12",
          "treasury close 2026-11"),
         ((("close", "2026-10"), ("reopen", "2026-10")), "2026-11",
-         "2026-10 is open before 2026-11", "treasury close 2026-10"),
+         "2026-10 is still open before 2026-11", "treasury close 2026-10"),
         ((("close", "2026-10"), ("reopen", "2026-10")), "2026-10", "", ""),
         ((("close", "2026-10"), ("reopen", "2026-10")), "2026-09", "", ""),
         ((("prepare", "2026-10"),), "2026-11", "2026-10 is prepared before 2026-11 and not signed",
@@ -265,9 +265,9 @@ def journal_of(*steps: tuple[str, str]) -> list[Entry]:
         ((("prepare", "2026-11"),), "2026-10", "", ""),
         # Version 0.1.0 allowed this: October is reopened, then November closed.
         ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11")), "2026-10",
-         "2026-11 is closed after 2026-10", "treasury periods reopen 2026-11"),
+         "2026-11 is already closed after 2026-10", "treasury periods reopen 2026-11"),
         ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11")), "2026-12",
-         "2026-10 is open before 2026-12", "treasury close 2026-10"),
+         "2026-10 is still open before 2026-12", "treasury close 2026-10"),
         ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11"),
           ("reopen", "2026-11")), "2026-10", "", ""),
     ],
@@ -570,7 +570,7 @@ def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: W
     _alter_unread(desk, "statement_entries")
     # The table can still be read.
     assert desk.reconcile("2026-10").lines.arrow.num_rows
-    with pytest.raises(WorkspaceDamaged, match="is not as it was written: nothing is closed"):
+    with pytest.raises(WorkspaceDamaged, match="is not as it was written: the close was refused"):
         desk.periods.prepare("2026-10", actor=ANNA)
     assert (len(desk.journal.entries()), desk.lake.pins()) == (entries, [])
 
@@ -579,7 +579,7 @@ def test_a_month_is_not_signed_on_a_file_altered_after_it_was_prepared(desk: Wor
     carry_all(desk, "2026-10")
     desk.periods.prepare("2026-10", actor=ANNA)
     _alter_unread(desk, "statement_entries")
-    with pytest.raises(WorkspaceDamaged, match="is not as it was written: nothing is closed"):
+    with pytest.raises(WorkspaceDamaged, match="is not as it was written: the close was refused"):
         desk.periods.sign("2026-10", actor=BERT)
     assert [row["state"] for row in desk.periods.list().arrow.to_pylist()] == ["prepared"]
 
@@ -594,6 +594,6 @@ def test_a_close_writes_nothing_through_a_link(desk: Workspace, tmp_path: Path, 
     if name == "close":
         place.rmdir()
     place.symlink_to(tmp_path / "precious")
-    with pytest.raises(StorageError, match="is a link, and nothing is written through"):
+    with pytest.raises(StorageError, match="is a link; links are never written through"):
         desk.close("2026-10")
     assert list((tmp_path / "precious").iterdir()) == []

@@ -1,4 +1,4 @@
-"""Texts that a spreadsheet would run if a cell began in them."""
+"""Texts that a spreadsheet would execute if a cell began with them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _FILLS = ("", " ", "\u00a0", '"', '" ', "''")
 
 
 def hostile_texts() -> list[str]:
-    """A formula at the start of a text and after every separator, with and without a filling."""
+    """Return a formula at a text's start and after every separator, with and without filling."""
     places = ("", *(f"x{separator}" for separator in SEPARATORS))
     return [f"{place}{fill}{sign}1+1" for place, fill, sign in product(places, _FILLS, SIGNS)]

@@ -1,4 +1,4 @@
-"""The page for maintainers says what the code and its contracts say."""
+"""The page for maintainers agrees with the code and its import contracts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def file_of(module: str) -> Path:
 
 
 def imports(module: str) -> set[str]:
-    """The modules of the package that a module imports, and the packages above each."""
+    """Return the package's modules that a module imports, with their parent packages."""
     imported: set[str] = set()
     for node in ast.walk(ast.parse(file_of(module).read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and "treasury" in node.module:
@@ -40,7 +40,7 @@ def imports(module: str) -> set[str]:
 
 
 def flows() -> list[list[str]]:
-    """The modules of each numbered list, in order."""
+    """Return the modules of each numbered list, in order."""
     lists: list[list[str]] = []
     for line in section("Flows").splitlines():
         if step := STEP.match(line):

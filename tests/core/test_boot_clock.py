@@ -1,4 +1,4 @@
-"""The clock that runs during suspend, and which readings can be compared."""
+"""The clock that runs during suspend, and which of its readings can be compared."""
 
 from __future__ import annotations
 

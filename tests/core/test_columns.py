@@ -1,4 +1,4 @@
-"""What is made of a whole column is what is made of each of its values."""
+"""Column operations give the same results as the operations on single values."""
 
 from __future__ import annotations
 

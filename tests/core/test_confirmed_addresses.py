@@ -1,4 +1,4 @@
-"""Secrets go where this user confirmed; a changed setting needs a person, and a reason."""
+"""Secrets go to confirmed addresses only; a changed setting needs a person and a reason."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_changed_setting_is_refused_in_a_script_by_its_old_and_new_value(
     assert ", and you confirmed " in said
     assert "treasury addresses confirm" in said
     assert "canary-path" not in said
-    assert said.isascii()  # no letter of another alphabet passes for a Latin one
+    assert said.isascii()  # no look-alike letter passes for a Latin one
 
 
 def test_a_person_who_confirms_with_a_reason_is_asked_once(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_person_who_refuses_lets_nothing_leave(tmp_path: Path) -> None:
 def test_a_workspace_of_an_earlier_version_is_confirmed_once(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     settings = settings_of(folder)
-    pin_environment(folder, settings)  # as versions before this one left it
+    pin_environment(folder, settings)  # as earlier versions left it
     with pytest.raises(SettingsError, match="run `treasury addresses confirm` on a terminal"):
         require_confirmed(folder, settings, "services")
     confirm_first_use(folder, settings)

@@ -1,4 +1,4 @@
-"""What becomes of a test whose worker dies, and of one that fails."""
+"""The report of a test after its worker died, and of a failing test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent.parent
 
 
 def ran(folder: Path, body: str) -> tuple[int, str]:
-    """A run of one test with two workers: its exit code and what it printed."""
+    """Run one test with two workers; return the exit code and the output."""
     (folder / "conftest.py").write_text(
         f"import sys\nsys.path.insert(0, {str(TESTS)!r})\nfrom crashed_workers import *\n", "utf-8"
     )

@@ -1,4 +1,4 @@
-"""CSV for people: no text in it is a formula, however a spreadsheet of some locale splits it."""
+"""CSV for people: no text becomes a formula, in any spreadsheet locale."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_every_csv_for_people_is_written_by_the_one_writer() -> None:
             r"csv\.(?:writer|DictWriter)|\.to_csv\(|write_csv\(.*pa\.", path.read_text("utf-8")
         )
     ]
-    # The sandbox writes what a bank would.
+    # The sandbox writes statements as a bank does.
     assert [path for path in writers if not path.startswith("sandbox/")] == [
         "core/tables/csv_output.py"
     ]

@@ -28,7 +28,7 @@ NUMBER = re.compile(r'office:value-type="float"[^>]*office:value="([^"]*)"')
 
 
 def opened(paths: Iterable[Path], folder: Path, separators: str, locale: int) -> dict[str, str]:
-    """The sheets as LibreOffice has them after opening, formulas in CSV evaluated, by file name."""
+    """Return the sheets after LibreOffice opened them, with formulas evaluated, by file name."""
     options = f"{separators},34,76,1,,{locale},false,true,false,false,false,-1,true"
     out = folder / f"{separators.replace('/', '-')}-{locale}"
     subprocess.run(

@@ -1,4 +1,4 @@
-"""Whole numbers as columns of exact decimals: the same as a decimal made of each."""
+"""Whole numbers as columns of exact decimals equal decimals created one by one."""
 
 from __future__ import annotations
 

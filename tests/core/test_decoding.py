@@ -1,4 +1,4 @@
-"""A type that several threads decode for the first time at once does not end the process."""
+"""Several threads may decode a type for the first time at once without crashing the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a desk writes beside its lake and its journal is on the disk too once that was said.
+"""Files outside the lake and the journal are on disk too once they are reported as stored.
 
 The writing runs under `strace`; then the disk is looked at as a power cut may leave it at once.
 """

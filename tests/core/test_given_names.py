@@ -1,4 +1,4 @@
-"""Every name that a package gives can be loaded: some are loaded only when they are asked for."""
+"""Every exported name of a package can be loaded, including those loaded on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bank identifiers: what can be one."""
+"""Bank identifiers: valid and invalid forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_an_iban_whose_check_digits_hold(text: str) -> None:
     [
         "BE68539007547035", "BE6853900754", "", "6853900754703412", "é",
         "BE0853900754703",  # 15 characters: Belgium has 16
-        "ZZ89370400440532013000",  # no country
+        "ZZ89370400440532013000",  # not a country
     ],
 )  # fmt: skip
 def test_what_is_no_iban(text: str) -> None:

@@ -55,7 +55,7 @@ def test_text_that_is_not_an_amount_is_an_error_and_never_zero(value: str) -> No
 @pytest.mark.parametrize("value", ["1e3", "1E+3", " 1e-2 "])
 def test_an_exponent_is_a_machines_way_and_no_persons(value: str) -> None:
     assert parse_amount(value) == Decimal(value.strip())
-    with pytest.raises(InputError, match=r"balance: .* is no amount - write it as 1234\.56"):
+    with pytest.raises(InputError, match=r"balance: .* is not an amount - write it as 1234\.56"):
         typed_amount(value, name="balance")
     assert typed_amount(" -12.50 ") == Decimal("-12.50")
 

@@ -1,4 +1,4 @@
-"""The package as a person imports it."""
+"""The package as users import it."""
 
 from __future__ import annotations
 

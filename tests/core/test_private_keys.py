@@ -1,4 +1,4 @@
-"""A private key is recognised in every encoding, and an ordinary secret is not taken for one."""
+"""A private key is recognised in every encoding; an ordinary secret is not mistaken for one."""
 
 from __future__ import annotations
 

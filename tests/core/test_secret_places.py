@@ -1,4 +1,4 @@
-"""A place that a setting names gives one line of text, and never a key or a file of credentials."""
+"""A configured place returns one line of text, never a key or a file of credentials."""
 
 from __future__ import annotations
 

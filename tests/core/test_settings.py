@@ -1,4 +1,4 @@
-"""treasury.toml: what it may say, and where secrets are."""
+"""treasury.toml: its valid content, and the places of secrets."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_a_workspace_is_filled_from_one_environment(tmp_path: Path) -> None:
 def test_an_empty_note_of_the_environment_is_not_taken_for_any(tmp_path: Path) -> None:
     staging = load_settings(written(tmp_path, GOOD))
     (tmp_path / "environment").write_text("")
-    with pytest.raises(SettingsError, match="is empty, so whose records"):
+    with pytest.raises(SettingsError, match="is empty, so the source of the records"):
         pin_environment(tmp_path, staging)
     (tmp_path / "environment").unlink()
     pin_environment(tmp_path, staging)
@@ -223,7 +223,7 @@ def test_a_company_may_have_three_dots_in_its_name(tmp_path: Path) -> None:
         ('account = "NL05 TEST 0417 1643 00"\nsource = "own_bank"', "is declared twice in EUR"),
         ('account = "NL05TEST0417164300"\nsource = "provider_report"\ncurrency = "USD"',
          "has two sources"),
-        ('account = "BE1"\nsource = "own_bank"\ncurrency = "euro"', "which is no currency"),
+        ('account = "BE1"\nsource = "own_bank"\ncurrency = "euro"', "which is not a currency"),
         ('account = "BE1"\nsource = "own_bank"\nopened = 2026-10-02\nclosed = 2026-10-01',
          "before it opened on 2026-10-02"),
         ('account = "BE1"\nsource = "own_bank"\nstatement_days = []', "has no statement_days"),
@@ -352,7 +352,7 @@ def test_the_password_of_a_database_that_refuses_it_is_in_no_traceback(
 
 
 def shown_with_variables(error: BaseException) -> Iterator[str]:
-    """What tools print of an error that show the variables of each function, this file's apart."""
+    """Return a traceback with the variables of each function, without this file's."""
     part: TracebackException | None = TracebackException.from_exception(error, capture_locals=True)
     while part is not None:
         yield str(part)

@@ -1,4 +1,4 @@
-"""The package keeps the shape that its maintainers agreed on: names, folders, small helpers."""
+"""The package keeps its agreed shape: names, folders, small helpers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_at_most_one_name_in_a_hundred_is_a_vague_word(shape: Any) -> None:
 
 
 def test_private_functions_that_are_used_once_do_not_grow_in_number(shape: Any) -> None:
-    """The bar goes down with the share, never up."""
+    """The limit may only be lowered."""
     assert shape.used_once_share <= 8.0, shape.used_once
 
 
@@ -46,7 +46,7 @@ def test_a_step_has_a_name_of_two_words_or_is_a_public_input_or_result(shape: An
 
 
 def test_a_public_class_name_occurs_once(shape: Any) -> None:
-    # What an analyst holds, and the declaration of a table of the lake.
+    # The objects that analysts use, and the declaration of the lake's tables.
     assert shape.repeated_classes == ["Table"]
 
 
@@ -57,7 +57,7 @@ def test_a_module_name_occurs_once() -> None:
         for path in package.rglob("*.py")
         if path.name not in {"__init__.py", "__main__.py"}
         and "sandbox" not in path.parts
-        and path.parent.name != "commands"  # a verb's module is called as the verb
+        and path.parent.name != "commands"  # a command's module is named after the command
     ]
     assert sorted({name for name in names if names.count(name) > 1}) == []
 

@@ -1,4 +1,4 @@
-"""How answers show themselves where nobody formats them: in a notebook, in pandas, in a list."""
+"""Default displays of answers: in a notebook, in pandas, in a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statuses of the services are declared once; SQL that lists them lists the same."""
+"""The services' statuses are declared once; SQL with the same statuses agrees."""
 
 from __future__ import annotations
 

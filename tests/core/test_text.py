@@ -1,4 +1,4 @@
-"""Outside text is literal wherever it is shown."""
+"""Outside text is shown literally everywhere."""
 
 from __future__ import annotations
 

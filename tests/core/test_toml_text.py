@@ -1,4 +1,4 @@
-"""TOML: nesting is bounded, and the line of a key is found however the key is written."""
+"""TOML: nesting is limited, and the line of a key is found in every spelling."""
 
 import time
 import tomllib

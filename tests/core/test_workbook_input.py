@@ -1,4 +1,4 @@
-"""Workbooks that somebody else made: what is read of them, and what is refused."""
+"""Workbooks made by other people: the parsed content, and the refused files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PLAIN = plain_book()
 
 
 def with_parts(parts: Mapping[str, bytes], content: bytes | None = None) -> bytes:
-    """The workbook with some of its parts exchanged, or new ones."""
+    """Return the workbook with some parts replaced or added."""
     file = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(content or PLAIN)) as old,
@@ -84,10 +84,10 @@ def test_digits_stay_those_of_the_file_and_texts_of_every_form_are_texts() -> No
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "no workbook, or a damaged one"),
-        (b"PK\x03\x04 and nothing", "no workbook, or a damaged one"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "has a password or is of Excel's old form"),
-        (PLAIN[:-60], "no workbook, or a damaged one"),
+        (b"", "is not a workbook, or damaged"),
+        (b"PK\x03\x04 and nothing", "is not a workbook, or damaged"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "has a password or is in Excel's old format"),
+        (PLAIN[:-60], "is not a workbook, or damaged"),
         (with_parts({"xl/vbaProject.bin": b"x"}), "has macros"),
         (with_parts({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet"}),
          "is an OpenDocument file"),
@@ -96,9 +96,9 @@ def test_digits_stay_those_of_the_file_and_texts_of_every_form_are_texts() -> No
         (with_parts({SHEET: sheet_xml("", "<!DOCTYPE worksheet>").decode().encode("utf-16")}),
          "has a DOCTYPE"),
         (with_parts({"xl/workbook.xml": b"<workbook><sheets>"}), "is damaged"),
-        (with_parts({SHEET: sheet_xml('<row r="many"/>')}), "no workbook, or a damaged one"),
+        (with_parts({SHEET: sheet_xml('<row r="many"/>')}), "is not a workbook, or damaged"),
         (with_parts({SHEET: sheet_xml('<row><c t="s"><v>99</v></c></row>')}),
-         "A1 names a text it has not"),
+         "A1 refers to a missing text"),
         (with_parts({SHEET: sheet_xml(" " * (65 << 20))}), "unpacks to more than 64 MB"),
         (b"PK" + b"\0" * (17 << 20), "larger than 16 MB"),
     ],
@@ -116,7 +116,7 @@ def test_what_is_no_plain_workbook_is_refused_and_named(content: bytes, why: str
 
 @pytest.mark.acceptance
 def test_many_small_parts_that_unpack_to_much_are_refused_together() -> None:
-    """Each is below the bound; what counts is what is read of all of them."""
+    """Each part is below the limit, but their sum is not."""
     texts = b"<sst>" + b" " * (40 << 20) + b"</sst>"
     content = with_parts({"xl/sharedStrings.xml": texts, SHEET: sheet_xml(" " * (40 << 20))})
     with pytest.raises(InputError, match="unpacks to more than 64 MB"):
@@ -125,12 +125,12 @@ def test_many_small_parts_that_unpack_to_much_are_refused_together() -> None:
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_parts_that_unpack_at_once_are_refused_unread(how: int) -> None:
-    """Of these a few bytes may become a gigabyte before their number can be told."""
+    """A few bytes of these may decompress to a gigabyte before the size is known."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(PLAIN)) as old, zipfile.ZipFile(file, "w", how) as new:
         for name in old.namelist():
             new.writestr(name, old.read(name))
-    with pytest.raises(InputError, match="is compressed as no spreadsheet does it"):
+    with pytest.raises(InputError, match="is compressed in a way that no spreadsheet"):
         read_workbook(file.getvalue(), "strange.xlsx")
 
 

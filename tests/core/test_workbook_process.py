@@ -62,7 +62,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
-    """Every workbook has a process, which is listed here and has ended when a test is over."""
+    """List the processes of workbooks, and check that they have ended after each test."""
     started: Processes = []
 
     def start(*args: Any, **named: Any) -> subprocess.Popen[bytes]:
@@ -165,7 +165,7 @@ def test_the_process_ends_with_the_one_who_asked_for_it(
     workbook_process._order(BOOK, tables(200_000), tmp_path)
     with workbook_process._process(tmp_path) as process:
         assert process.stdin is not None
-        process.stdin.close()  # what the system does when a process ends
+        process.stdin.close()  # as the system does when a process ends
         assert process.wait(timeout=60) == 1
     assert not (tmp_path / "made.xlsx").exists()
 
@@ -175,7 +175,7 @@ def test_a_table_longer_than_a_sheet_starts_nothing(
 ) -> None:
     monkeypatch.setattr("treasury.core.tables.workbook.ROWS", 2)
     with (
-        pytest.raises(InputError, match="3 rows and a sheet takes 2"),
+        pytest.raises(InputError, match="3 rows, but a sheet can have 2"),
         written_beside(BOOK, tables(), tmp_path / "made.xlsx"),
     ):
         pass

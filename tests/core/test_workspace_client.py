@@ -1,4 +1,4 @@
-"""`t.client()` reads; what writes is an action."""
+"""`t.client()` only reads; every write is an action."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ client_secret = "env:TREASURY_NO_SECRET"
 
 
 def at(served: Served, text: str) -> str:
-    """Settings with the addresses of a served sandbox in place of those that nobody answers at."""
+    """Return settings with a running sandbox's addresses in place of unreachable ones."""
     text = text.replace("http://127.0.0.1:9/token", served.token_url)
     return text.replace("http://127.0.0.1:9", served.base_url)
 
@@ -77,7 +77,7 @@ def test_a_workspace_that_nobody_closes_leaves_no_connection_open(
             warnings.simplefilter("always", ResourceWarning)
             client = treasury.open(tmp_path).client("maker")
             gc.collect()
-            assert client.ramp.requests.list(size=1)  # who keeps the client may go on with it
+            assert client.ramp.requests.list(size=1)  # the client still works
             del client
             gc.collect()
     assert [str(one.message) for one in told if "unclosed" in str(one.message)] == []

@@ -53,7 +53,7 @@ def test_limits_are_read_exactly() -> None:
         ("total = nan", "line 2: exposure.total: NaN is not a limit"),
         ("total = true", "line 2: exposure.total: bool is not an exact amount"),
         ('total = "lots"', "line 2: exposure.total: 'lots' is not a number"),
-        ('total = "1e9"', "line 2: exposure.total: '1e9' is no amount - write it as 1234.56"),
+        ('total = "1e9"', "line 2: exposure.total: '1e9' is not an amount - write it as 1234.56"),
         ("total = -1", "line 2: exposure.total: a limit of -1 is below zero"),
         ('total = "100000000000000000000000"', "exposure.total: .* has more than 20 digits"),
         ("\n# all\nmost = 3", "unknown field `most`"),
@@ -142,7 +142,7 @@ def test_an_earlier_instant_has_the_limits_of_then(limits: ExposureLimits, tmp_p
     before = datetime(2020, 1, 1, tzinfo=ZONE)
     then = ExposureLimits(Journal(tmp_path), lambda: load_policy(tmp_path), until=before, zone=ZONE)
     assert then.list().arrow.to_pylist() == []
-    with pytest.raises(InputError, match="nothing is decided any more"):
+    with pytest.raises(InputError, match="no decisions can be made"):
         then.accept(actor=BERT)
 
 

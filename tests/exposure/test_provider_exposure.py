@@ -69,7 +69,7 @@ def test_what_has_no_rate_is_counted_apart_and_never_as_zero() -> None:
     exposure = exposed(span("100.00", at(5)), span("2", at(6), currency="ETH"), all="500", ETH="5")
     ether, whole = row(exposure, "ETH"), row(exposure, "all")
     assert (ether["amount"], ether["value"], ether["standing"]) == (2, None, "within")
-    assert ether["valued_by"] == "not provable: no file has ETH, and nothing is assumed of it"
+    assert ether["valued_by"] == "not provable: no file has ETH, and no parity is assumed"
     assert (whole["amount"], whole["not_provable"], whole["in_doubt"]) == (100, 1, None)
     assert whole["standing"] == "not provable"
     assert whole["valued_by"] == "without ETH: no reference rate"

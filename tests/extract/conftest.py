@@ -1,4 +1,4 @@
-"""Sandboxes: one that is only read, shared by a module, and one for each test that changes it."""
+"""Sandboxes: a read-only one shared by a module, and one per test that changes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def calm() -> Iterator[tuple[Sandbox, Served]]:
 def synced(
     calm: tuple[Sandbox, Served], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Lake, SyncReport]:
-    """A lake after its first sync, to be read."""
+    """Return a lake after its first sync, for reading only."""
     folder = tmp_path_factory.mktemp("synced")
     sandbox, served = calm
     lake = lake_in(folder)

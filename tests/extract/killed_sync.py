@@ -1,8 +1,8 @@
-"""A process that syncs until it is done with one task, says so and waits to be killed.
+"""A process that syncs, finishes one task, prints a line and waits to be killed.
 
-Or that dies by itself while it keeps a detail: `frame N BYTES` writes so much of the N-th. Or that
-lets a copy of the workspace sync for each of N write points, and die there: `each 0 3 6 …`; or the
-workspace itself: `there 0 3 6 …`.
+Other modes die without help: `frame N BYTES` dies while it writes the N-th detail. `each 0 3 6 …`
+syncs a copy of the workspace per write point and dies there; `there 0 3 6 …` syncs the workspace
+itself.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def die_keeping(last: int, size: int) -> None:
             file.write((len(detail).to_bytes(LENGTH, "big") + detail)[:size])
         os.kill(os.getpid(), signal.SIGKILL)
 
-    Staged.keep = keep  # type: ignore[method-assign]  # the process is made to die here
+    Staged.keep = keep  # type: ignore[method-assign]  # replaced so that the process dies here
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def counted(last: int | None = None) -> Iterator[list[int]]:
 def killed_at_each(
     base: str, folder: str, now: str, points: Iterable[int], *, copied: bool
 ) -> None:
-    """Sync for each write point, in a copy of the workspace or there, in a process that dies."""
+    """Sync once per write point, in a copy or in place, in a process that dies there."""
     for point in points:
         place = folder
         if copied:

@@ -1,4 +1,4 @@
-"""A sandbox on a real socket, a client for it, and reading a lake for comparison."""
+"""A sandbox on a real socket, a client for it, and comparable contents of a lake."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lake_in(folder: Path) -> Lake:
 
 
 def contents(lake: Lake) -> dict[str, list[str]]:
-    """Every table's rows, without instants of ours, in an order of their own."""
+    """Return every table's rows, sorted and without our own timestamps."""
     snapshot = lake.snapshot()
     found = {}
     for table in TABLES:
@@ -55,7 +55,7 @@ def contents(lake: Lake) -> dict[str, list[str]]:
 
 
 def histories(lake: Lake) -> dict[str, list[str]]:
-    """Every superseded version, in the same way."""
+    """Return every superseded version in the same form."""
     snapshot = lake.snapshot()
     found = {}
     for table in TABLES:
@@ -67,7 +67,7 @@ def histories(lake: Lake) -> dict[str, list[str]]:
 
 
 class Bare:
-    """The services as anybody's script would read them: no code of the client's."""
+    """The services as a plain script reads them, without the client's code."""
 
     def __init__(self, sandbox: Sandbox, served: Served) -> None:
         client_id, secret = sandbox.credentials["maker"]

@@ -1,4 +1,4 @@
-"""Tables of which nothing is stored: their first rows are Parquet before the lock is had."""
+"""Empty tables: their first rows are written as Parquet before the lock is taken."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_whole_list_after_the_first_rows_marks_those_it_lacks(
 def test_what_a_killed_sync_left_is_no_part_of_the_next(
     lake: Lake, fetched: FetchedRows, staging: Path, *, other: bool
 ) -> None:
-    fetched.upsert(ORDERS, rows_with("open", "left"))  # and the process is gone
+    fetched.upsert(ORDERS, rows_with("open", "left"))  # the process dies here
     with closing(FetchedRows(*lake.base("sync", NOW), staging)) as following:
         following.upsert(ORDERS, rows_with("open", "1"))
         if other:
@@ -169,7 +169,7 @@ def test_what_a_killed_sync_left_is_no_part_of_the_next(
 
 @pytest.fixture
 def full_disk() -> Iterator[None]:
-    """No file can be longer than some thousand bytes."""
+    """Limit the length of every file to some thousand bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, hard))
     yield

@@ -1,4 +1,4 @@
-"""Every resource that a service lists has a table: the specifications' tables of endpoints."""
+"""Every resource that a service lists has a table, according to the specifications' endpoints."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LISTS = {
     "/ramp/v1/chains": {"chains"},
     "/ramp/v1/bank-accounts/config": {"bank_account_config"},
 }
-"""The GET operations of both specifications, without those that read one of a list."""
+"""The GET operations of both specifications, except reads of one record of a list."""
 
 ONE_OF_A_LIST = {
     "/finance/v1/parties/{}",
@@ -58,7 +58,7 @@ ONE_OF_A_LIST = {
 }
 
 DETAILS = {"ramp_request_events"}
-"""What only the detail of a record has."""
+"""Resources that only the detail of a record contains."""
 
 
 def asked(served: Served) -> set[str]:

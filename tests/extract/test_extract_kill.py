@@ -1,4 +1,4 @@
-"""A sync that is killed half-way: what the next one makes of it."""
+"""A sync that is killed half-way, and how the next one continues."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def test_a_kill_in_the_middle_of_keeping_a_detail_loses_that_detail_alone(
     known = {msgspec.json.decode(detail)["id"] for detail in left}
     asked = {path.rpartition("/")[2] for _, path, _ in served.requests[seen:]}
     assert asked
-    assert not known & asked  # what was kept whole is not asked for again
+    assert not known & asked  # details kept completely are not fetched again
 
 
 def moved(sandbox: Sandbox, lake: Lake) -> None:
-    """Let the service go on: one request ends, one comes further, one is turned down."""
+    """Let the service move on: one request ends, one advances, one is rejected."""
     waiting: dict[str, list[str]] = {}
     query = "SELECT id, status FROM ramp_requests WHERE is_open ORDER BY id"
     for row in lake.snapshot().sql(query).to_pylist():
@@ -100,7 +100,7 @@ def test_a_later_sync_killed_at_any_write_point_is_made_good_by_the_next(
         assert before[0]["ramp_requests"] != expected[0]["ramp_requests"]
         assert len(expected[1]["ramp_requests_history"]) == 3
         assert count[0] > 30
-        # The lake's own tests stop at each, before a release.
+        # The lake's own tests cover every point before a release.
         points = sorted({*range(0, count[0], examples(15, 5)), count[0] - 1})
         arguments = [served.base_url, str(desk), sandbox.now.isoformat(), "each"]
         done = subprocess.run(
@@ -118,7 +118,7 @@ def test_a_later_sync_killed_at_any_write_point_is_made_good_by_the_next(
             if not shown[-1]:
                 sync(client, lake, sandbox.now)
                 assert (contents(lake), histories(lake)) == expected, point
-    assert shown == sorted(shown)  # one point makes it all visible, and none before it does
+    assert shown == sorted(shown)  # one point makes everything visible at once
     assert 0 < sum(shown) < len(points)
 
 

@@ -1,4 +1,4 @@
-"""What killed syncs leave behind goes when the next one begins."""
+"""Files left by killed syncs are removed by the next sync."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def files_of(folder: Path) -> int:
 
 @pytest.mark.thorough
 def test_killed_syncs_leave_no_more_than_one(own: tuple[Sandbox, Served], tmp_path: Path) -> None:
-    """A reader and a pinned commit keep their files all the while."""
+    """A reader and a pinned commit keep their files meanwhile."""
     sandbox, served = own
     with client_for(tmp_path, sandbox, served) as client:
         lake = lake_in(tmp_path)
@@ -42,7 +42,7 @@ def test_killed_syncs_leave_no_more_than_one(own: tuple[Sandbox, Served], tmp_pa
         with counted() as count:
             sync(client, lake_in(tmp_path), sandbox.now)
         one_more = files_of(tmp_path) - settled
-        # Before the point at which it shows: a sync that is killed there never comes to a commit.
+        # A sync killed before the point of visibility never commits.
         chance = Random(1)
         points = [str(chance.randrange(count[0] // 2)) for _ in range(KILLS)]
         arguments = [served.base_url, str(tmp_path), sandbox.now.isoformat(), "there", *points]

@@ -1,4 +1,4 @@
-"""Pages read column by column: the same rows as record by record, whatever is in them."""
+"""Pages parsed column by column give the same rows as record by record."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def not_this_way() -> list[Record[RampRequest]]:
 
 
 @pytest.mark.acceptance
-@settings(deadline=None)  # the first one loads libraries
+@settings(deadline=None)  # the first example loads libraries
 @given(st.lists(item, min_size=1, max_size=5))
 def test_both_ways_give_the_same_rows(items: list[dict]) -> None:
     result = encoder.encode(items)

@@ -1,4 +1,4 @@
-"""Other work of the desk while a sync asks the services: stored meanwhile, and nothing is mixed."""
+"""Other work of the desk while a sync calls the services: stored meanwhile, nothing mixed up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def kinds(lake: Lake) -> list[str]:
 
 
 def once(work: Callable[[], object]) -> Callable[[], None]:
-    """Work that is done at the first of many turns."""
+    """Return a function that does the work at its first call only."""
     waiting = [work]
 
     def turn() -> None:
@@ -94,7 +94,7 @@ def test_rows_of_the_services_that_were_written_meanwhile_are_not_written_over(
             keys = lake.snapshot().sql("SELECT id FROM accounts ORDER BY id LIMIT 1")
             writer.vanish(ACCOUNTS, pa.table({"id": keys["id"]}))
 
-    with pytest.raises(CommitOvertaken, match="accounts: written by another"):
+    with pytest.raises(CommitOvertaken, match="accounts: another process wrote"):
         sync(calm_maker, lake, sandbox.now, meanwhile=once(work))
     assert kinds(lake) == ["sync", "repair"]
     assert contents(lake)["ramp_requests"] == before["ramp_requests"]

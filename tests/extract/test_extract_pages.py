@@ -1,4 +1,4 @@
-"""A long list, its pages side by side, from a service that changes or misbehaves meanwhile."""
+"""A long list read in parallel from a service that changes or misbehaves meanwhile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answer = Callable[[int, int], tuple[list[int], dict]]
 
 
 class Pages(httpx.BaseTransport):
-    """A ramp service with nothing but a list of settled requests."""
+    """A ramp service that has only a list of settled requests."""
 
     def __init__(self, answer: Answer, strange: dict) -> None:
         self.asked: list[int] = []
@@ -61,7 +61,7 @@ def slice_of(page: int, size: int, total: int) -> list[int]:
 def listed(
     folder: Path, lake: Lake, answer: Answer, strange: dict | None = None
 ) -> tuple[Pages, int]:
-    """Sync `answer`'s pages; `strange` is what the last record of each page has beside the rest."""
+    """Sync the pages of `answer`; the last record of each page also has the fields of `strange`."""
     pages = Pages(answer, strange or {})
     secret = folder / "secret"
     secret.write_text("s")
@@ -152,7 +152,7 @@ def test_a_service_that_states_no_total_is_walked_page_after_page(
 
 
 def without_end(page: int, size: int) -> tuple[list[int], dict]:
-    """Every page is full of new records and says that one more follows."""
+    """Return a full page of new records and state that one more follows."""
     pages = max(page + 1, 6)
     stated = {"pageNumber": page, "pageSize": size, "hasNextPage": True}
     stated |= {"numberOfPages": pages, "numberOfElements": pages * size}

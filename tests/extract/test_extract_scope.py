@@ -1,4 +1,4 @@
-"""A sync that looks at less than everything, or compares everything."""
+"""Syncs with a narrowed scope, and full comparisons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Change = Callable[[str, dict], dict | None]
 
 
 class Rewriting(httpx.BaseTransport):
-    """Real answers, rewritten by path; None makes a 404 of it."""
+    """Real answers, rewritten by path; None turns an answer into a 404."""
 
     def __init__(self) -> None:
         self.change: Change = lambda _path, body: body
@@ -71,7 +71,7 @@ REQUESTS = only("ramp_requests")
 
 
 def without(name: str) -> Change:
-    """The ramp service as if it had never had a request."""
+    """Return the ramp service's answers as if it never had a request."""
 
     def change(path: str, body: dict) -> dict | None:
         if path.endswith(name):
@@ -202,7 +202,7 @@ def test_full_comparison_without_drift_says_so(desk: tuple[Client, Rewriting, La
     before = contents(lake)
     report = sync(client, lake, Sandbox().now, scope=Scope(full=True))
     assert report.drift == ()
-    assert "what was stored is what the services have" in str(report)
+    assert "the stored records match the services" in str(report)
     after = contents(lake)
     assert {n: r for n, r in after.items() if n != "wallet_balances"} == {
         n: r for n, r in before.items() if n != "wallet_balances"
@@ -263,7 +263,7 @@ def test_transfers_that_stop_coming_newest_first_are_all_read_and_it_is_said(
     assert asked == whole
     told = [notice for notice in report.notices if "does not come newest first" in notice]
     assert told
-    assert all("all of it was read" in notice for notice in told)
+    assert all("it was read completely" in notice for notice in told)
     assert (line(report, "transfers"), line(first, "transfers")[1:]) == ((0, 0, 0), (0, 0))
 
 

@@ -1,4 +1,4 @@
-"""A service that answers otherwise than the sandbox: its real answers, changed on the way."""
+"""A service that answers unlike the sandbox: real answers, changed on the way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Calm = tuple[Sandbox, Served]
 
 
 class Changing(httpx.BaseTransport):
-    """Hands the result of every GET on a path to `change`."""
+    """Pass the result of every GET on a path to `change`."""
 
     def __init__(self, path: str, change: Change) -> None:
         self._path = path

@@ -48,7 +48,7 @@ def walked(
     must: set[str] = frozenset(),
     since: datetime | None = None,
 ) -> list[str]:
-    """The ids that a walk over the pages meets before it may end."""
+    """Return the ids read from the pages before the list may end."""
     walk = TransferListing(iter(()), set(must))
     met = []
     for page in pages:

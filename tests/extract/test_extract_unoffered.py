@@ -1,4 +1,4 @@
-"""A service that lacks a list: its own word counts, and what was stored of the list stays."""
+"""A service without a list: only its own statement counts, and stored rows stay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def published() -> Iterator[Published]:
 
 
 class Hiding(httpx.BaseTransport):
-    """Leaves one record out of every answer; `page` is answered to what ends with its path."""
+    """A service that hides one record; `page` answers paths with a given end."""
 
     def __init__(self) -> None:
         self.hidden = ""
@@ -74,7 +74,7 @@ def hiding(published: Published, tmp_path: Path) -> Iterator[tuple[Client, Hidin
 
 @pytest.fixture
 def filled(calm: tuple[Sandbox, Served], lake: Lake, tmp_path: Path) -> Lake:
-    """A lake that knows transfers between accounts from the generation that has them."""
+    """Return a lake with transfers between accounts, from a generation that offers them."""
     with client_for(tmp_path, *calm) as client:
         sync(client, lake, calm[0].now, scope=Scope(tables=TRANSFERS))
     return lake
@@ -137,8 +137,8 @@ def test_a_comparison_that_left_something_out_does_not_say_that_all_is_equal(
     inner.pages["/account-to-account-transfers"] = httpx.Response(404, content=b"nginx")
     report = full(client, filled)
     assert report.drift == ()
-    assert "what was stored is what the services have" not in str(report)
-    assert "not all of it was compared: transfers" in str(report)
+    assert "the stored records match the services" not in str(report)
+    assert "not everything was compared: transfers" in str(report)
 
 
 @pytest.mark.acceptance

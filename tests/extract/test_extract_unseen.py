@@ -1,4 +1,4 @@
-"""What a sync cannot have seen is said by it, stands as a finding, and goes when it is seen."""
+"""Gaps of a sync are reported, stored as findings, and removed once they are filled."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | int]
 
 
 class Altered(httpx.BaseTransport):
-    """Hands the whole answer to every GET on a path to `change`; a number is a status."""
+    """Pass the whole answer to every GET on a path to `change`; a number is a status."""
 
     def __init__(self, path: str, change: Change) -> None:
         self._path = path
@@ -53,7 +53,7 @@ class Altered(httpx.BaseTransport):
 
 
 class Desk:
-    """A lake that is synced from the practice company with its answers changed."""
+    """A lake that is synced from the practice company with altered answers."""
 
     def __init__(self, calm: Calm, lake: Lake, folder: Path) -> None:
         self.lake = lake
@@ -69,7 +69,7 @@ class Desk:
         full: bool = False,
         since: date | None = None,
     ) -> SyncReport:
-        """A sync of the tables, or of all."""
+        """Sync the given tables, or all."""
         scope = Scope(tables=frozenset(tables) or None, full=full, since=since)
         sandbox, served = self._calm
         with Client(
@@ -92,7 +92,7 @@ def desk(calm: Calm, lake: Lake, tmp_path: Path) -> Desk:
 
 @pytest.fixture
 def desk_after_sync(calm: Calm, synced: tuple[Lake, SyncReport], tmp_path: Path) -> Desk:
-    """A desk with a copy of the lake that a first sync of everything left."""
+    """Return a desk with a copy of the lake after a first full sync."""
     assert synced[1].notices == ()
     copied = shutil.copytree(synced[0].workspace, tmp_path / "copied")
     return Desk(calm, lake_in(copied), tmp_path)
@@ -173,7 +173,7 @@ def test_a_list_that_is_refused_is_a_finding_until_it_is_read(desk: Desk) -> Non
     assert [skip.table for skip in report.skipped] == ["fees"]
     (finding,) = desk.findings
     assert (finding.kind, finding.table_name) == ("refused", "fees")
-    desk.sync("/fees", dict, "parties")  # which says nothing of fees
+    desk.sync("/fees", dict, "parties")  # it does not cover fees
     assert desk.findings == [finding]
     desk.sync("/fees", dict, "fees", "parties")
     assert desk.findings == []
@@ -199,7 +199,7 @@ def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(d
         assert finding.listed == (finding.held or 0) + 2
         assert (
             f"transfers: the service counts {finding.listed} in the list {finding.subject} and"
-            f" {finding.held} are held: run `treasury sync --full`"
+            f" {finding.held} are stored: run `treasury sync --full`"
         ) in report.notices
     desk.sync("transfers", settled, "transfers")
     assert desk.findings == []
@@ -220,7 +220,8 @@ def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> 
     assert (row["missing_from"], row["id"]) == ("accounts", hidden[0])
     assert row["records"] > 0
     assert (
-        f"accounts: {hidden[0]} is named by {row['named_by']} and no list has it" in report.notices
+        f"accounts: {hidden[0]} is referenced by {row['named_by']}, but no list has it"
+        in report.notices
     )
     assert "transfers.sender_account_id" in row["named_by"]
     desk.sync("/finance/v1/accounts", dict, *tables)
@@ -237,7 +238,7 @@ def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> 
         ([n for n in range(1, 61) if n != 30] * 2, [("INV-0030", "INV-0030", 1)]),
         (range(1, 61, 7), []),  # shared with others
         ([*range(1, 61, 7)] * 8, []),  # the same, each reference on several requests
-        ([1, 2, 4], []),  # too few to say so
+        ([1, 2, 4], []),  # too few for a finding
     ],
 )
 def test_a_gap_is_named_where_a_series_is_close(

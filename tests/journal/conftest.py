@@ -1,4 +1,4 @@
-"""What the journal's tests share: a PostgreSQL server, once for all of them."""
+"""Shared by the journal's tests: one PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from benchmarks.postgres_server import Server, binaries, serving
 
 @pytest.fixture(scope="session")
 def authority() -> Authority:
-    """Signed the certificate of the PostgreSQL server."""
+    """Return the authority that signed the PostgreSQL server's certificate."""
     return Authority()
 
 
 @pytest.fixture(scope="session")
 def postgresql(authority: Authority) -> Iterator[Server]:
-    """A server: by its socket for `tester`, by TCP and TLS for `remote` with a password."""
+    """Run a server: `tester` connects by socket, `remote` by TCP and TLS with a password."""
     programs = binaries()
     if programs is None:
-        # Where everything is to be tested, a missing server is a failure and not a matter of taste.
+        # In CI every test must run, so a missing server is a failure there.
         tell = pytest.fail if os.environ.get("CI") else pytest.skip
         tell("PostgreSQL is not installed (Debian package postgresql)")
 
@@ -52,7 +52,7 @@ def postgresql(authority: Authority) -> Iterator[Server]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database, of each kind that a journal may be in."""
+    """Return the URL of an empty database of each kind that a journal may use."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'journal.sqlite'}"
     server: Server = request.getfixturevalue("postgresql")

@@ -1,4 +1,4 @@
-"""A workspace is told from its copies by where it is; whoever uses it rightly is not troubled."""
+"""A workspace is distinguished from its copies by location, without blocking legitimate use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
-    """A workspace that was used once."""
+    """Return a workspace that was used once."""
     folder = tmp_path / "desk"
     folder.mkdir()
     require_original(folder)
@@ -70,11 +70,11 @@ def test_a_folder_that_was_moved_is_itself(desk: Path) -> None:
     moved = desk.rename(desk.with_name("moved"))
     require_original(moved)
     assert original_of(moved) is None
-    assert original_of(copied(moved, "desk")) == moved  # also in the place where it was
+    assert original_of(copied(moved, "desk")) == moved  # also at its original path
 
 
 def test_a_copy_is_one_also_once_the_original_is_gone(desk: Path) -> None:
-    copy = copied(desk)  # it may be of a day before the last things were sent
+    copy = copied(desk)  # it may be older than the last things sent
     shutil.rmtree(desk)
     with pytest.raises(ActionRefused, match="is a copy of the workspace"):
         require_original(copy)
@@ -128,7 +128,7 @@ def test_what_is_only_looked_at_is_not_written_to(desk: Path, state: Path) -> No
 
 
 def test_another_device_number_makes_no_copy(desk: Path, state: Path) -> None:
-    """Devices are numbered anew by every mount; nothing of them, the host or the boot is noted."""
+    """Device numbers change with every mount; neither they nor the host or boot are noted."""
     [file] = state.rglob("*.json")
     noted = file.read_text("utf-8")
     found = desk.stat()
@@ -150,14 +150,14 @@ def test_a_state_folder_that_cannot_be_written_says_which_setting_moves_it(
 @pytest.mark.parametrize("text", ["", "not an identity"])
 def test_an_identity_that_does_not_read_sends_nothing(desk: Path, text: str) -> None:
     (desk / FILE_NAME).write_text(text, "utf-8")
-    with pytest.raises(JournalError, match="does not say which workspace is which"):
+    with pytest.raises(JournalError, match="does not identify the workspace"):
         require_original(desk)
 
 
 def test_a_note_of_the_place_that_does_not_read_sends_nothing(desk: Path, state: Path) -> None:
     [file] = state.rglob("*.json")
     file.write_text("{", "utf-8")
-    with pytest.raises(JournalError, match="does not say which workspace is which"):
+    with pytest.raises(JournalError, match="does not identify the workspace"):
         require_original(desk)
 
 
@@ -177,4 +177,4 @@ def test_only_a_journal_in_a_file_has_a_folder(tmp_path: Path) -> None:
     assert Journal(tmp_path).folder == tmp_path
     assert Journal(f"sqlite:///{tmp_path}/shared/journal.sqlite").folder == tmp_path / "shared"
     shared = Journal("postgresql+psycopg://treasury@127.0.0.1:1/journal", folder=tmp_path)
-    assert shared.folder is None  # the database brings whoever shares it into one order
+    assert shared.folder is None  # the database orders the entries of everyone who shares it

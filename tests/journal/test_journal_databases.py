@@ -1,4 +1,4 @@
-"""What the journal promises holds on SQLite and on PostgreSQL, and through every schema."""
+"""The journal's guarantees hold on SQLite and on PostgreSQL, and through every migration."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def journal(url: str) -> Iterator[Journal]:
 
 @pytest.fixture
 def run(url: str) -> Callable[..., None]:
-    """Run SQL as somebody at the database's own shell would."""
+    """Return a function that runs SQL as in the database's own shell."""
     engine = sa.create_engine(url, poolclass=NullPool)
 
     def statements(*several: str) -> None:
@@ -51,7 +51,7 @@ def run(url: str) -> Callable[..., None]:
 
 
 def disarm(run: Callable[..., None], url: str) -> None:
-    """Take the triggers away, as whoever means it can."""
+    """Remove the triggers, as a deliberate attacker can."""
     names = ("entries_no_update", "entries_no_delete", "entries_in_order")
     if url.startswith("sqlite"):
         run(*(f"DROP TRIGGER {name}" for name in names))
@@ -371,7 +371,7 @@ def test_desks_time_what_they_send_by_the_clock_of_their_database_server(
     journal: Journal, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class WrongClock(datetime):
-        """The clock of a machine, years behind."""
+        """A machine's clock that is years behind."""
 
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> datetime:
@@ -402,7 +402,7 @@ def test_the_servers_clock_is_read_again_once_the_machine_may_have_slept(
         boot[0] += 10
         assert journal.wall_clock() == first + timedelta(seconds=10)
         assert len(asked) == 1
-        boot[0] += 3600  # a suspend, of which the server's own clock shows nothing here
+        boot[0] += 3600  # a suspend that the server's clock does not show here
         assert journal.wall_clock() < first + timedelta(seconds=60)
         assert len(asked) == 2
         boot[0] -= 1

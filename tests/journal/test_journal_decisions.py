@@ -1,4 +1,4 @@
-"""Decisions about matches, read back from the journal as the table that the matching takes."""
+"""Decisions about matches, read back from the journal as matching's input table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A journal that was put back from an older copy is read, and nothing is added to it unasked."""
+"""A journal restored from an older copy can be read, but nothing is added before it is adopted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add(journal: Journal, subject: str, kind: str = "rules.saved") -> None:
 
 @pytest.fixture
 def older(tmp_path: Path) -> Journal:
-    """A journal of three entries, put back as it was after the first."""
+    """Return a journal of three entries, restored to its state after the first."""
     journal = Journal(tmp_path)
     add(journal, "first")
     shutil.copy(tmp_path / "journal.sqlite", tmp_path / "copy.sqlite")
@@ -49,7 +49,7 @@ def test_an_older_copy_is_read_and_takes_no_entry(older: Journal, tmp_path: Path
 def test_one_that_went_on_from_the_older_copy_is_found_too(older: Journal, tmp_path: Path) -> None:
     noted = (tmp_path / "journal.end").read_text("utf-8")
     (tmp_path / "journal.end").unlink()
-    for subject in ("a", "b", "c", "d"):  # another chain, and longer than the one that was noted
+    for subject in ("a", "b", "c", "d"):  # another chain, longer than the noted one
         add(older, subject)
     (tmp_path / "journal.end").write_text(noted, "utf-8")
     with pytest.raises(JournalError, match="the journal went back"):
@@ -108,7 +108,7 @@ def test_a_noted_end_that_does_not_read_stops_every_entry(tmp_path: Path, text: 
     journal = Journal(tmp_path)
     add(journal, "first")
     (tmp_path / "journal.end").write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(JournalError, match="does not hold the end of a journal"):
+    with pytest.raises(JournalError, match="does not contain the end of a journal"):
         add(journal, "second")
     assert journal.head().seq == 1
 
@@ -159,7 +159,7 @@ def test_a_noted_end_that_is_no_file_of_its_own_stops_every_entry(
     replace(end, elsewhere)
     before = elsewhere.read_bytes() if elsewhere.exists() else None
     for blocked in (lambda: add(journal, "second"), journal.verify, journal.lost):
-        with pytest.raises(JournalError, match="does not hold the end of a journal") as caught:
+        with pytest.raises(JournalError, match="does not contain the end of a journal") as caught:
             blocked()
         assert "remove that file" in str(caught.value)
     assert [entry.subject for entry in journal.entries()] == ["first"]

@@ -23,7 +23,7 @@ _SSL, _GSS = 80877103, 80877104
 
 
 class ClearTextServer:
-    """Speaks as much of PostgreSQL as it takes to be sent a password in the clear."""
+    """Speaks just enough of PostgreSQL's protocol to receive a password in the clear."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -82,7 +82,7 @@ def used(url: str) -> list[str]:
 
 
 def refusal(url: str) -> str:
-    """The error for a refused address; its traceback does not show the password."""
+    """Return the error for a refused address; its traceback must not show the password."""
     with pytest.raises(JournalError) as caught:
         used(url)
     shown = TracebackException.from_exception(caught.value, capture_locals=True)
@@ -133,7 +133,7 @@ def test_a_server_elsewhere_without_tls_is_told_nothing(
 ) -> None:
     url = f"postgresql+psycopg://anna{place.format(port=clear_text.port)}"
     refusal(url + "&connect_timeout=5")
-    assert not clear_text.asked  # it hears no name of a user or database either
+    assert not clear_text.asked  # it receives no name of a user or database either
 
 
 @pytest.mark.parametrize("mode", ["disable", "prefer", "require", "verify-ca"])
@@ -145,7 +145,7 @@ def test_an_address_elsewhere_that_asks_for_less_is_refused(
         f"?hostaddr=127.0.0.1&sslmode={mode}"
     )
     said = refusal(url)
-    assert f"sslmode={mode}, and {DATABASE_HOST} is not this machine" in said
+    assert f"sslmode={mode}, but {DATABASE_HOST} is not this machine" in said
     assert "sslrootcert=FILE" in said
 
 
@@ -153,7 +153,7 @@ def test_an_address_elsewhere_that_asks_for_less_is_refused(
     "driver", ["mysql+pymysql", "postgresql+psycopg2", "postgresql+pg8000", "oracle"]
 )
 def test_a_database_of_which_nothing_is_known_is_refused(driver: str) -> None:
-    with pytest.raises(JournalError, match=r"a shared journal is in PostgreSQL|cannot be used"):
+    with pytest.raises(JournalError, match=r"a shared journal needs PostgreSQL|cannot be used"):
         Journal(f"{driver}://anna@127.0.0.1:9/journal", password=Secret(DATABASE_PASSWORD))
 
 

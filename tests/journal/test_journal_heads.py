@@ -1,4 +1,4 @@
-"""Heads that are kept elsewhere: published, read back, and held against the journal."""
+"""Heads kept elsewhere: published, read back, and compared with the journal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_heads_are_published_to_a_file_or_a_folder_and_read_back(
         heads.append(Head(entry.seq, entry.hash))
         for place in (file, folder):
             publish_head(place, entry, f"close of {month}")
-            publish_head(place, entry, f"close of {month}")  # a run that is repeated
+            publish_head(place, entry, f"close of {month}")  # a repeated run
     assert file.read_text().splitlines()[1] == (
         f"2:{heads[1].hash} 2026-11-02T12:00:00Z close of 2026-10"
     )
@@ -76,7 +76,7 @@ def test_a_line_that_was_cut_off_spoils_only_itself(journal: Journal, tmp_path: 
     file.write_text("1:abc")
     publish_head(file, journal.append("x", "y", {}, actor=ANNA), "close")
     assert len(file.read_text().splitlines()) == 2
-    with pytest.raises(InputError, match="line 1: 1:abc is no end of a journal"):
+    with pytest.raises(InputError, match="line 1: 1:abc is not the end of a journal"):
         read_heads(file)
 
 
@@ -98,7 +98,7 @@ def test_a_head_is_not_added_to_a_file_with_other_content(
     "text", ["", "seven", "1", f"-1:{FIRST}", f"{'9' * 5000}:{FIRST}", f"²:{FIRST}", "1:zz", "1:"]
 )
 def test_what_is_no_head_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is no end of a journal"):
+    with pytest.raises(InputError, match="is not the end of a journal"):
         read_head(text)
 
 
@@ -107,7 +107,7 @@ def test_a_pipe_an_empty_file_and_bytes_are_no_heads(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("# nothing yet\n\n")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     for name in ("pipe", "empty", "bytes"):
-        with pytest.raises(InputError, match=r"cannot be read|holds no head"):
+        with pytest.raises(InputError, match=r"cannot be read|contains no head"):
             read_heads(tmp_path / name)
 
 

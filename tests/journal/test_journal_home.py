@@ -1,4 +1,4 @@
-"""Two desks on one journal and one home: what one decides is there on the other."""
+"""Two desks with a common journal and home: each sees the other's decisions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["anna", "ben", "shared_home"]
 def test_decisions_on_commits_that_are_not_pulled_are_said(
     anna: Path, ben: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two desks on one journal: a match accepted on one is there on the other."""
+    """A match accepted on one desk appears on the other."""
     url = postgresql.new_url()
     for desk in (anna, ben):
         with (desk / FILE_NAME).open("a") as settings:

@@ -1,4 +1,4 @@
-"""Which names are of one person, and which are one name."""
+"""Comparison of names: one person's names, and equal names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from treasury.journal.person_names import same_name, same_person
         "paul .olson1",
         "paul\u200a.olson1",
         "paul\u2800.olson1",  # the blank of Braille
-        "paul.olson1\u2065",  # reserved for what shows nothing
+        "paul.olson1\u2065",  # reserved for invisible characters
         "paul.olson1\U000e0002",
         "paul.olson1\ufff0",
         "paul\U0001d159.olson1",

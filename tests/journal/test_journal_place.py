@@ -1,4 +1,4 @@
-"""Where a workspace keeps its journal: in its folder, or in a database that desks share."""
+"""The journal's location: in the workspace folder, or in a shared database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What signatures prove: who wrote an entry, also where the whole chain was made anew."""
+"""Signatures prove the author of an entry, even if the whole chain was rebuilt."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Desk = Callable[..., Journal]
 
 @pytest.fixture
 def desk(url: str, tmp_path: Path) -> Iterator[Desk]:
-    """A person's journal: their key where they have one, and the rules of the desk."""
+    """Return a function that opens a person's journal with their key and the desk's rules."""
     opened: list[Journal] = []
 
     def of(person: str | None, rules: SignatureRules | None = None) -> Journal:
@@ -59,7 +59,7 @@ def states(journal: Journal, rules: SignatureRules) -> list[str]:
 
 
 def rewrite(url: str, change: Callable[[dict[str, Any]], object], key: SigningKey | None) -> None:
-    """Make the whole chain anew, as somebody with write access and the program can."""
+    """Rebuild the whole chain, as anybody with write access and the program can."""
     engine = sa.create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
         rows = [
@@ -157,12 +157,12 @@ def test_where_signatures_are_due_an_unsigned_decision_is_refused(
     rules = SignatureRules(keys={"ines": keys["ines"]}, required=True)
     with pytest.raises(ActionRefused, match="cannot sign: there is no signing key here"):
         desk(None, rules).append("x", "y", {}, actor=INES)
-    with pytest.raises(ActionRefused, match=r"cannot sign: the key ed25519:.* is nobody's"):
+    with pytest.raises(ActionRefused, match=r"cannot sign: the key ed25519:.* belongs to nobody"):
         desk("jonas", rules).append("x", "y", {}, actor=JONAS)
     with pytest.raises(ActionRefused, match="the key here is that of ines"):
         desk("ines", rules).append("x", "y", {}, actor=JONAS)
     assert desk("ines", rules).append("x", "y", {}, actor=INES).seq == 1
-    # What has happened is never lost for want of a key.
+    # An event is journaled even without a key.
     noted = desk(None, rules).extend([Draft("action.done", "A-1", {}, INES)], happened=True)
     assert noted is not None
     assert noted[0].signature is None
@@ -180,7 +180,7 @@ def test_an_unsigned_approval_that_was_slipped_in_stops_every_decision(
     assert (added, wrong) == ([], None)
     _, wrong = journal.follow(Head(0, FIRST))
     assert wrong is not None
-    assert "entry 3 by jonas is not signed as the policy wants it: unsigned" in wrong.what
+    assert "entry 3 by jonas is not signed as the policy requires: unsigned" in wrong.what
     with pytest.raises(JournalError, match="entry 3 by jonas"):
         journal.verify()
     assert desk(None).verify().seq == 3
@@ -247,7 +247,7 @@ def test_a_key_that_cannot_be_read_does_not_lose_what_has_happened(tmp_path: Pat
     make_key(place)
     (tmp_path / "keys" / "ines").chmod(0o640)
     journal = Journal(tmp_path / "desk", signing=Signing(place))
-    with pytest.raises(SettingsError, match="may be read by others"):
+    with pytest.raises(SettingsError, match="can be read by others"):
         journal.append("x", "y", {}, actor=INES)
     assert journal.note([Draft("action.done", "A-1", {}, INES)])[0].signature is None
     (tmp_path / "keys" / "ines").chmod(0o600)
@@ -264,24 +264,24 @@ def test_a_key_is_made_once_and_is_its_persons_alone(tmp_path: Path) -> None:
     assert loaded is not None
     assert loaded.public == made.public == public_key(f" {made.public}\n")
     assert path.read_text().split(":")[1].strip() not in repr(loaded) + made.public
-    with pytest.raises(InputError, match="there is a key at"):
+    with pytest.raises(InputError, match="already has a key"):
         make_key(place)
     path.chmod(0o640)
-    with pytest.raises(SettingsError, match="may be read by others"):
+    with pytest.raises(SettingsError, match="can be read by others"):
         load_key(place)
     path.chmod(0o600)
     path.write_text("not a key")
-    with pytest.raises(SettingsError, match="is no key"):
+    with pytest.raises(SettingsError, match="is not a valid key"):
         load_key(place)
     os.remove(path)
     assert load_key(place) is None
     os.mkfifo(path, 0o600)
-    with pytest.raises(SettingsError, match="is no file"):
+    with pytest.raises(SettingsError, match="is not a file"):
         load_key(place)
 
 
 class Kept(keyring.backend.KeyringBackend):
-    """A keyring of this process."""
+    """A keyring in this process's memory."""
 
     priority = 1.0  # type: ignore[assignment]
 
@@ -296,7 +296,7 @@ class Kept(keyring.backend.KeyringBackend):
 
 
 class Locked(Kept):
-    """A keyring that nobody has unlocked."""
+    """A locked keyring."""
 
     def get_password(self, service: str, username: str) -> str | None:
         raise keyring.errors.KeyringLocked(f"{service} of {username} is locked")
@@ -315,7 +315,7 @@ def test_a_keyring_that_is_locked_is_not_taken_for_one_without_a_key() -> None:
 
 
 class Broken(Kept):
-    """A backend, which is a plugin, that fails in a way of its own."""
+    """A backend, which is a plugin, that fails with its own exception."""
 
     def set_password(self, service: str, username: str, password: str) -> None:
         raise RuntimeError(f"no bus for {service}: {password}")
@@ -325,7 +325,7 @@ def test_a_keyring_without_a_backend_or_with_a_broken_one_takes_no_key() -> None
     before = keyring.get_keyring()
     try:
         keyring.set_keyring(Broken())
-        with pytest.raises(SettingsError, match=r"does not take the key: RuntimeError") as caught:
+        with pytest.raises(SettingsError, match=r"does not accept the key: RuntimeError") as caught:
             make_key("keyring:treasury/ines")
         assert "ed25519" not in str(caught.value)
         keyring.set_keyring(keyring.backends.fail.Keyring())
@@ -354,7 +354,7 @@ def test_a_key_may_be_in_the_keyring() -> None:
     "text", ["", "ed25519:", "ed25519:AAAA", "rsa:AAAA", "ed25519:é", "x" * 99]
 )
 def test_what_is_no_public_key_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="no public key"):
+    with pytest.raises(InputError, match="not a public key"):
         public_key(text)
 
 

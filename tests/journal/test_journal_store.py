@@ -1,4 +1,4 @@
-"""What the journal promises: one order, nothing lost or changed unseen, a nonce good for once."""
+"""The journal's guarantees: one order, no loss or hidden change, and each nonce used once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def journal(tmp_path: Path) -> Journal:
 
 
 def edited(tmp_path: Path, *statements: str) -> None:
-    """Change the file as somebody with an SQLite shell would."""
+    """Change the file as in an SQLite shell."""
     with sqlite3.connect(tmp_path / "desk" / "journal.sqlite") as connection:
         connection.execute("DROP TRIGGER entries_no_update")
         connection.execute("DROP TRIGGER entries_no_delete")
@@ -225,7 +225,7 @@ def test_a_file_that_is_no_journal_is_a_clear_error(tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_none_does_not_show_its_password() -> None:
-    with pytest.raises(JournalError, match="a shared journal is in PostgreSQL") as caught:
+    with pytest.raises(JournalError, match="a shared journal needs PostgreSQL") as caught:
         Journal("nosuchdatabase://anna:topsecret@host/name")
     assert "topsecret" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""Nothing is decided on a journal that was changed, and two who decide at once take turns."""
+"""Decisions are refused on an altered journal, and simultaneous decisions are serialised."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def one_more(journal: Journal, **more: Any) -> list[Entry]:
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Iterator[Journal]:
-    """A journal of three entries, which this process has verified."""
+    """Return a journal of three entries that this process has verified."""
     journal = Journal(tmp_path, now=lambda: NOON)
     for number in range(3):
         journal.decide(lambda _, n=number: [draft(f"line-{n}")])  # type: ignore[misc]
@@ -50,7 +50,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 @pytest.fixture
 def shared(postgresql: Server) -> Iterator[Journal]:
-    """The same in PostgreSQL."""
+    """Return the same journal in PostgreSQL."""
     journal = Journal(postgresql.new_url(), now=lambda: NOON)
     for number in range(3):
         journal.append("match.ignore", f"line-{number}", {"amount": "10.00"}, actor=ANNA)
@@ -74,7 +74,7 @@ def by_another_process(path: Path) -> None:
 
 
 def by_its_bytes(path: Path) -> None:
-    """In place, as an editor of bytes would: SQLite itself does not see it."""
+    """Change bytes in place, as a hex editor would; SQLite itself does not notice."""
     content = path.read_bytes()
     place = content.index(b"10.00", content.index(b"line-1"))
     with path.open("r+b") as file:
@@ -97,7 +97,7 @@ def test_a_change_under_an_open_journal_stops_every_decision(
     journal: Journal, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     whole = (tmp_path / "journal.sqlite").read_bytes()
-    assert len(journal.entries()) == 3  # whose pages are in memory from here on
+    assert len(journal.entries()) == 3  # its pages are in memory from here on
     change(tmp_path / "journal.sqlite")
     for _ in range(2):
         with pytest.raises(JournalError, match=CHANGED) as caught:
@@ -111,7 +111,7 @@ def test_a_change_under_an_open_journal_stops_every_decision(
     assert noted.seq == 4
     with pytest.raises(JournalError, match=CHANGED):
         one_more(journal)
-    (tmp_path / "journal.sqlite").write_bytes(whole)  # put back whole: without what was noted
+    (tmp_path / "journal.sqlite").write_bytes(whole)  # restored without the noted entry
     with pytest.raises(JournalError, match="its entry 4 was noted here"):
         one_more(journal)
 
@@ -131,7 +131,7 @@ def test_an_entry_that_does_not_read_is_named(journal: Journal, tmp_path: Path) 
         connection.execute("DROP TRIGGER entries_no_update")
         connection.execute("UPDATE entries SET body = '{', at = 'noon' WHERE seq = 3")
         connection.commit()
-    with pytest.raises(JournalError, match="entry 3 of the journal does not read"):
+    with pytest.raises(JournalError, match="entry 3 of the journal cannot be read"):
         journal.entries()
     with pytest.raises(JournalError, match="entry 3 was changed"):
         one_more(journal)
@@ -142,7 +142,7 @@ def test_an_entry_that_does_not_read_is_named(journal: Journal, tmp_path: Path) 
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of the entries that were held against the chain."""
+    """Record the numbers of the entries that were checked against the chain."""
     seen: list[int] = []
 
     def look(row: dict[str, Any], before: Head) -> Head:
@@ -208,7 +208,7 @@ def test_a_shared_journal_is_verified_whole_before_what_moves_money(
         connection.exec_driver_sql(CHANGE)
     with pytest.raises(JournalError, match=CHANGED):
         one_more(shared, thorough=True)
-    with pytest.raises(JournalError, match=CHANGED):  # and once it is known, nothing else
+    with pytest.raises(JournalError, match=CHANGED):  # a known fault blocks every further decision
         one_more(shared)
     with pytest.raises(JournalError, match=CHANGED):
         shared.append("match.ignore", "next", {}, actor=ANNA)
@@ -280,7 +280,7 @@ def test_others_who_decide_all_the_time_are_one_clear_error(
         journal.append("match.undo", "line-0", {}, actor=BERT)
         return [draft("mine")]
 
-    with pytest.raises(JournalError, match="others are deciding all the time; nothing was"):
+    with pytest.raises(JournalError, match="decisions kept coming first; nothing was"):
         journal.decide(build, rests_on=("match.",))
     assert "mine" not in {entry.subject for entry in journal.entries()}
 

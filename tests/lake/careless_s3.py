@@ -1,4 +1,4 @@
-"""An S3 that forgets conditions: what stands before the server takes `If-None-Match` away."""
+"""An S3 that ignores conditions: a proxy before the server removes `If-None-Match`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 @contextmanager
 def careless(url: str) -> Iterator[str]:
-    """The address of a proxy before `url` that passes everything on but the condition."""
+    """Run a proxy before `url` that passes on everything but the condition; return its address."""
     target = urlsplit(url).netloc
 
     class Passing(BaseHTTPRequestHandler):

@@ -1,6 +1,7 @@
-"""A blob service that speaks as Azure's and Google's do, as far as a home asks: over real HTTP.
+"""A blob service that implements the parts of Azure's and Google's APIs that a home uses.
 
-Objects are in memory. A create where one is answers as each service does; no signature is checked.
+Objects are in memory. Creating an existing object is answered as each service does; signatures are
+not checked.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ KEY = "RXZlcnkgYWNjb3VudCBvZiBhbiBlbXVsYXRvciBpcyBvcGVu"
 
 @contextmanager
 def blob_server() -> Iterator[str]:  # noqa: C901 - a class of a server
-    """The address of a running service."""
+    """Run the service and return its address."""
     objects: dict[str, tuple[bytes, datetime]] = {}
     lock = threading.Lock()
 
@@ -81,7 +82,7 @@ def blob_server() -> Iterator[str]:  # noqa: C901 - a class of a server
             self.answer(404 if gone is None else 202)
 
         def do_POST(self) -> None:
-            """Azure is asked to remove objects in batches."""
+            """Process Azure's batches of deletions."""
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
             parts = []
             for number, path in enumerate(re.findall(r"^DELETE (\S+) HTTP", body, re.MULTILINE)):
@@ -144,7 +145,7 @@ def _etag(content: bytes) -> str:
 
 
 def variables_of(scheme: str, url: str, folder: Path) -> dict[str, str]:
-    """What a desk's environment says so that an address of that scheme leads to the service."""
+    """Return the environment variables that point an address of that scheme to the service."""
     if scheme == "az":
         return {
             "AZURE_STORAGE_USE_EMULATOR": "true",

@@ -1,4 +1,4 @@
-"""A desk of its own process: it commits to a shared home, and may kill itself at a write point."""
+"""A desk in its own process: it commits to a shared home, and may kill itself at a write point."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def say(word: object) -> None:
 
 
 def race(folder: Path, home: str, commits: int, seed: int) -> None:
-    """Commit so many times, each time a request of its own, after pauses that are drawn."""
+    """Make a number of commits, each with its own request, after random pauses."""
     draw = random.Random(seed)
     lake = shared_lake(folder, home, tell=say)
     for number in range(commits):
@@ -34,7 +34,7 @@ def race(folder: Path, home: str, commits: int, seed: int) -> None:
 
 @contextmanager
 def stopping(at: int, how: object) -> Iterator[list[int]]:
-    """As in `lake_crash_child`, and before and after each question to the home as well."""
+    """Count write points as in `lake_crash_child`, and each access to the home as well."""
     original = object_place.reaching
     with crashing.stopping(at, how) as count:
 
@@ -59,7 +59,7 @@ def stopping(at: int, how: object) -> Iterator[list[int]]:
 
 
 def pushed(folder: Path, home: str) -> None:
-    """One commit that changes and adds, through the home."""
+    """Make one commit that changes and adds rows, through the home."""
     lake = shared_lake(folder, home)
     add(lake, 50, a="DONE", k="OPEN")
 
@@ -69,7 +69,7 @@ def pulled(folder: Path, home: str) -> None:
 
 
 def life(folder: Path, home: str, first: int, draw: random.Random) -> None:
-    """Commit, pull and push, drawn, until somebody kills it; each commit is said when made."""
+    """Commit, pull and push at random until killed; print a line after each commit."""
     lake = shared_lake(folder, home)
     say("begun")
     for number in range(first, first + 1000):
@@ -84,7 +84,7 @@ def life(folder: Path, home: str, first: int, draw: random.Random) -> None:
 
 
 def reading(folder: Path, home: str) -> None:
-    """Read all that a desk shows, again and again, each time in one line, until killed."""
+    """Read everything that a desk shows, repeatedly and one line each, until killed."""
     lake = shared_lake(folder, home)
     while True:
         shown = content(lake)
@@ -95,7 +95,7 @@ VERBS = {"push": pushed, "pull": pulled}
 
 
 def stopped_at(verb: str, folder: Path, home: str, point: int) -> int:
-    """Run a verb in a process that dies at a write point; how it ended."""
+    """Run a command in a process that dies at a write point; return how it ended."""
     process = os.fork()
     if not process:
         with stopping(point, crashing.killed):

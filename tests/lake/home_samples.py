@@ -1,4 +1,4 @@
-"""Small lakes that share a home, for the tests: a folder, or an S3 of its own process."""
+"""Small lakes for the tests that share a home: a folder, or an S3 in its own process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shared_lake(
     rests_on: Callable[[], Mapping[int, str]] = dict,
     rested_on: Callable[[], Collection[int]] = tuple,
 ) -> Lake:
-    """The lake of a desk in `folder`, with that home."""
+    """Return the lake of a desk in `folder` with that home."""
     place = LakeHome(str(home), folder / "lake", environment="sandbox")
     return Lake(
         folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0), home=place, tell=tell,
@@ -36,7 +36,7 @@ def sharing_of(lake: Lake) -> Sharing:
 
 
 def add(lake: Lake, number: int, **statuses: str) -> Any:
-    """Upsert requests in a commit of their own, on what is newest in the home."""
+    """Upsert requests in their own commit, on the newest head of the home."""
 
     def work() -> Any:
         with lake.writer("sync", day(number)) as writer:
@@ -46,7 +46,7 @@ def add(lake: Lake, number: int, **statuses: str) -> Any:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, by its path."""
+    """Return every file below a folder, by its path."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

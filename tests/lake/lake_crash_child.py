@@ -1,4 +1,4 @@
-"""A process that writes one commit; it kills itself at a write point, or waits to be killed."""
+"""A process that writes one commit and kills itself at a write point, or waits to be killed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from treasury.lake.store import disk
 
 
 class Stopped(Exception):
-    """Stands for the process's end where the test stays in one process."""
+    """Represents the process's end if the test stays in one process."""
 
 
 def write(lake: Lake) -> None:
-    """One commit that changes, adds, marks, appends and makes tables."""
+    """Make one commit that changes, adds, marks, appends and creates tables."""
     with lake.writer("sync", day(60)) as writer:
         writer.upsert(REQUESTS, requests(a="DONE", b="HELD", d="OPEN"), complete=True)
         writer.append(BALANCES, balances("3"))
@@ -30,7 +30,7 @@ def write(lake: Lake) -> None:
 
 @contextmanager
 def stopping(at: int, how: object) -> Iterator[list[int]]:
-    """Call `how` at the given write point: before and after each change on disk is one."""
+    """Call `how` at a write point: before or after a change on disk."""
     original = disk.writing
     count = [0]
 
@@ -67,7 +67,7 @@ def killed_at_each_point(root: Path, points: Iterable[int]) -> None:
 
 
 def killed_at(folder: Path, point: int) -> None:
-    """Write in a process that dies at a write point, and say how it ended."""
+    """Write in a process that dies at a write point, and return how it ended."""
     process = os.fork()
     if not process:
         with stopping(point, killed):

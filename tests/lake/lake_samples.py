@@ -1,4 +1,4 @@
-"""A small lake for the tests: records that settle, records that do not, and observations."""
+"""A small lake for the tests: settling and other records, and observations."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def day(number: int) -> datetime:
 
 
 def requests(**statuses: str) -> pa.Table:
-    """One request per keyword: `a="OPEN"`; DONE is no longer open."""
+    """Return one request per keyword: `a="OPEN"`; DONE is no longer open."""
     return pa.table(
         {
             "id": list(statuses),
@@ -61,7 +61,7 @@ def requests(**statuses: str) -> pa.Table:
 
 
 def wallets(**raws: Any) -> pa.Table:
-    """One wallet per keyword, with that raw record."""
+    """Return one wallet per keyword, with that raw record."""
     rows = [{"id": i, "notes": ["a", None], "raw": json.dumps(r)} for i, r in raws.items()]
     return pa.Table.from_pylist(rows, schema=WALLETS.row_schema)
 
@@ -76,12 +76,12 @@ KEPT = 6
 
 
 def small_lake(folder: Path) -> Lake:
-    """A lake that sweeps what nobody needs after each six commits, however young."""
+    """Return a lake that removes unused files after each six commits, regardless of their age."""
     return Lake(folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0))
 
 
 def copied_lake(workspace: Path, folder: Path) -> Lake:
-    """A lake in `folder` that is as that of a workspace, its published views included."""
+    """Return a lake in `folder` like a workspace's, with published views."""
     shutil.copytree(workspace, folder, dirs_exist_ok=True)
     lake = small_lake(folder)
     lake.publish()
@@ -89,7 +89,7 @@ def copied_lake(workspace: Path, folder: Path) -> Lake:
 
 
 def put(lake: Lake, number: int, rows: pa.Table, **options: Any) -> Any:
-    """Upsert requests in a commit of their own, on that day."""
+    """Upsert requests in their own commit, on that day."""
     with lake.writer("sync", day(number)) as writer:
         return writer.upsert(REQUESTS, rows, **options)
 
@@ -100,7 +100,7 @@ def statuses(snapshot: Any) -> dict[str, str]:
 
 
 def content(lake: Lake) -> dict[str, Any]:
-    """Everything a reader can see."""
+    """Return everything that a reader can see."""
     snapshot = lake.snapshot()
     names = [n for t in CATALOGUE for n in ([t.name, t.history] if t.records else [t.name])]
     return {n: snapshot.sql(f"SELECT * FROM {n} ORDER BY ALL").to_pylist() for n in names}

@@ -1,4 +1,4 @@
-"""An S3 that refuses a second create, as a process of its own on loopback."""
+"""An S3 that refuses to create an object twice, as a process on loopback."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def free_port() -> int:
 
 
 def environment(url: str, key: str = KEY, secret: str = SECRET) -> dict[str, str]:
-    """What a desk's environment says of its credential."""
+    """Return the environment variables of the desk's credential."""
     return {
         "AWS_ACCESS_KEY_ID": key,
         "AWS_SECRET_ACCESS_KEY": secret,
@@ -37,7 +37,7 @@ def environment(url: str, key: str = KEY, secret: str = SECRET) -> dict[str, str
 
 @contextmanager
 def s3_server(variables: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The address of a running server that has a bucket."""
+    """Run a server with a bucket and return its address."""
     if not SERVER.is_file():
         raise FileNotFoundError(f"{SERVER} is not there: run `make .venv-s3/s3.stamp`")
     port = free_port()

@@ -1,4 +1,4 @@
-"""What may befall a home: exchanged, emptied, moved, with gaps, wrong clocks, and strangers."""
+"""Attacks and accidents at a home: replaced, emptied, moved, gaps, wrong clocks, strangers."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-# Homes that are exchanged, emptied, moved
+# Homes that are replaced, emptied or moved
 
 
 def test_a_commit_never_goes_to_the_home_of_another_lake(tmp_path: Path, home: Path) -> None:
-    """As many heads on both, so that the next number is free on the wrong one as well."""
+    """Both have the same number of heads, so that the next number is free on the wrong one too."""
     anna, stranger = desk(tmp_path, "anna", home), desk(tmp_path, "carl", tmp_path / "other")
     for number in range(2):
         add(anna, number, a="OPEN", b=f"S{number}")
@@ -81,7 +81,7 @@ def test_a_home_that_is_exchanged_while_work_is_done_gets_no_head(
         with anna.writer("sync", datetime.now(UTC)):
             pass
 
-    with pytest.raises(StorageError, match="is not the one that this desk stands on"):
+    with pytest.raises(StorageError, match="is not the one that this desk has"):
         anna.again(work, "sync")
     assert files_in(home / "heads") == {"000000000001"}
     assert statuses_of(anna.snapshot()) == {"a": "OPEN"}
@@ -99,14 +99,14 @@ def test_a_home_that_was_moved_is_gone_on_with_where_it_is(tmp_path: Path, home:
 
 
 def test_an_empty_folder_is_a_share_that_is_not_mounted(tmp_path: Path, home: Path) -> None:
-    """Work is staged, and no head begins a second series in the folder below the share."""
+    """Work is staged, and no head starts a second series in the folder below the share."""
     said: list[str] = []
     anna = desk(tmp_path, "anna", home, said)
     add(anna, 0, a="OPEN")
     home.rename(tmp_path / "share")
     home.mkdir()
     add(anna, 1, b="OPEN")
-    assert "is staged and shows to nobody yet" in said[-1]
+    assert "is staged and not visible yet" in said[-1]
     assert statuses_of(anna.snapshot()) == {"a": "OPEN"}
     assert files_in(home) == set()
     shutil.rmtree(home)
@@ -136,7 +136,7 @@ def test_a_home_that_was_emptied_for_good_is_filled_again_by_a_desk(
 def test_a_home_and_a_desk_are_not_one_in_the_other(tmp_path: Path, place: str) -> None:
     folder = tmp_path / "desk" / "lake"
     folder.mkdir(parents=True)
-    with pytest.raises(SettingsError, match="are one in the other"):
+    with pytest.raises(SettingsError, match="are nested in each other"):
         LakeHome(str((folder.parent / place).resolve()), folder)
     LakeHome(str(folder.parent / "home"), folder)
 
@@ -147,7 +147,7 @@ def test_a_home_and_a_desk_are_not_one_in_the_other(tmp_path: Path, place: str) 
 def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken for the end, it would be filled with a second history; a sweep would empty the home."""
+    """A gap taken for the end would start a second history; a cleanup would empty the home."""
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -158,7 +158,7 @@ def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
     kept = lost.read_bytes()
     lost.unlink()
     before, objects = content(ben), files_in(home / "lake")
-    words = r"lacks heads/000000000003 and has later heads - ask the colleague who keeps it"
+    words = r"lacks heads/000000000003 but has later heads - ask the colleague who keeps it"
     for verb in (sharing_of(ben).pull, sharing_of(ben).push, lambda: add(ben, 9, b="OPEN")):
         with pytest.raises(WorkspaceDamaged, match=words):
             verb()
@@ -169,9 +169,11 @@ def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
         sharing_of(anna).sweep()
     assert files_in(home / "lake") == objects
     monkeypatch.setattr("treasury.lake.sharing.SWEPT_EVERY", 1)
-    add(anna, 9, a="DONE")  # a desk that is past it goes on, and its sweep says why there is none
+    add(
+        anna, 9, a="DONE"
+    )  # a desk past the gap continues, and reports why its cleanup does not run
     assert "lacks heads/000000000003" in said[-1]
-    assert "is in the home all the same" in said[-1]
+    assert "is in the home nevertheless" in said[-1]
     assert content(ben) == before
     lost.write_bytes(kept)
     sharing_of(ben).pull()
@@ -200,7 +202,7 @@ def test_a_head_of_garbage_is_named_and_nothing_is_built_on_it(
     first = (home / head_name(1)).read_bytes()
     (home / head_name(2)).write_bytes(first if damage is None else damage)
     for verb in (sharing_of(ben).pull, sharing_of(ben).push, lambda: add(ben, 1, b="OPEN")):
-        with pytest.raises(WorkspaceDamaged, match=r"heads/000000000002 .* does not read"):
+        with pytest.raises(WorkspaceDamaged, match=r"heads/000000000002 .* cannot be read"):
             verb()
     assert content(ben) == before
     assert damages(ben) == []
@@ -211,7 +213,7 @@ def test_a_head_of_garbage_is_named_and_nothing_is_built_on_it(
              "requests//x", "requests/./x", "requests\\..\\x"],
 )  # fmt: skip
 def test_no_path_of_a_manifest_leads_out_of_the_lake(tmp_path: Path, home: Path, path: str) -> None:
-    """Whoever may write to a home is trusted with the lake, and with nothing else on a disk."""
+    """A writer of a home is trusted with the lake, but with nothing else on a disk."""
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     head = unseal((home / head_name(1)).read_bytes(), HomeHead)
@@ -278,7 +280,7 @@ def test_no_head_names_a_table_elsewhere(tmp_path: Path, home: Path) -> None:
     commit = msgspec.structs.replace(head.last.commit, versions={"../../elsewhere": 0})
     last = msgspec.structs.replace(head.last, commit=commit)
     (home / head_name(1)).write_bytes(seal(msgspec.structs.replace(head, last=last)))
-    with pytest.raises(WorkspaceDamaged, match="does not read"):
+    with pytest.raises(WorkspaceDamaged, match="cannot be read"):
         sharing_of(ben).pull()
 
 
@@ -286,7 +288,7 @@ def test_a_lost_manifest_is_named(tmp_path: Path, home: Path) -> None:
     add(desk(tmp_path, "anna", home), 0, a="OPEN")
     shutil.rmtree(home / "manifests")
     (home / "manifests").mkdir()
-    with pytest.raises(WorkspaceDamaged, match=r"manifests/\w+ in the lake's home .* is lost"):
+    with pytest.raises(WorkspaceDamaged, match=r"manifests/\w+ in the lake's home .* is missing"):
         sharing_of(desk(tmp_path, "ben", home)).pull()
 
 
@@ -299,7 +301,7 @@ def test_a_lost_manifest_is_named(tmp_path: Path, home: Path) -> None:
 def test_a_desk_whose_clock_is_far_off_reads_and_does_not_write(
     tmp_path: Path, home: Path, hours: int, words: str
 ) -> None:
-    """Its commits would be dated wrong, and so would all that follow them."""
+    """A wrong clock would give this desk's commits, and all later ones, wrong timestamps."""
     anna = desk(tmp_path, "anna", home)
     add(anna, 0, a="OPEN")
     folder = tmp_path / "ben"
@@ -323,14 +325,14 @@ def test_a_desk_a_little_behind_dates_its_commit_after_the_one_before(
 ) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 5, a="OPEN")
-    add(ben, 3, b="OPEN")  # by the clock of this desk it is two days earlier
+    add(ben, 3, b="OPEN")  # this desk's clock is two days behind
     first, second = ben.commits()["at"].to_pylist()
     assert second == first + timedelta(microseconds=1)
 
 
 @pytest.mark.acceptance
 def test_names_in_a_home_are_plain_and_differ_by_more_than_case(tmp_path: Path, home: Path) -> None:
-    """So a share of any system will do."""
+    """The home also works on shares of other systems."""
     anna = desk(tmp_path, "anna", home)
     for number in range(2 * KEPT):
         add(anna, number, a="HELD" if number % 2 else "OPEN", b="OPEN", c=f"S{number}")
@@ -358,7 +360,7 @@ def test_a_desk_that_was_overtaken_is_let_pass(tmp_path: Path, home: Path) -> No
     passing.start()
     add(anna, 2, c="OPEN")
     passing.join()
-    assert said == ["another desk was overtaken, and is let pass before this is done"]
+    assert said == ["another desk lost the race before and goes first; waiting"]
     assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN", "c": "OPEN"}
     assert files_in(home / "turns") == set()
 

@@ -1,4 +1,4 @@
-"""Addresses that a lake's head brings are shown, and taken only if a person knows them."""
+"""Addresses from a lake's head are shown, and used only if a person confirms them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ADDRESSES = (
 
 @pytest.fixture
 def brought(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The settings of the newest head, as somebody who can write to the home changes them."""
+    """Change the settings of the newest head, as anybody with write access to the home can."""
     settings: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(HEAD))
     read = LakeHome.accepted_head
 

@@ -1,4 +1,4 @@
-"""A home on Azure and on Google, as far as a service of the tests speaks as theirs do."""
+"""A home on Azure and on Google Cloud, as far as the test service implements their APIs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole desks on one home: clone, the verbs, the doctor, months that are closed, the journal."""
+"""Whole desks on one home: clone, the commands, the doctor, closed months, the journal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_clone_answers_as_the_desk_it_comes_from(anna: Path, ben: Path) -> Non
     text = (ben / FILE_NAME).read_text()
     assert "client_id" not in text.partition("# To sync")[0]
     again = CliRunner().invoke(treasury, ["lake", "clone", str(ben.parent / "home"), str(ben)])
-    assert "nothing to pull" in again.output  # a clone that was cut off goes on
+    assert "nothing to pull" in again.output  # an interrupted clone continues
     refused = CliRunner().invoke(treasury, ["lake", "clone", str(ben.parent / "x"), str(ben)])
     assert "is already a workspace" in str(refused.exception)
     assert (ben / "environment").read_text() == (anna / "environment").read_text()
@@ -63,7 +63,7 @@ def test_a_bank_file_added_on_one_desk_is_there_on_the_other(
 def test_a_closed_month_is_verified_on_the_other_desk(
     anna: Path, tmp_path: Path, month_end: Workspace
 ) -> None:
-    """The pin travels with the lake, the decisions with the journal: the same bytes come out."""
+    """The pin is shared with the lake, the decisions with the journal: the bytes are identical."""
     desk = Workspace(anna)
     close_month(desk, MONTH)
     pack = desk.close(MONTH, tmp_path / "pack of anna")
@@ -98,10 +98,10 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     stored.unlink()
     entry.write_bytes(b"?" * entry.stat().st_size)
     examined = run(anna, "doctor")
-    assert f"{stored.name} is lost" in examined.output
+    assert f"{stored.name} is missing" in examined.output
     assert examined.exit_code == 3
     mended = run(ben, "doctor", "--repair").output
-    assert f"{stored.name} is lost; it was uploaded again" in mended
+    assert f"{stored.name} is missing; it was uploaded again" in mended
     assert f"{entry.name} is not as it was written; it was uploaded again" in mended
     assert (stored.read_bytes(), entry.read_bytes()) == kept
     home.rename(home.with_name("elsewhere"))
@@ -120,7 +120,7 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
 
 
 class Interrupted(io.BytesIO):
-    """Bytes that take so long to come that something else is done before the first of them."""
+    """Bytes that arrive so slowly that something else happens before the first of them."""
 
     def __init__(self, content: bytes, meanwhile: Callable[[], object]) -> None:
         super().__init__(content)
@@ -148,7 +148,7 @@ def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_firs
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(piped))
     report = Workspace(ben).statements.add("-")
     assert report.statements_new == 1
-    assert "is pulled, and this is done again on it" in capsys.readouterr().err
+    assert "is pulled, then this work is repeated" in capsys.readouterr().err
     run(anna, "lake", "pull")
     names = [row["file_name"] for row in Workspace(anna).statements.list().arrow.to_pylist()]
     assert "standard input" in names
@@ -171,7 +171,7 @@ def test_offline_bank_files_are_staged_and_said_to_be(
     shutil.move(tmp_path / "home", tmp_path / "away")
     added = run(ben, "statements", "add", str(anna / "bank" / str(withdrawn["file_name"])))
     assert added.exit_code == 0
-    assert "is staged and shows to nobody yet" in added.stderr
+    assert "is staged and not visible yet" in added.stderr
     assert len(Workspace(ben).statements.list()) == before
     status = run(ben, "lake", "status").output
     assert "staged   treasury statements add " in status

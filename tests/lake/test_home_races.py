@@ -1,4 +1,4 @@
-"""Desks that write at once, and desks that are killed: nothing lost, torn, or visible by half."""
+"""Desks that write simultaneously or are killed: nothing is lost, torn or partly visible."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def raced(tmp_path: Path, home: str, seed: int) -> None:
     outputs = [race.communicate(timeout=3300) for race in races]
     assert [race.returncode for race in races] == [0, 0], outputs
     said = [line for output, _ in outputs for line in output.splitlines()]
-    words = ("is pulled, and this is done again on it", "is let pass before this is done")
+    words = ("is pulled, then this work is repeated", "goes first; waiting")
     assert all(line.endswith(words) for line in said), said
     if THOROUGH:
         assert said
@@ -81,7 +81,7 @@ def test_two_desks_write_at_once_through_s3(
 
 @pytest.fixture(scope="module")
 def aged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A desk that is a head behind, and a home whose next head sweeps; beside them the newest."""
+    """Return a desk one head behind, a home that the next head cleans up, and the newest tables."""
     root = tmp_path_factory.mktemp("aged")
     desk = shared_lake(root / "desk", root / "home")
     for number in range(2 * KEPT - 2):
@@ -93,7 +93,7 @@ def aged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def killed(aged: Path, verb: str, tmp_path: Path) -> list[Path]:
-    """A copy of the desk and its home for each point at which that verb was killed."""
+    """Return a copy of the desk and its home for each point at which that command was killed."""
     other = shutil.copytree(aged, tmp_path / "undisturbed")
     with child.stopping(-1, child.crashing.killed) as count:
         child.VERBS[verb](other / "desk", str(other / "home"))
@@ -104,7 +104,7 @@ def killed(aged: Path, verb: str, tmp_path: Path) -> list[Path]:
         shutil.copytree(aged, root)
     run = started(f"{verb}-at", tmp_path, *points)
     output, errors = run.communicate(timeout=1500)
-    # Objects are asked for side by side, so that the last points may come in another number.
+    # Objects are fetched in parallel, so the number of the last points may differ.
     assert set(output.split()) <= {str(-signal.SIGKILL), "0"}, errors
     assert output.split().count(str(-signal.SIGKILL)) >= len(points) - 3, errors
     return roots
@@ -125,7 +125,7 @@ def test_a_push_killed_at_any_write_point_is_whole_or_not_there(aged: Path, tmp_
         sharing_of(third).pull()
         there = content(third)
         assert there in (pulled, expected), root
-        sharing_of(desk).push()  # finishes it, or says that there is nothing
+        sharing_of(desk).push()  # completes it, or reports that there is nothing to push
         sharing_of(desk).pull()
         if there == expected:
             assert content(desk) == expected, root
@@ -160,7 +160,7 @@ def test_a_pull_killed_at_any_write_point_shows_nothing_by_half(aged: Path, tmp_
 def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
     aged: Path, tmp_path: Path
 ) -> None:
-    """A process reads without a pause while each of many pulls dies at a point of its own."""
+    """A process reads continuously while many pulls die, each at another point."""
     counted = shutil.copytree(aged, tmp_path / "counted")
     with child.stopping(-1, child.crashing.killed) as count:
         child.pulled(counted / "desk", str(counted / "home"))
@@ -181,7 +181,7 @@ def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
             while not output.stat().st_size:
                 time.sleep(0.05)
                 assert reader.poll() is None
-            # Each pull goes on from what the one before fetched: the last points are past it.
+            # Each pull continues where the previous one stopped, and never reaches the last points.
             step = examples(max(count[0] // 20, 1), 1)
             pulls = started("pulls", folder, home, *range(0, count[0], step), -1)
             ended, errors = pulls.communicate(timeout=600)
@@ -197,7 +197,7 @@ def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
 
 @pytest.mark.acceptance
 def test_the_exchange_of_a_repaired_log_may_be_cut_anywhere(tmp_path: Path) -> None:
-    """Another desk's repair began a log anew: no old commit is read by it, wherever that is cut."""
+    """After another desk's repair restarted a log, no old commit is read with it, wherever cut."""
     from lake_samples import day
 
     from treasury.lake import repair
@@ -262,7 +262,7 @@ def test_desks_killed_at_random_instants_lose_nothing_on_s3(
 
 
 def killed_at_random(tmp_path: Path, home: str, seed: int) -> Lake:
-    """A desk that others killed again and again share a home with, once all is compared."""
+    """Desks share a home, others kill one of them repeatedly, and everything is compared."""
     draw = random.Random(seed)
     said: set[str] = set()
     for run in range(examples(4, 200)):
@@ -297,7 +297,7 @@ def killed_at_random(tmp_path: Path, home: str, seed: int) -> Lake:
 
 
 def swept_clean(lake: Any, home: Path) -> None:
-    """After a sweep the home has nothing that its newest head does not name."""
+    """After a cleanup the home has only objects that its newest head names."""
     sharing = sharing_of(lake)
     sharing.guard = timedelta(seconds=-1)
     sharing.push()

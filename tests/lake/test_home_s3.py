@@ -1,4 +1,4 @@
-"""A home on S3, served by a process of its own: its credentials, its refusals, its failures."""
+"""A home on S3 in its own process: credentials, refusals and failures."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_home_where_a_second_create_succeeds_is_refused_at_the_first_push(
 def test_a_create_whose_answer_was_lost_counts_as_what_it_was(
     tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store asks again where an answer is lost, and is then told that there is one."""
+    """A store retries after a lost answer, and then learns that the object exists."""
     from treasury.lake.home.object_place import ObjectPlace
 
     create = ObjectPlace.create
@@ -161,7 +161,7 @@ def test_without_a_network_the_desk_goes_on(
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[tuple[str, dict[str, dict[str, str]]]]:
-    """A server that looks at credentials, and those of a writer and of a reader."""
+    """Run a server that checks credentials; return those of a writer and of a reader."""
     with s3_server({"INITIAL_NO_AUTH_ACTION_COUNT": "7"}) as url:
         users = {}
         rights = {"writer": ["s3:*"], "reader": ["s3:GetObject", "s3:ListBucket"]}
@@ -219,7 +219,7 @@ def test_a_reader_pulls_and_is_told_who_may_write(
 def test_a_reader_clones_reconciles_and_reports(
     month_end: Workspace, tmp_path: Path, guarded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whole desks: what would write says who may, before it does anything."""
+    """Commands that would write name the permitted writers before they do anything."""
     _, users = guarded
     home = f"s3://{BUCKET}/{uuid4().hex}"
     signed_in(monkeypatch, users["writer"])
@@ -247,8 +247,8 @@ def test_a_reader_clones_reconciles_and_reports(
     ):
         refused = CliRunner().invoke(treasury, ["-w", str(ben), *verb], input="y\n")
         assert isinstance(refused.exception, HomeReadOnly), (verb, refused.output)
-        assert "ask who may write to do it: " in str(refused.exception)
-    with pytest.raises(HomeReadOnly, match="ask who may write"):
+        assert "ask one of its writers to do it: " in str(refused.exception)
+    with pytest.raises(HomeReadOnly, match="ask one of its writers"):
         Workspace(ben).lake.sharing.sweep()  # type: ignore[union-attr]
     assert Workspace(ben).lake.last_commit() == before
     assert Workspace(ben).journal.entries() == journal

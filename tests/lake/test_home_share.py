@@ -1,4 +1,4 @@
-"""Desks that share a lake through a folder: what one commits, the others pull; nothing is lost."""
+"""Desks that share a lake through a folder: one commits, the others pull; nothing is lost."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_who_was_second_pulls_and_does_the_work_again(tmp_path: Path, home: Path
 
     anna.again(work, "sync")
     assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN", "c": "OPEN"}
-    assert [text for text in said if "commit 2 (sync) by" in text and "again" in text]
+    assert [text for text in said if "commit 2 (sync) by" in text and "repeated" in text]
     assert [row["number"] for row in anna.commits().to_pylist()] == [1, 2, 3]
     sharing_of(ben).pull()
     assert content(ben) == content(anna)
@@ -81,7 +81,7 @@ def test_a_writer_that_is_behind_is_refused_and_changes_nothing(tmp_path: Path, 
     add(anna, 1, b="OPEN")
     before = content(ben)
     with (
-        pytest.raises(CommitOvertaken, match=r"commit 2 .*came to the lake's home first"),
+        pytest.raises(CommitOvertaken, match=r"commit 2 .*reached the lake's home first"),
         ben.writer("sync", day(1)) as writer,
     ):
         writer.upsert(REQUESTS, requests(z="OPEN"))
@@ -101,7 +101,7 @@ def test_offline_work_is_staged_shows_to_nobody_and_is_pushed_later(
     add(anna, 1, b="OPEN")
     add(anna, 2, c="OPEN", b="DONE")
     assert statuses_of(anna.snapshot()) == {"a": "OPEN"}
-    assert any("staged and shows to nobody yet" in text for text in said)
+    assert any("staged and not visible yet" in text for text in said)
     with pytest.raises(HomeUnreachable, match="is not there"):
         sharing_of(anna).push()
     away.rename(home)
@@ -201,7 +201,7 @@ def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
         ben.unpin(1)
     with pytest.raises(ActionRefused, match="the close of 2026-10"):
         anna.unpin(1)
-    # A desk of an earlier version lets go of it all the same: here it stays, and is offered again.
+    # A desk of an earlier version releases it anyway: here it stays, and is shared again.
     sharing_of(ben).let_go("pins/1.json")
     (ben.folder / "pins" / "1.json").unlink()
     sharing_of(ben).push()
@@ -263,7 +263,7 @@ def test_a_changed_file_of_the_home_is_refused_before_it_is_read(
         "lake/**/*.parquet": "is not as it was written",
         "entries/*": "is not as it was written",
         "manifests/*": "is not as it was written",
-        "heads/*": "does not read",
+        "heads/*": "cannot be read",
     }
     for pattern, problem in kinds.items():
         paths = (path for path in home.glob(pattern) if path.is_file())
@@ -288,7 +288,7 @@ def test_a_lost_object_of_the_home_is_named(tmp_path: Path, home: Path) -> None:
     add(anna, 0, a="OPEN")
     path = next(home.glob("lake/requests/**/*.parquet"))
     path.unlink()
-    with pytest.raises(WorkspaceDamaged, match=path.name + " in the lake's home .* is lost"):
+    with pytest.raises(WorkspaceDamaged, match=path.name + " in the lake's home .* is missing"):
         sharing_of(ben).pull()
     with pytest.raises(WorkspaceDamaged, match=r"first pull .* cut off"):
         ben.snapshot()
@@ -309,7 +309,7 @@ def test_a_disk_that_fails_while_files_come_shows_nothing_of_them(
 
     def failing(descriptor: int) -> None:
         if "/.incoming/" in os.readlink(f"/proc/self/fd/{descriptor}"):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))  # a disk says it once
+            raise OSError(errno.EIO, os.strerror(errno.EIO))  # a disk reports it once
         sync(descriptor)
 
     with monkeypatch.context() as patch:
@@ -348,7 +348,7 @@ def test_another_lakes_home_is_refused(tmp_path: Path, home: Path) -> None:
         writer.upsert(REQUESTS, requests(c="OPEN"))
     carl = desk(tmp_path, "carl", home)
     for verb in (sharing_of(carl).push, sharing_of(carl).pull):
-        with pytest.raises(StorageError, match="those of another lake"):
+        with pytest.raises(StorageError, match="belongs to another lake"):
             verb()
     lost = desk(tmp_path, "ben", tmp_path / "third")
     (tmp_path / "third").mkdir()
@@ -413,9 +413,9 @@ def test_the_homes_tables_are_read_in_place(tmp_path: Path, home: Path) -> None:
     [
         ("s3://key:secret@bucket/x", "holds a credential"),
         ("az://container/x?sig=secret", "holds a credential"),
-        ("ftp://bucket/x", "ftp:// is no home"),
-        ("somewhere/relative", "is no home"),
-        ("s3://", "is no home"),
+        ("ftp://bucket/x", "ftp:// cannot be a home"),
+        ("somewhere/relative", "cannot be a home"),
+        ("s3://", "cannot be a home"),
     ],
 )
 def test_an_address_that_is_none_or_holds_a_secret_is_refused(
@@ -432,16 +432,16 @@ CLOUDS = ("AWS_", "AZURE_", "GOOGLE_")
 @pytest.mark.parametrize(
     ("address", "variables", "words"),
     [
-        ("s3://b/x", {"AWS_ACCESS_KEY_ID": "s3cret"}, "is not whole or does not read"),
+        ("s3://b/x", {"AWS_ACCESS_KEY_ID": "s3cret"}, "is incomplete or unreadable"),
         ("az://c/x", {}, "the environment has no credential for it"),
         ("az://c/x", {"AZURE_STORAGE_ACCOUNT_NAME": "a"}, "has no credential for it"),
         (
             "az://c/x",
             {"AZURE_STORAGE_ACCOUNT_NAME": "a", "AZURE_STORAGE_ACCOUNT_KEY": "s3cret !"},
-            "is not whole or does not read",
+            "is incomplete or unreadable",
         ),
-        ("gs://b/x", {"GOOGLE_SERVICE_ACCOUNT": "/nowhere/s3cret"}, "does not read"),
-        ("gs://b/x", {"GOOGLE_SERVICE_ACCOUNT_KEY": '{"key": "s3cret"}'}, "does not read"),
+        ("gs://b/x", {"GOOGLE_SERVICE_ACCOUNT": "/nowhere/s3cret"}, "unreadable"),
+        ("gs://b/x", {"GOOGLE_SERVICE_ACCOUNT_KEY": '{"key": "s3cret"}'}, "unreadable"),
     ],
 )
 def test_a_credential_that_is_missing_or_broken_is_one_line(
@@ -462,7 +462,7 @@ def test_a_credential_that_is_missing_or_broken_is_one_line(
 def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
     tmp_path: Path, home: Path
 ) -> None:
-    """A hint at a checkpoint of ours outlives it where the next one comes from another desk."""
+    """A hint at our own checkpoint remains if the next checkpoint comes from another desk."""
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     for number in range(24):
         add(anna, number, a="HELD" if number % 2 else "OPEN")

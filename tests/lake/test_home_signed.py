@@ -1,4 +1,4 @@
-"""Signed heads: who can write to the home is not for that reason one of the team's desks."""
+"""Signed heads: write access to the home does not make somebody one of the team's desks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["anna", "ben", "shared_home"]
 
 
 class Team:
-    """Desks on one home, all with the policy `rules`."""
+    """Return desks on one home, all with the policy `rules`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -106,7 +106,7 @@ def test_a_signed_head_of_another_series_is_refused_behind_an_unsigned_one(team:
     for day in (1, 2, 3):
         add(anna, day, **{f"a{day}": "OPEN"})
     team.home.rename(other)
-    older.rename(team.home)  # the home is restored, and anna's later commits are done anew
+    older.rename(team.home)  # the home is restored, and anna's later commits are made again
     add(ben, 1, b="OPEN")
     before = content(ben)
     for name in (head_name(3), head_name(4), "manifests", "entries", "lake"):

@@ -1,4 +1,4 @@
-"""What changed from what to what, and how long a status lasted."""
+"""Field changes between versions, and durations of statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One commit at a time, whole or not at all, whatever happens to the process that makes it."""
+"""One commit at a time, complete or absent, even if its process dies at any point."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture(scope="module")
 def aged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a lake in `desk` whose next commit joins small files and sweeps as well."""
+    """Return a folder with a lake in `desk`; its next commit merges small files and cleans up."""
     root = tmp_path_factory.mktemp("aged")
     lake = small_lake(root / "desk")
     for number in range(COMMITS - 1):
@@ -54,7 +54,7 @@ def raise_stopped() -> None:
 
 
 def disturbed(root: Path, stopped: list[Path], expected: dict[str, Any], made: list[bool]) -> None:
-    """Each of these lakes is as before or as after, and a rerun makes it as undisturbed."""
+    """Check that each lake is in its old or its new state, and that a rerun completes it."""
     before = content(small_lake(root / "desk"))
     for folder, done in zip(stopped, made, strict=True):
         assert content(small_lake(folder)) == (expected if done else before), folder

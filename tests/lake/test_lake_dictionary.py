@@ -1,4 +1,4 @@
-"""Every column is explained, the written page says the same, and no name or type ever changes."""
+"""Every column is explained, the generated page agrees, and no name or type ever changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = {"per cent", "not stated", "as the service states it", "as the bank stat
 
 
 def named() -> set[str]:
-    """`table.column type`, one for each declared column."""
+    """Return `table.column type` for each declared column."""
     return {f"{t.name}.{c.name} {TYPE_WORDS[c.type]}" for t in TABLES for c in t.columns}
 
 
@@ -81,13 +81,13 @@ ELSEWHERE = {
     "Ramp request.depositBankAccount": "deposit_iban",
     "Ramp request.depositWallet": "deposit_wallet_address",
 }
-"""What a specification names as one field, and a table or a column of what it consists of."""
+"""Fields of a specification that correspond to a whole table or several columns."""
 
 HEADINGS = {
     "Party role (party-account relationship)": "Party role",
     "Address": "Party.address",
 }
-"""Headings whose fields are told as those of another record."""
+"""Headings with fields that are documented under another record."""
 
 
 @pytest.mark.parametrize("group", dictionary.GROUPS[:2], ids=lambda group: group.name)

@@ -1,4 +1,4 @@
-"""The same tables in any DuckDB, in anything that reads Delta, and for many processes at once."""
+"""The same tables in any DuckDB, in any Delta reader, and for many processes at once."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_who_has_the_file_open_keeps_its_commit_while_it_is_refreshed(
 def test_a_commit_stands_though_its_views_could_not_be_written(lake: Lake, tmp_path: Path) -> None:
     (tmp_path / "treasury.duckdb").unlink()
     (tmp_path / "treasury.duckdb").mkdir()
-    with pytest.raises(StorageError, match="what was to be stored is stored"):
+    with pytest.raises(StorageError, match="the commit is stored; free"):
         put(lake, 5, requests(z="OPEN"))
     assert small_lake(tmp_path).snapshot().sql("SELECT id FROM requests WHERE id = 'z'").num_rows
     (tmp_path / "treasury.duckdb").rmdir()
@@ -116,7 +116,7 @@ def test_a_commit_stands_though_its_views_could_not_be_written(lake: Lake, tmp_p
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """A workspace with two wallet balances, one of which takes all 38 digits."""
+    """Return a workspace with two wallet balances, one of which uses all 38 digits."""
     (tmp_path / "treasury.toml").write_text('[workspace]\ncompany = "Test"\n')
     workspace = Workspace(tmp_path)
     table = workspace.lake.catalogue["wallet_balances"]
@@ -293,7 +293,7 @@ def test_status_of_an_empty_lake(tmp_path: Path) -> None:
     [
         ("ENOSPC", "the disk is full - free disk space"),
         ("EROFS", "the disk is read-only - use a folder on another disk"),
-        ("EACCES", "you may not write there - get the right"),
+        ("EACCES", "you have no permission to write there - get the right"),
     ],
 )
 def test_what_a_disk_refuses_is_said_plainly(tmp_path: Path, number: str, problem: str) -> None:
@@ -328,7 +328,7 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
         folders = [desk, *(path for path in desk.rglob("*") if path.is_dir())]
         Path(elsewhere).chmod(0o755)
         for path in desk.rglob("*"):
-            path.chmod(0o555)  # whatever access the tests before this one left to others
+            path.chmod(0o555)  # regardless of the access that earlier tests left
         desk.chmod(0o555)
         done = subprocess.run(
             [sys.executable, "-c", READ_ONLY, str(HERE), str(desk)],
@@ -351,7 +351,7 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
     ("damage", "problem"),
     [
         (lambda path: path.unlink(), "is missing"),
-        (lambda path: path.write_bytes(b"no database"), "does not open"),
+        (lambda path: path.write_bytes(b"no database"), "cannot be opened"),
         (lambda path: None, "shows the files of another folder"),
     ],
     ids=["missing", "garbage", "moved"],

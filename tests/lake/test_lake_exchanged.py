@@ -1,4 +1,4 @@
-"""Files of a lake that somebody with access to its folder exchanged: refused, never waited for."""
+"""Files replaced by somebody with access to the lake's folder: refused, never blocked on."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_is_no_file_in_the_place_of_one_is_named_and_not_waited_for(
 
 
 def reseal(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Edit a sealed file, and seal it again as its writer would."""
+    """Edit a sealed file, and seal it again like its writer."""
     content = json.loads(path.read_bytes())["content"]
     edit(content)
     raw = msgspec.json.format(msgspec.json.encode(content), indent=1)
@@ -111,6 +111,6 @@ def test_a_last_commit_with_a_version_that_no_table_has_is_damage(lake: Lake) ->
             lake.folder / "last_commit.json",
             lambda last, version=version: last["commit"]["versions"].update(requests=version),
         )
-        with pytest.raises(WorkspaceDamaged, match="requests does not read"):
+        with pytest.raises(WorkspaceDamaged, match="requests cannot be read"):
             small_lake(lake.workspace).snapshot().sql("FROM requests")
         assert damages(small_lake(lake.workspace))

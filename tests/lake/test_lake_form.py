@@ -1,4 +1,4 @@
-"""The form that a lake names: a later one is refused, a lost one is written again."""
+"""The format version of a lake: a later one is refused, a lost one is written again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a repair could not find again: named by statement and file, by interval, or given up."""
+"""Data that a repair could not restore: named by statement and file, by interval, or given up."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ START = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """A month end of its own, to be damaged."""
+    """Return a separate month end to damage."""
     shutil.copytree(month_end.folder, tmp_path / "desk")
     return Workspace(tmp_path / "desk")
 
 
 def lose(desk: Workspace, *tables: str) -> None:
-    """Every file that ever held these tables is gone."""
+    """Remove every file that ever belonged to these tables."""
     for table in tables:
         for path in (desk.lake.folder / table).rglob("*.parquet"):
             if "_delta_log" not in path.parts:

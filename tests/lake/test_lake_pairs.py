@@ -1,4 +1,4 @@
-"""Two damages at once: one repair mends what can be mended, and says what cannot."""
+"""Two kinds of damage at once: one repair fixes what it can, and reports the rest."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ SEEDS = (*range(14), 179, 180)
 
 
 def of_a_year(folder: Path) -> Lake:
-    """A lake that keeps what was superseded, however many commits it has."""
+    """Return a lake that keeps superseded files, regardless of its number of commits."""
     return Lake(folder, CATALOGUE, grace=timedelta(days=1))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake of 24 commits: logs with a checkpoint, a pin, and what was superseded."""
+    """Return a lake of 24 commits with checkpoints, a pin, and superseded files."""
     folder = tmp_path_factory.mktemp("whole") / "desk"
     lake = of_a_year(folder)
     for number in range(24):
@@ -88,7 +88,7 @@ HOW: tuple[Callable[[Path, Random], None], ...] = (
 
 
 def drawn(folder: Path, chance: Random) -> list[Path]:
-    """One file of the commits, and another of the lake, of each sort as often."""
+    """Return pairs of a file of the commits and another of the lake, each kind equally often."""
     lake = folder / "lake"
     commits = [lake / "last_commit.json", *sorted((lake / "commits").rglob("*.*"))]
     sorts = [
@@ -117,7 +117,7 @@ def test_one_repair_of_two_damages_is_enough(whole: Path, tmp_path: Path, seed: 
     assert {f"{damage}: restore it from a copy" for damage in left} <= set(done.sentences)
     lost = sum(one.lost or 0 for one in done.tables)
     if not lost and all(one.lost is not None for one in done.tables):
-        # What nothing was lost of reads as before; a table without a count is asked for again.
+        # Tables without losses read as before; a table without a count is fetched again.
         assert content(of_a_year(folder)) == before
     shown = content(of_a_year(folder))
     files = sorted(folder.rglob("*.parquet"))

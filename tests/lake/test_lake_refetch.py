@@ -1,4 +1,4 @@
-"""What a repair could not find again comes back from the services, at once or with a sync."""
+"""Data that a repair could not restore is fetched from the services, at once or by a sync."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES = ("ramp_requests", "ramp_request_events", "transfers", "fees")
 
 
 class Desk:
-    """A workspace, what its tables held, and the services that it was synced from."""
+    """A workspace, the former content of its tables, and the services it was synced from."""
 
     def __init__(self, folder: Path, company: Sandbox, served: Served) -> None:
         self.folder = folder
@@ -34,7 +34,7 @@ class Desk:
         return {name: opened.sql(query.format(name)).arrow.to_pylist() for name in TABLES}
 
     def lose(self, *tables: str) -> None:
-        """Remove the stored files of what has settled, or of all where nothing does."""
+        """Remove the stored files of settled records, or all files if nothing settles."""
         stored = Workspace(self.folder).snapshot().stored()
         for name in tables:
             for file in stored[name].files:
@@ -91,7 +91,7 @@ def test_the_next_sync_brings_back_what_a_repair_could_not(
     opened = desk.reachable()
     report = sync(opened.client("maker"), opened.lake, opened.now())
     opened.close_clients()
-    assert any("all was asked for, as a repair could not find it" in n for n in report.notices)
+    assert any("read in full, because a repair could not restore it" in n for n in report.notices)
     assert desk.content() == desk.before
     assert desk.marks() == ()
 

@@ -1,4 +1,4 @@
-"""What is damaged is found and named, put together from what is left, or marked to be asked for."""
+"""Damage is found and named, rebuilt from readable files, or marked to be fetched again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from treasury.lake import Lake, damages, repair
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three commits, of which the first ones' files are still there."""
+    """Return a lake of three commits that still has the first ones' files."""
     lake = small_lake(tmp_path_factory.mktemp("ready"))
     for number, status in enumerate(("OPEN", "HELD", "DONE")):
         with lake.writer("sync", day(number)) as writer:
@@ -55,7 +55,7 @@ def again(lake: Lake) -> Lake:
 
 
 def only(lake: Lake, table: str) -> Path:
-    """The file of a table that the last commit names last."""
+    """Return the last file of a table in the last commit."""
     stored = lake.snapshot().stored()[table]
     return Path(stored.files[-1].path)
 
@@ -90,7 +90,7 @@ def test_a_table_is_put_together_from_superseded_files(
     found = damages(again(lake))
     assert [(damage.table, damage.path) for damage in found] == [("requests_history", str(file))]
     done = repair(again(lake), day(4))
-    assert str(done.tables[0]).startswith("requests: 3 rows and 2 earlier versions put together")
+    assert str(done.tables[0]).startswith("requests: 3 rows and 2 earlier versions rebuilt")
     assert (done.tables[0].lost, done.refetch) == (0, ())
     assert damages(again(lake)) == []
     query = "SELECT id, status, valid_from, valid_to FROM requests_history ORDER BY valid_from"
@@ -130,7 +130,7 @@ def test_values_that_were_altered_are_found_and_taken_from_elsewhere(lake: Lake)
     pq.write_table(altered, file)
     for entry in (lake.folder / "requests" / "_delta_log").glob("*.json"):
         lines = [json.loads(line) for line in entry.read_text().splitlines()]
-        for line in lines:  # as if it had the size that was written
+        for line in lines:  # with the original size
             if file.name in line.get("add", {}).get("path", ""):
                 line["add"]["size"] = file.stat().st_size
         entry.write_text("\n".join(map(json.dumps, lines)))
@@ -346,13 +346,13 @@ def test_what_may_not_be_read_is_not_damaged_and_not_repaired(
         lines = done.stdout.splitlines()
         assert len(lines) == 3
         assert all(line.startswith("StorageError ") for line in lines), lines
-        assert all("may not be read by you" in line for line in lines), lines
+        assert all("cannot be read with your permissions" in line for line in lines), lines
         assert content(small_lake(desk)) == before
         assert small_lake(desk).commits().num_rows == 3
 
 
 def flipped(file: Path) -> None:
-    """The same file with one bit turned over in its middle."""
+    """Return the same file with one bit flipped in its middle."""
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -423,7 +423,7 @@ def test_a_table_put_aside_leaves_a_pinned_commit_its_files(lake: Lake) -> None:
 
 @pytest.mark.acceptance
 def test_whoever_had_the_lake_open_reads_what_a_repair_made(lake: Lake) -> None:
-    """The numbers of versions begin again where a log was made anew."""
+    """Version numbers restart in a rebuilt log."""
     assert statuses(lake.snapshot())["a"] == "DONE"
     for entry in (lake.folder / "requests" / "_delta_log").iterdir():
         entry.unlink()
@@ -447,7 +447,9 @@ def test_a_log_that_names_a_file_elsewhere_is_refused_and_the_doctor_reports_it(
     for entry in log.glob("*.json"):
         text = re.sub('"path":"[^"]*"', lambda _: f'"path":"{outside}"', entry.read_text())
         entry.write_text(text)
-    with pytest.raises(WorkspaceDamaged, match=r"wallets does not read \(its log names .* outside"):
+    with pytest.raises(
+        WorkspaceDamaged, match=r"wallets cannot be read \(its log names .* outside"
+    ):
         again(lake).snapshot().table("wallets")
     found = [damage for damage in damages(again(lake)) if damage.table == "wallets"]
     assert any("outside of the table" in damage.problem for damage in found)
@@ -483,7 +485,7 @@ def test_nothing_is_written_through_a_link_in_the_lake(
         lambda: put(again(lake), 9, requests(z="OPEN")),
         lambda: again(lake).pin("a test", day(9)),
     ):
-        with pytest.raises(StorageError, match=rf"{name} is a link, and nothing is written"):
+        with pytest.raises(StorageError, match=rf"{name} is a link; links are never written"):
             write()
     assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
     assert (target.read_bytes() if target.is_file() else b"") == mine

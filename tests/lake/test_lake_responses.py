@@ -1,4 +1,4 @@
-"""What was answered to creates that nobody lists again reads like a table, from the journal."""
+"""Answers to creates that no list has again can be read from the journal like a table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ONE_REQUEST = (
 
 
 class Desk:
-    """A workspace whose journal has one entry an hour."""
+    """Return a workspace with one journal entry per hour."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "treasury.toml").write_text(SETTINGS)
@@ -189,7 +189,7 @@ def test_one_snapshot_answers_the_same_whatever_is_journaled_meanwhile(desk: Des
 
 
 def test_a_journal_that_does_not_read_stops_only_who_asks_for_it(desk: Desk) -> None:
-    (desk.folder / "journal.sqlite").write_text("no database, whatever its name says")
+    (desk.folder / "journal.sqlite").write_text("not a database, despite its name")
     workspace = desk.workspace
     assert len(workspace.sql("SELECT * FROM ramp_requests")) == 0
     with pytest.raises(JournalError, match="cannot be used"):
@@ -204,7 +204,7 @@ def test_they_are_listed_among_the_tables(desk: Desk, query: str) -> None:
 
 
 def test_what_has_no_versions_says_so(desk: Desk) -> None:
-    with pytest.raises(InputError, match="not kept version by version"):
+    with pytest.raises(InputError, match="has no versions"):
         desk.workspace.changes("payment_sessions", since=START)
 
 

@@ -1,4 +1,4 @@
-"""What a declaration, a row and a content hash promise."""
+"""The guarantees of a declaration, a row and a content hash."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_missing_and_unknown_columns_are_named() -> None:
 
 def test_a_key_that_comes_twice_is_refused() -> None:
     rows = requests(a="OPEN")
-    with pytest.raises(TableError, match="the key a is there 2 times"):
+    with pytest.raises(TableError, match="the key a appears 2 times"):
         conform(REQUESTS, pa.concat_tables([rows, rows]))
 
 

@@ -1,4 +1,4 @@
-"""What SQL over a snapshot may do, and what it says when a stored file is not what was written."""
+"""SQL over a snapshot: its limits, and its errors for altered files."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_lost_commit_file_is_named(lake: Lake) -> None:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[duckdb.DuckDBPyConnection]:
-    """The databases that are opened from here on."""
+    """Record the databases opened from here on."""
     databases: list[duckdb.DuckDBPyConnection] = []
     connect = duckdb_engine.connect
 

@@ -1,4 +1,4 @@
-"""What does not fit in memory waits on disk, where nobody else reads it or trips over it."""
+"""Data beyond the memory limit is spilled to private files that no other process disturbs."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ HALF = MOST // 2
 
 
 def spilled(connection: duckdb.DuckDBPyConnection) -> set[Path]:
-    """The folders of what a connection has on disk after it made more than fits in memory."""
+    """Return the spill folders of a connection after it exceeded its memory."""
     connection.execute("SET memory_limit = '64MB'")
     connection.execute("SET threads = 1")
     engine.lock_down(connection, [])
@@ -132,7 +132,7 @@ def test_a_snapshot_of_much_spills_to_its_workspace(
 
 
 class _Relation:
-    """A relation that needs more than so many bytes; notes what the database held each time."""
+    """A relation that needs more than so many bytes; records the database's memory each time."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, needs: int) -> None:
         self.connection = connection

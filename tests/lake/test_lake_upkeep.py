@@ -1,4 +1,4 @@
-"""A lake of any age has few files, and what somebody can still ask for is among them."""
+"""A lake of any age has few files, including every file that somebody can still request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KILLS = examples(10, 40)
 
 
 def hourly(lake: Lake, first: int, count: int) -> None:
-    """Commits of small changes: one request opens, the one before is done, a balance is seen."""
+    """Make small commits: one request opens, the previous one is done, a balance is observed."""
     for number in range(first, first + count):
         rows = requests(**{f"r{number:04d}": "OPEN", f"r{max(number - 1, 0):04d}": "DONE"})
         with lake.writer("sync", day(number)) as writer:
@@ -56,7 +56,7 @@ def test_many_commits_leave_few_files_and_few_log_entries(tmp_path: Path) -> Non
     for name in ("requests", "requests_history", "balances", "commits"):
         folder = lake.folder / name
         data = [p for p in folder.rglob("*.parquet") if "_delta_log" not in p.parts]
-        # What is current, and what the last few commits still name.
+        # Current files, and those that the last few commits still name.
         assert len(data) <= 2 * (FEW + 1) + 4 * KEPT, name
         assert len(list((folder / "_delta_log").glob("*.json"))) <= 60, name
 
@@ -133,7 +133,9 @@ def test_a_commit_that_something_rests_on_is_not_let_go(tmp_path: Path) -> None:
     put(lake, 0, requests(a="OPEN"))
     lake.pin("October 2026 closed", day(1))
     resting[1] = "the close of 2026-10"
-    with pytest.raises(ActionRefused, match="commit 1 is what the close of 2026-10 rests on"):
+    with pytest.raises(
+        ActionRefused, match="commit 1 is needed: the close of 2026-10 depends on it"
+    ):
         lake.unpin(1)
     assert [pin.commit.number for pin in lake.pins()] == [1]
     assert lake.unkept() == {}
@@ -166,7 +168,7 @@ def test_what_a_killed_write_left_is_not_read_and_goes(tmp_path: Path) -> None:
 @pytest.mark.acceptance
 @pytest.mark.thorough
 def test_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
-    """A reader and a pinned commit keep their files all the while, though they are superseded."""
+    """A reader and a pinned commit keep their superseded files."""
     lake = small_lake(tmp_path / "desk")
     put(lake, 0, requests(a="OPEN", b="OPEN", c="DONE"))
     lake.pin("looked at", day(0))

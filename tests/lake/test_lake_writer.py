@@ -1,4 +1,4 @@
-"""What an upsert and an append store, and what a reader sees of it then and later."""
+"""The stored result of upserts and appends, and what readers see then and later."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_a_file_that_is_long_enough_is_followed_by_another(
     monkeypatch.setattr("treasury.lake.store.parquet.GROUP_ROWS", 1)
     lake = small_lake(tmp_path)
     with lake.writer("sync", START) as writer:
-        for name in "abcd":  # a group is on the disk when the next one is handed over
+        for name in "abcd":  # a row group is on disk when the next one is passed on
             writer.upsert(REQUESTS, requests(**{name: "DONE"}))
     assert len(lake.snapshot().files(REQUESTS)) == 2
     assert statuses(lake.snapshot()) == dict.fromkeys("abcd", "DONE")

@@ -1,4 +1,4 @@
-"""Rates in the lake: one commit for a file, again it adds nothing, a contradiction is refused."""
+"""Rates in the lake: one commit per file, duplicates add nothing, contradictions are refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_file_is_one_commit_and_the_same_again_adds_nothing(tmp_path: Path) ->
     assert commit == {"kind": "rates", "note": "eurofxref-hist.csv"}
     before = workspace.snapshot().files("reference_rates")
     again = workspace.rates.add(path)
-    assert str(again).endswith("2026-10-28 to 2026-10-30: known before")
+    assert str(again).endswith("2026-10-28 to 2026-10-30: already stored")
     assert len(again.rates) == 0
     assert workspace.snapshot().files("reference_rates") == before
     assert stored(workspace)["ECB EUR/USD 2026-10-30"] == Decimal("1.1172")
@@ -57,14 +57,14 @@ def test_a_stored_rate_that_a_file_contradicts_is_refused_by_line(tmp_path: Path
     spoiled = written(tmp_path, BANKS_FILE.replace("1.113,", "1.114,"), "later.csv")
     with pytest.raises(
         InputError,
-        match=r"later.csv, line 3: EUR/USD 2026-10-29 is 1.114, and 1.113 as stored from ECB",
+        match=r"later.csv, line 3: EUR/USD 2026-10-29 is 1.114, but 1.113 is stored from ECB",
     ):
         workspace.rates.add(spoiled)
     assert stored(workspace)["ECB EUR/USD 2026-10-29"] == Decimal("1.113")
     own = own_file(tmp_path, "2026-10-29,EUR,USD,1.2")
-    workspace.rates.add(own)  # the company's own are not the bank's
+    workspace.rates.add(own)  # the company's rates are separate from the ECB's
     other = own_file(tmp_path, "2026-10-29,EUR,USD,1.3", name="other.csv")
-    with pytest.raises(InputError, match=r"and 1.2 as stored from rates.csv"):
+    with pytest.raises(InputError, match=r"but 1.2 is stored from rates.csv"):
         workspace.rates.add(other)
 
 
@@ -73,7 +73,7 @@ def test_a_stored_pair_is_not_quoted_the_other_way_round(tmp_path: Path) -> None
     workspace.rates.add(own_file(tmp_path, "2026-10-30,USD,EUR,0.9"))
     before = stored(workspace)
     turned = own_file(tmp_path, "2026-10-29,EUR,USD,1.1", "2026-10-30,EUR,USD,1.5", name="b.csv")
-    with pytest.raises(InputError, match=r"b\.csv, line 3: EUR/USD 2026-10-30 is stored the other"):
+    with pytest.raises(InputError, match=r"b\.csv, line 3: EUR/USD 2026-10-30 is stored in"):
         workspace.rates.add(turned, replace=True)
     assert stored(workspace) == before
 

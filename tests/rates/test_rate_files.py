@@ -24,7 +24,7 @@ ZONE = ZoneInfo("Europe/Brussels")
 
 
 def rates_of(path: Path) -> dict[tuple[str, str, str], Decimal]:
-    """What a file says: day or instant, base, quote."""
+    """Read the rates of a file by day or instant, base and quote."""
     rows = read_rates(path, NOW, ZONE).table().to_pylist()
     return {
         (str(row["observed_at"] or row["day"]), row["base"], row["quote"]): row["rate"]
@@ -94,26 +94,26 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "two that differ": (
         ("2026-10-30,USD,EUR,0.9", "2026-10-29,USD,EUR,0.9", "2026-10-30,USD,EUR,0.91"),
-        "line 4: USD/EUR of 2026-10-30 is 0.91, and 0.9 on line 2",
+        "line 4: USD/EUR of 2026-10-30 is 0.91, but 0.9 on line 2",
     ),
     "two of one instant that differ": (
         ("2026-10-30T10:00Z,USD,EUR,0.9", "2026-10-30T12:00+02:00,USD,EUR,0.91"),
-        r"line 3: USD/EUR of 2026-10-30T10:00:00\+00:00 is 0.91, and 0.9 on line 2",
+        r"line 3: USD/EUR of 2026-10-30T10:00:00\+00:00 is 0.91, but 0.9 on line 2",
     ),
-    "a day to come": (("2026-11-03,USD,EUR,0.9",), "line 2: 2026-11-03 has not come yet"),
-    "an instant to come": (("2026-11-02T08:00:01Z,USD,EUR,0.9",), "line 2: .* has not come yet"),
-    "an unknown currency": (("2026-10-30,USX,EUR,0.9",), "line 2: 'USX' is no currency"),
-    "an unknown quote": (("2026-10-30,USD,<b>,0.9",), "line 2: '<B>' is no currency"),
-    "itself": (("2026-10-30,USD,USD,1",), "line 2: a rate of USD in itself"),
+    "a day to come": (("2026-11-03,USD,EUR,0.9",), "line 2: 2026-11-03 is in the"),
+    "an instant to come": (("2026-11-02T08:00:01Z,USD,EUR,0.9",), "line 2: .* is in the future"),
+    "an unknown currency": (("2026-10-30,USX,EUR,0.9",), "line 2: 'USX' is not a known currency"),
+    "an unknown quote": (("2026-10-30,USD,<b>,0.9",), "line 2: '<B>' is not a known currency"),
+    "itself": (("2026-10-30,USD,USD,1",), "line 2: a rate of USD against itself"),
     "no number": (("2026-10-30,USD,EUR,abc",), "line 2, rate: 'abc' is not a number"),
     "a decimal comma": (('2026-10-30,USD,EUR,"0,9"',), "line 2, rate: '0,9' is not a number"),
     "not a number by name": (("2026-10-30,USD,EUR,NaN",), "line 2, rate: 'NaN' is not a number"),
     "an empty rate": (("2026-10-30,USD,EUR,",), "line 2: rate is empty"),
     "no such day": (("2026-02-30,USD,EUR,0.9",), "line 2, day: '2026-02-30' is not a day"),
-    "a time without its zone": (
+    "a time without a zone": (
         ("2026-10-30T10:00,USD,EUR,0.9",), "line 2, day: .* neither a day nor an instant",
     ),
-    "nothing": ((), "has no rate"),
+    "nothing": ((), "contains no rates"),
     "infinity": (("2026-10-30,USD,EUR,Infinity",), "line 2, rate: 'Infinity' is not a number"),
     "a huge exponent": (("2026-10-30,USD,EUR,1e999999999",), "line 2, rate: .* is not a number"),
     "a tiny exponent": (("2026-10-30,USD,EUR,1e-999999999",), "line 2, rate: .* is not a number"),
@@ -139,7 +139,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "both ways round": (
         ("2026-10-30,USD,EUR,0.9", "2026-10-30,EUR,USD,1.5"),
-        "line 3: EUR/USD of 2026-10-30 stands the other way round on line 2",
+        "line 3: EUR/USD of 2026-10-30 is quoted in the other direction on line 2",
     ),
 }  # fmt: skip
 
@@ -163,10 +163,10 @@ BANKS_REFUSED: dict[str, tuple[Callable[[str], str], str]] = {
         lambda text: text + "2026-10-30,1.1173,175.68,10.978,\n", "line 5: EUR/USD of 2026-10-30",
     ),
     "a day to come": (
-        lambda text: text.replace("2026-10-30", "2026-11-03"), "line 2: 2026-11-03 has not come",
+        lambda text: text.replace("2026-10-30", "2026-11-03"), "line 2: 2026-11-03 is in the",
     ),
-    "a strange column": (lambda text: text.replace("SEK", "SEX"), "line 2: 'SEX' is no currency"),
-    "a column twice": (lambda text: text.replace("JPY", "USD"), "line 1: 'USD' twice"),
+    "a strange column": (lambda text: text.replace("SEK", "SEX"), "line 2: 'SEX' is not a known"),
+    "a column twice": (lambda text: text.replace("JPY", "USD"), "line 1: the column 'USD' appears"),
     "cut off": (lambda text: text[:-6], "line 4: 4 cells for 5 columns"),
     "no day": (lambda text: text.replace("2026-10-29", "29 October"), "line 3, Date: '29 October'"),
 }  # fmt: skip
@@ -222,10 +222,10 @@ def test_a_row_of_parquet_is_refused_by_its_number(tmp_path: Path) -> None:
     naive = parquet(
         tmp_path, day=days.cast(pa.timestamp("us")), **columns, rate=pa.array(["1", "2"])
     )
-    with pytest.raises(InputError, match="day is a timestamp without its zone"):
+    with pytest.raises(InputError, match="day is a timestamp without a zone"):
         read_rates(naive, NOW, ZONE)
     written(tmp_path, b"PAR1 and no more", "rates.parquet")
-    with pytest.raises(InputError, match=r"rates.parquet does not read"):
+    with pytest.raises(InputError, match=r"rates.parquet cannot be read"):
         read_rates(tmp_path / "rates.parquet", NOW, ZONE)
 
 
@@ -248,18 +248,18 @@ def test_parquet_that_unpacks_to_more_than_rates_are_is_refused(tmp_path: Path) 
 
     long = pa.array(["9" * 100_000]).dictionary_encode()
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int32()), long.dictionary)
-    refused("a rate of 100,000 bytes", repeated)
+    refused("a rate is 100,000 bytes long", repeated)
     refused("unpacks to more than 64 MB", pa.array(["9" * 1_000_000] * 70), use_dictionary=False)
     days = pa.array([2**62, 0], pa.timestamp("us", tz="UTC"))
     columns = {"base": ["USD"] * 2, "quote": ["EUR"] * 2, "rate": ["0.9"] * 2}
     path = parquet(tmp_path, day=days, **{name: pa.array(each) for name, each in columns.items()})
-    with pytest.raises(InputError, match=r"rates\.parquet does not read"):
+    with pytest.raises(InputError, match=r"rates\.parquet cannot be read"):
         read_rates(path, NOW, ZONE)
 
 
 def test_a_zip_of_several_files_or_a_bomb_is_refused(tmp_path: Path) -> None:
     two = packed(tmp_path, {"a.csv": BANKS_FILE, "b.csv": BANKS_FILE})
-    with pytest.raises(InputError, match="packs 2 files, not one"):
+    with pytest.raises(InputError, match="contains 2 files instead of one"):
         read_rates(two, NOW, ZONE)
     nameless = tmp_path / "nameless.zip"
     with zipfile.ZipFile(nameless, "w") as archive:
@@ -281,7 +281,7 @@ def test_a_zip_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_its_metho
     path = tmp_path / "rates.zip"
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("a.csv", BANKS_FILE)
-    with pytest.raises(InputError, match=f"packed with {request.node.callspec.id}"):
+    with pytest.raises(InputError, match=f"compressed with {request.node.callspec.id}"):
         read_rates(path, NOW, ZONE)
 
 

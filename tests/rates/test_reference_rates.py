@@ -1,4 +1,4 @@
-"""What a unit cost on a day: exact crosses, days without a rate, assumptions, instants."""
+"""The price of a unit on a day: exact crosses, days without rates, assumptions, instants."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from treasury.workspace import Workspace
 
 FRIDAY, SATURDAY, MONDAY = date(2026, 10, 30), date(2026, 10, 31), date(2026, 11, 2)
 DOLLAR = Fraction("1.1172")
-"""What a euro cost on the last day of the history that the package brings, as in the sample."""
+"""The sample's euro rates of the last day in the bundled history."""
 
 
 @pytest.fixture
 def newcomer(tmp_path: Path) -> Workspace:
-    """A desk without any file of rates."""
+    """Open a desk without any file of rates."""
     return desk(tmp_path / "desk")
 
 
 @pytest.fixture
 def banked(newcomer: Workspace, tmp_path: Path) -> Workspace:
-    """A desk with the ECB's last three days."""
+    """Open a desk with the ECB's last three days."""
     newcomer.rates.add(written(tmp_path, BANKS_FILE, "eurofxref-hist.csv"))
     return newcomer
 
@@ -176,9 +176,12 @@ def test_a_companys_own_rate_comes_before_the_banks_and_the_assumption(
     usdc = reference.rate("USDC", "EUR", date(2026, 10, 29))
     assert usdc is not None
     assert (usdc.rate, usdc.assumption) == (Fraction("0.895"), "")
-    assert reference.rate("USDC", "EUR", FRIDAY) is None, "a coin in a file is not assumed besides"
+    assert reference.rate("USDC", "EUR", FRIDAY) is None, (
+        "a coin with a rate in a file has no assumed parity"
+    )
     assert reference.absence("USDC", FRIDAY) == (
-        "no reference rate of USDC for 2026-10-30: a file has it, so that nothing is assumed of it"
+        "no reference rate of USDC for 2026-10-30: a file has rates of it, so its parity is"
+        " not assumed"
     )
 
 
@@ -199,12 +202,12 @@ def test_a_rate_with_an_instant_is_that_of_the_hour_after_it(
     assert far is not None, "the day's last before it"
     assert (far.rate, far.has_instant) == (Fraction("0.895"), False)
     day = reference.rate("USDC", "EUR", FRIDAY)
-    assert day is not None, "the day's last, where no instant is asked about"
+    assert day is not None, "the day's last rate, if the question has no instant"
     assert (day.rate, day.has_instant) == (Fraction("0.899"), False)
     early = datetime(2026, 10, 30, 1, tzinfo=UTC)
-    assert reference.rate("USDC", "EUR", FRIDAY, early) is None, "all of that day are later"
+    assert reference.rate("USDC", "EUR", FRIDAY, early) is None, "every rate of that day is later"
     assert reference.absence("USDC", FRIDAY, early) == (
-        "no reference rate of USDC for 2026-10-30: the company's begins at 01:30Z"
+        "no reference rate of USDC for 2026-10-30: the company's first rate is at 01:30Z"
     )
 
 
@@ -268,8 +271,8 @@ def test_own_rates_in_a_coin_or_another_currency_are_crossed_and_say_their_way(
     assert eth.basis == "rates.csv · ECB, 2026-10-30, by way of USDC; 1 USDC = 1 USD"
     assert pol.rate == 1 / (Fraction("2.5") * Fraction("0.8"))
     assert pol.basis == "rates.csv · ECB, 2026-10-30, by way of GBP"
-    assert usdt.rate == Fraction("0.5") / DOLLAR, "in a file, so that it is not a dollar besides"
-    assert usdc.basis == "ECB, 2026-10-30; 1 USDC = 1 USD", "what counts in it says nothing of it"
+    assert usdt.rate == Fraction("0.5") / DOLLAR, "in a file, so it is not assumed to be a dollar"
+    assert usdc.basis == "ECB, 2026-10-30; 1 USDC = 1 USD", "its own parity does not count"
     assert pounds.basis == "ECB, 2026-10-30"
 
 

@@ -132,7 +132,7 @@ def test_a_fee_in_another_currency_is_valued_too() -> None:
     [
         ({"fee": None}, "not provable: no fee amount is recorded"),
         ({"fee": None, "crypto": None}, "not provable: no fee and no crypto amount is recorded"),
-        ({"crypto_currency": "ETH"}, "not provable: no file has ETH, and nothing is assumed of it"),
+        ({"crypto_currency": "ETH"}, "not provable: no file has ETH, and no parity is assumed"),
         ({"day": date(2026, 10, 14)}, "no reference rate of USDC for 2026-10-14"),
         ({"problem": "not proved"}, "not proved"),
         ({"day": None}, "not provable: its day is not known"),
@@ -176,7 +176,7 @@ def test_a_rate_of_a_later_instant_values_nothing_before_it_and_that_is_said() -
     (row,) = costs(exchange(), at=AT.replace(hour=3)).each.arrow.to_pylist()
     assert row["cost"] is None
     assert row["not_valued"] == (
-        "no reference rate of USDC for 2026-10-13: the company's begins at 03:00Z"
+        "no reference rate of USDC for 2026-10-13: the company's first rate is at 03:00Z"
     )
 
 

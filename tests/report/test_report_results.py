@@ -173,7 +173,7 @@ def test_a_workbook_that_cannot_be_written_leaves_the_former_one(
     rows = Table(pa.table({"a": [1, 2, 3]}))
     before = rows.to_excel(tmp_path / "rows.xlsx").read_bytes()
     monkeypatch.setattr("treasury.core.tables.workbook.ROWS", 2)
-    with pytest.raises(InputError, match="Rows has 3 rows and a sheet takes 2"):
+    with pytest.raises(InputError, match="Rows has 3 rows, but a sheet can have 2"):
         rows.to_excel(tmp_path / "rows.xlsx")
     assert (tmp_path / "rows.xlsx").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["rows.xlsx"]

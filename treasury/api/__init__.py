@@ -1,4 +1,4 @@
-"""The typed client of both services. It knows HTTP and nothing of storage."""
+"""The typed HTTP client of both services; it does not know the storage."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ __getattr__ = given_names(
         "Reply": "service_calls",
     },
 )
-"""What speaks HTTP is loaded when it is asked for: most verbs know the records alone."""
+"""HTTP modules are loaded on first use, because most commands need only the record types."""

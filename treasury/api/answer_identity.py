@@ -1,13 +1,13 @@
-"""Compares an answer with the request: both have to be about the same record.
+"""Checks that an answer is about the same record as its request.
 
 A cache with a wrong key, a proxy that mixes up connections or a surplus response can answer a
 request with another record. The column `identity` of `operations.csv` declares what identifies the
-answer of each operation: entries such as `id={id}`, the answer's field on the left, on the right an
-id of the path or, without braces, a field of the request's body. A dot leads into an object. Of
-several names with `|` between them, one has to be equal.
+answer of each operation, with entries such as `id={id}`. The left side is a field of the answer.
+The right side is an id of the path or, without braces, a field of the request's body. A dot leads
+into an object. If several names are separated by `|`, one of them must be equal.
 
-A field that is missing, null or blank, in the answer or in the request, is not compared. In a list
-each record is compared.
+A field that is missing, null or blank on either side is not compared. In a list, each record is
+compared.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Members = dict[str, msgspec.Raw]
 
 
 class SharedValue(msgspec.Struct, frozen=True):
-    """One entry of the column: the answer's fields, of which one has to be equal to `sent`."""
+    """One entry of the column: the answer's fields, one of which must equal `sent`."""
 
     shown: tuple[tuple[str, ...], ...]
     sent: tuple[str, ...]
@@ -43,7 +43,7 @@ class SharedValue(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, entry: str) -> SharedValue:
-        """Read `senderAccountId|receiverAccountId={accountId}`."""
+        """Parse an entry such as `senderAccountId|receiverAccountId={accountId}`."""
         shown, _, sent = entry.partition("=")
         place = _PLACE.fullmatch(sent)
         return cls(
@@ -54,7 +54,7 @@ class SharedValue(msgspec.Struct, frozen=True):
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """The comparisons of an operation, and types that decode only the fields that they need."""
+    """The comparisons of an operation, and types that decode only the compared fields."""
 
     comparisons: tuple[SharedValue, ...]
     one: Any
@@ -72,9 +72,9 @@ def _rule(entries: str) -> _Rule:
 
 _RULES: Final[Mapping[str, _Rule]] = {name: _rule(entries) for name, entries in IDENTITY.items()}
 _BY_ID: Final = _rule("id={id}")
-"""The rule of an unlisted operation with a route that ends in `/{id}`."""
+"""Default rule of an operation with a route that ends in `/{id}`."""
 _BY_WRAPPER: Final = _rule("id=createdResourceId")
-"""The rule of the wrapper in which the newest generation puts what it created."""
+"""Rule for the wrapper that the newest generation puts around a created record."""
 _NO_RULE: Final = _rule("")
 
 
@@ -85,11 +85,10 @@ def other_record(
     result: bytes,
     created_id: object = None,
 ) -> str:
-    """Return how the answer is about another record than the request; empty if it is not.
+    """Describe how the answer is about another record than the request; empty if it is not.
 
-    `content` is the body that was sent, `result` the answer's result, and `created_id` the id that
-    the wrapper of a create announces. Raises UnexpectedResponse if a record of the answer cannot be
-    decoded.
+    `content` is the request's body, `result` the answer's result, and `created_id` the id in the
+    wrapper of a create. Raise UnexpectedResponse if a record of the answer cannot be decoded.
     """
     rule = _RULES.get(operation) or (_BY_ID if operation.endswith("/{id}") else _NO_RULE)
     try:
@@ -98,14 +97,14 @@ def other_record(
             wrapper = encode({"createdResourceId": created_id})
             other = _differs(_BY_WRAPPER, "", (), wrapper, result)
     except UNREADABLE as error:
-        raise unexpected(operation, f"a record does not read ({error})") from None
+        raise unexpected(operation, f"a record cannot be decoded ({error})") from None
     return other
 
 
 def _differs(
     rule: _Rule, operation: str, ids: tuple[str, ...], content: bytes | None, result: bytes
 ) -> str:
-    """Return the first difference of the result from the request by a rule, in words."""
+    """Describe the first difference between the result and the request by a rule."""
     if not rule.comparisons or result[:1] not in {b"{", b"["}:
         return ""
     records = decode_json(result, rule.many if result.startswith(b"[") else rule.one)
@@ -118,10 +117,10 @@ def _differs(
 
 
 def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> UnexpectedResponse:
-    """Return the error of a read for which `other_record` found a difference."""
+    """Return the error for a read with an answer about another record."""
     return UnexpectedResponse(
         f"{operation}: the answer is {other}",
-        do="read it again; if that does not help, a proxy on the way mixes up answers",
+        do="read it again; if that does not help, a proxy mixes up answers",
         operation=operation,
         ids=ids,
     )
@@ -133,7 +132,7 @@ def _compare(
     body: _Members,
     records: Sequence[Any],
 ) -> str:
-    """Return the first difference of the records from the request, in words."""
+    """Describe the first difference between the records and the request."""
     for comparison in comparisons:
         name = comparison.sent[-1]
         if comparison.in_path:
@@ -143,7 +142,7 @@ def _compare(
             sent = _scalar_of(body.get(first, msgspec.UNSET), path)
         if sent is None:
             continue
-        # Most answers repeat the value byte for byte, as a text or as a number.
+        # Most answers repeat the value byte for byte, as text or as a number.
         spellings = (msgspec.json.encode(sent), sent.encode())
         whole = [path for path in comparison.shown if len(path) == 1]
         for record in records:
@@ -158,7 +157,7 @@ def _compare(
 def _difference(
     comparison: SharedValue, form: Callable[[str], object], sent: str, record: Any
 ) -> str:
-    """Return the first field that the record shows, if no shown field equals `sent`."""
+    """Describe the record's first shown field, if no shown field equals `sent`."""
     differing: tuple[tuple[str, ...], str] | None = None
     for path in comparison.shown:
         shown = _scalar_of(getattr(record, path[0]), path[1:])
@@ -174,7 +173,7 @@ def _difference(
 
 
 def _scalar_of(raw: msgspec.Raw | msgspec.UnsetType, path: Sequence[str]) -> str | None:
-    """The text or number at a path; None where there is none, an object or a blank text."""
+    """Return the text or number at a path; None for an object, a blank text or no value."""
     content = b"" if isinstance(raw, msgspec.UnsetType) else bytes(raw)
     for name in path:
         if not content.startswith(b"{"):
@@ -185,11 +184,11 @@ def _scalar_of(raw: msgspec.Raw | msgspec.UnsetType, path: Sequence[str]) -> str
     return content.decode() if content.startswith(_NUMBER) else None
 
 
-# How values are written differently and are the same
+# Normal forms of values that can be written in several ways
 
 
 def _identifier(text: str) -> str:
-    """A UUID without case and hyphens; any other text in one Unicode form, its blanks single."""
+    """Normalise a UUID's case and hyphens; normalise other texts' Unicode form and blanks."""
     lower = text.lower()
     if _UUID.fullmatch(lower):
         return lower.replace("-", "")
@@ -197,7 +196,7 @@ def _identifier(text: str) -> str:
 
 
 def _amount(text: str) -> object:
-    """The value at any scale; a text that is no number stays as it is."""
+    """Normalise an amount's scale; return other texts unchanged."""
     try:
         return Decimal(text) if len(text) <= LONGEST else text
     except InvalidOperation:
@@ -209,7 +208,7 @@ def _code(text: str) -> str:
 
 
 def _address(text: str) -> str:
-    """A hexadecimal address may be written in either case; others are case-sensitive."""
+    """Normalise the case of a hexadecimal address; other addresses are case-sensitive."""
     return text.lower() if _HEXADECIMAL.fullmatch(text) else text
 
 
@@ -222,9 +221,9 @@ _FORMS: Final[Mapping[str, Callable[[str], object]]] = {
     "address": _address,
     "email": str.casefold,
 }
-"""The normal form by the name of the field that was sent; an identifier's for all others."""
+"""Normal form by the name of the sent field; the default is that of an identifier."""
 
 
 def _quoted(name: str, value: str) -> str:
-    """A value as an error may show it; of an account number only its end."""
+    """Format a value for an error message; of an account number only the end is shown."""
     return f"…{clean(value[-4:])}" if name in {"accountNumber", "iban"} else clean(value)[:80]

@@ -1,7 +1,7 @@
 """The client of both services: one credential, one connection pool, everything typed.
 
 `client.finance` and `client.ramp` hold the collections; `client.request` reaches any other route
-with the same authentication, repeats and errors. The HTTP method says whether a call writes: one
+with the same authentication, retries and errors. The HTTP method decides whether a call writes: one
 place refuses it where the environment, or the caller at hand, is for reading.
 """
 
@@ -23,7 +23,19 @@ from treasury.core.settings import Credential, Services
 class Client(ServiceCalls):
     """Both services with one credential; safe to use from several threads; close it after use.
 
-    `clock` and `inner` (the innermost HTTP transport) are there for tests.
+    Parameters
+    ----------
+    services, credential
+        The addresses of the services, and the client id with the place of its secret.
+    limits
+        Limits of time, attempts and sizes.
+    clock, inner
+        The clock and the innermost HTTP transport, replaceable in tests.
+
+    Examples
+    --------
+    >>> client.ramp.company.get().value.kyb_status
+    'VERIFIED'
     """
 
     def __init__(
@@ -40,17 +52,17 @@ class Client(ServiceCalls):
         self.ramp: Ramp = Ramp(self)
 
     def require_answers(self) -> None:
-        """Ask each service for one record with this credential; ServiceError where one has none.
+        """Request one record from each service; raise ServiceError if one fails.
 
-        It is what a first sync cannot do without: accounts of the one, requests of the other.
+        These are the minimum for a first sync: accounts of one service, requests of the other.
         """
         self.finance.accounts.list(size=1)
         self.ramp.requests.list(size=1)
 
     def for_reading(self, propose: Callable[[str], str]) -> Client:
-        """The same connections and token without leave to write; it is closed with this client.
+        """Return a read-only client on the same connections and token, closed with this one.
 
-        `propose` says of an operation what to do in place of writing it directly.
+        `propose` returns, for a refused operation, the advice on what to do instead.
         """
         reader = copy(self)
         reader._propose = propose  # noqa: SLF001 - one object, twice
@@ -58,7 +70,7 @@ class Client(ServiceCalls):
         return reader
 
     def has_record(self, ids: tuple[str, ...]) -> bool:
-        """Whether the account, and its wallet where one is named, are there."""
+        """Return True if the account exists, and its wallet if one is named."""
         account, *wallets = ids
         try:
             if not wallets:
@@ -66,5 +78,6 @@ class Client(ServiceCalls):
                 return True
             listed = self.finance.wallets.iterate(account)
             return any(wallet.value.id in wallets for wallet in listed)
-        except errors.ServiceError:  # then what was answered first stands
+        # The first answer is reported instead.
+        except errors.ServiceError:
             return False

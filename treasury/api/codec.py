@@ -1,8 +1,8 @@
-"""From bytes to typed records and back, with every digit and every unknown field kept.
+"""From bytes to typed records and back, without loss of digits or unknown fields.
 
-A body is taken apart twice: into the envelope, whose records stay bytes, and then record by record
-into a model. So each record travels with exactly the bytes it came in. The one thing taken out is
-the link of a user's invitation, which lets whoever holds it into the company.
+A body is decoded twice: first the envelope, with its records as bytes, then each record into a
+model. So each record keeps exactly the bytes it came in. Only the link of a user's invitation is
+removed, because it gives access to the company.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from treasury.core.errors import UnexpectedResponse
 T = TypeVar("T")
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
-"""What reading a service's JSON raises: not JSON, another shape, too deep, a time beyond reach."""
+"""Exceptions for unreadable JSON of a service: invalid, another shape, too deep, out of range."""
 
 DEEPEST: Final = 64
-"""Levels of a record; those of the specifications have five."""
+"""Maximum nesting of a record; the specifications' records have five levels."""
 
 LONGEST: Final = 128
-"""Digits in a row of a record's number; an amount has at most 38."""
+"""Maximum number of consecutive digits in a record's number; an amount has at most 38."""
 
 _MOST_VALUES: Final = 500_000
-"""Values of an answer: each takes many times its bytes. A page of 1,000 records has 100,000."""
+"""Maximum number of values in an answer, because each takes many times its bytes. A page of 1,000
+records has 100,000.
+"""
 
 MOST_RECORDS: Final = 100_000
-"""Records of an answer, of a list that has no pages too."""
+"""Maximum number of records in an answer, including lists without pages."""
 
 _STRIDE: Final = 8
 _DIGITS: Final = bytes(ord("0") if chr(byte) in "0123456789" else 0 for byte in range(256))
@@ -44,7 +46,7 @@ _json = msgspec.json.Encoder(decimal_format="number")
 
 
 class Record(msgspec.Struct, Generic[T], frozen=True):
-    """A record as a model, the exact bytes it was received in, and the client id that asked."""
+    """A record as a model, with the exact bytes received and the client id of the call."""
 
     value: T
     raw: bytes
@@ -52,7 +54,7 @@ class Record(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Pagination(msgspec.Struct, frozen=True, rename="camel"):
-    """What a list says about its pages; `number_of_elements` is a total or a page's count."""
+    """A list's statement about its pages; `number_of_elements` is a total or a page's count."""
 
     page_number: int | None = None
     page_size: int | None = None
@@ -62,10 +64,10 @@ class Pagination(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def total(self) -> int | None:
-        """Records in the whole list, where the service states it and its numbers agree.
+        """Number of records in the whole list, if the service states it consistently.
 
-        `numberOfElements` is documented as the total, but some services put the page's count there;
-        then it does not fit `numberOfPages`.
+        `numberOfElements` is documented as the total, but some services return the page's count.
+        That contradicts `numberOfPages`, and None is returned.
         """
         if self.number_of_elements is None or not self.page_size:
             return None
@@ -74,7 +76,7 @@ class Pagination(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """The shape of every successful body: `result`, and `pagination` beside it in a list."""
+    """The shape of every successful body: `result`, and for a list also `pagination`."""
 
     success: bool = True
     result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -82,38 +84,39 @@ class Envelope(msgspec.Struct, frozen=True):
 
 
 class _Created(msgspec.Struct, frozen=True, rename="camel"):
-    """The newest generation wraps what it created once more."""
+    """The newest generation's wrapper around a created record."""
 
     created_resource_id: Any = None
     response: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def encode(body: object) -> bytes:
-    """JSON bytes; a Decimal is a JSON number with exactly its own digits."""
+    """Encode as JSON; a Decimal becomes a number with exactly its own digits."""
     return _json.encode(body)
 
 
 def open_envelope(body: bytes, operation: str) -> Envelope:
-    """The envelope of a successful body.
+    """Decode the envelope of a successful body.
 
-    UnexpectedResponse where the body is no JSON object, says `success: false`, has no `result`, or
-    more values than any answer.
+    Raise UnexpectedResponse if the body is not a JSON object, has `success: false`, lacks `result`,
+    or has more values than any valid answer.
     """
     if body.count(b",") > _MOST_VALUES:
         raise unexpected(operation, f"the body has more than {_MOST_VALUES:,} values")
     try:
         if not body.isascii():
-            body.decode("utf-8")  # what no model names is kept unread, so it is checked here
+            # Fields outside the model are kept undecoded, so the encoding is checked here.
+            body.decode("utf-8")
         envelope = decode_json(without_secrets(body, operation), Envelope)
     except UNREADABLE as error:
-        raise unexpected(operation, f"the body is not the contract's ({error})") from None
+        raise unexpected(operation, f"the body does not match the contract ({error})") from None
     if not envelope.success or isinstance(envelope.result, msgspec.UnsetType):
         raise unexpected(operation, "the body has no result")
     return envelope
 
 
 def unwrap(envelope: Envelope) -> tuple[bytes, Any]:
-    """The bytes of the result itself, and the id that the wrapper of a create announces, if any."""
+    """Return the bytes of the result, and the id in the wrapper of a create, if any."""
     assert isinstance(envelope.result, msgspec.Raw)
     raw = bytes(envelope.result)
     if raw.startswith(b"{") and b'"createdResourceId"' in raw:
@@ -124,17 +127,17 @@ def unwrap(envelope: Envelope) -> tuple[bytes, Any]:
 
 
 def decode(raw: bytes, model: type[T], operation: str) -> Record[T]:
-    """One record; UnexpectedResponse names the field that does not fit."""
+    """Decode one record; raise UnexpectedResponse naming the field that does not fit."""
     _require_plain(raw, operation)
     try:
         return Record(decode_json(raw, model), raw)
     except UNREADABLE as error:
-        problem = f"a {model.__name__} does not read ({error})"
+        problem = f"a {model.__name__} cannot be decoded ({error})"
         raise unexpected(operation, problem) from None
 
 
 def split(raw: bytes, operation: str) -> list[bytes]:
-    """The elements of a JSON array, each as its bytes."""
+    """Split a JSON array into the bytes of its elements."""
     try:
         items = msgspec.json.decode(raw, type=list[msgspec.Raw])
     except UNREADABLE as error:
@@ -145,16 +148,16 @@ def split(raw: bytes, operation: str) -> list[bytes]:
 
 
 def is_plain(raw: bytes, records: int = 1) -> bool:
-    """Whether so many records are certain to be no deeper, and to have no longer number, than may.
+    """Return True if the records certainly respect the limits on depth and digits.
 
-    A quick look: digits in a row show at every eighth place. What fails it may still be plain.
+    This is a quick check of every eighth byte; records that fail it may still be valid.
     """
     levels = raw.count(b"{") + raw.count(b"[") - records
     return levels < DEEPEST and _LONG not in raw[::_STRIDE].translate(_DIGITS)
 
 
 def _require_plain(raw: bytes, operation: str) -> None:
-    """Refuse what whoever reads the record later may not be able to read."""
+    """Refuse a record that later readers may be unable to parse."""
     if is_plain(raw):
         return
     depth = 0
@@ -168,7 +171,7 @@ def _require_plain(raw: bytes, operation: str) -> None:
 
 
 def without_secrets(body: bytes, operation: str) -> bytes:
-    """The same JSON without the fields that nobody may keep; untouched where it has none."""
+    """Remove the secret fields from JSON; return other bodies unchanged."""
     if not any(name in body for name in _SECRET_NAMES):
         return body
     _require_plain(body, operation)
@@ -186,7 +189,7 @@ def _pruned(raw: msgspec.Raw) -> Any:
 
 
 def unexpected(operation: str, problem: str) -> UnexpectedResponse:
-    """The error of an answer that is not the contract's."""
+    """Return the error for an answer that does not match the contract."""
     return UnexpectedResponse(
         f"{operation}: {problem}",
         do="check that the address is the service's own, then report it to the provider",

@@ -1,8 +1,8 @@
-"""What became of a create whose answer did not come: found among the records, or not known.
+"""Looks up the record of a create after its answer was lost.
 
-A record is the one that was created when it is like the body that was sent, is no older than the
-sending, and was not there before. Exactly one such record is an answer. None is not: a list may lag
-behind. Several are not either: nobody can tell them apart.
+A record was created by a body if it matches the body, is not older than the request, and did not
+exist before. Exactly one match is an answer. No match is not, because a list may lag. Several
+matches are not, because they cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from treasury.core.errors import OutcomeUnknown
 
 T = TypeVar("T")
 SKEW = timedelta(minutes=5)
-"""How far the service's clock and ours may be apart."""
+"""Maximum difference between the service's clock and ours."""
 
 
 def created_since(
     records: Iterable[Record[T]], body: Body, since: datetime, earlier_ids: Container[str] = ()
 ) -> Iterator[Record[T]]:
-    """The records that `body`, sent at `since`, may have created; not those of `earlier_ids`."""
+    """Yield the records that `body`, sent at `since`, may have created, without `earlier_ids`."""
     earliest = since.astimezone(UTC) - SKEW
     for record in records:
         value: Any = record.value
@@ -36,14 +36,14 @@ def created_since(
 
 
 def only_one(records: list[Record[T]], operation: str) -> Record[T]:
-    """The one record; OutcomeUnknown where there is none or more than one."""
+    """Return the only record; raise OutcomeUnknown if there is none or more than one."""
     if len(records) == 1:
         return records[0]
     ids = tuple(str(getattr(record.value, "id", "?")) for record in records)
-    many = f"{len(ids)} records may be what was sent: {', '.join(ids)}"
+    many = f"{len(ids)} records may be the one that was sent: {', '.join(ids)}"
     raise OutcomeUnknown(
-        f"{operation}: {many if ids else 'no record of it is listed'}",
-        look_up="look again a little later; ask the provider before sending it again",
+        f"{operation}: {many if ids else 'no matching record is listed'}",
+        look_up="look again later; ask the provider before sending it again",
         operation=operation,
         ids=ids,
     )

@@ -1,7 +1,7 @@
 """The finance service: parties, accounts, wallets, virtual bank accounts, transfers.
 
-Each attribute is a collection of `resources`; its routes are the specification's. What is created
-takes a body of `bodies`, which is checked and has its idempotency key from the moment it is made.
+Each attribute is a collection of `resources` with the specification's routes. A create takes a body
+of `bodies`, which is checked and given its idempotency key on creation.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _FIND = "look it up with `find` and this body before sending it again"
 
 
 class Parties(Collection[models.Party]):
-    """Natural persons and companies; identity checks begin by themselves."""
+    """Natural persons and companies; identity checks start automatically."""
 
     def create(self, body: bodies.NewParty) -> Record[models.Party]:
-        """Create a party. Not repeated by itself: later generations ignore its key."""
+        """Create a party, without automatic retries: later generations ignore the key."""
         return self._write("POST", "/parties", body=body, look_up=_FIND)
 
     def update(self, party_id: str, body: bodies.PartyChanges) -> Record[models.Party]:
-        """Change names, VAT number or address of what was read at `version`."""
+        """Change names, VAT number or address of the party read at `version`."""
         return self._write("PATCH", "/parties/{id}", party_id, body=body)
 
     def delete(self, party_id: str) -> None:
@@ -42,7 +42,7 @@ class Accounts(Collection[models.Account]):
     """Accounts, each on one blockchain network."""
 
     def create(self, body: bodies.NewAccount) -> Record[models.Account]:
-        """Open an account. Not repeated by itself: later generations ignore its key."""
+        """Open an account, without automatic retries: later generations ignore the key."""
         return self._write("POST", "/accounts", body=body, look_up=_FIND)
 
     def update(self, account_id: str, body: bodies.AccountChanges) -> Record[models.Account]:
@@ -62,19 +62,19 @@ class Accounts(Collection[models.Account]):
 
 
 def _deletion_check(kind: str, record_id: str) -> str:
-    return f"read {kind} {record_id}: it is deleted where the service does not know it any more"
+    return f"read {kind} {record_id}: it is deleted if the service does not find it"
 
 
 class PartyRoles(UnpagedList[models.PartyRole]):
-    """Who is what to an account."""
+    """Roles of parties in an account."""
 
     def create(self, account_id: str, body: bodies.NewPartyRole) -> Record[models.PartyRole]:
-        """Give a party a role. Not repeated by itself: later generations ignore its key."""
+        """Give a party a role, without automatic retries: later generations ignore the key."""
         return self._write("POST", self.route, account_id, body=body, look_up=_FIND)
 
 
 class _Sniff(msgspec.Struct, frozen=True):
-    """Enough of a wallet list's row to tell a wallet from a bare balance."""
+    """The fields of a wallet list's row that distinguish a wallet from a bare balance."""
 
     id: str | None = None
     asset: str | None = None
@@ -82,24 +82,24 @@ class _Sniff(msgspec.Struct, frozen=True):
 
 
 class AccountWallets(Collection[models.Wallet]):
-    """Wallets with their balances; a bare balance row is a wallet without id that holds just it."""
+    """Wallets with their balances; a bare balance row becomes a wallet without an id."""
 
     def create(self, account_id: str, body: bodies.NewWallet) -> Record[models.Wallet]:
-        """Provision a wallet on the account's own chain. Not repeated by itself.
+        """Create a wallet on the account's own chain, without automatic retries.
 
-        Later generations provision it with the account and do not offer this.
+        Later generations create it with the account and do not offer this operation.
         """
         return self._write("POST", self.route, account_id, body=body, look_up=_FIND)
 
     def permits(self, account_id: str, wallet_id: str) -> list[Record[models.Permit]]:
-        """Signed leave to spend tokens: announced, and read only here."""
+        """Return the signed permissions to spend tokens: an announced resource, read-only here."""
         route = f"{self.route}/{{walletId}}/permits"
         return self._ask(route, account_id, wallet_id).records(models.Permit)
 
     def allowances(
         self, account_id: str, wallet_id: str, asset: str
     ) -> list[Record[models.Allowance]]:
-        """What may be spent for a wallet: announced, and read only here."""
+        """Return the allowances of a wallet: an announced resource, read-only here."""
         route = f"{self.route}/{{walletId}}/allowances"
         reply = self._ask(route, account_id, wallet_id, params=(("asset", asset),))
         return reply.records(models.Allowance)
@@ -118,17 +118,17 @@ class AccountWallets(Collection[models.Wallet]):
 
 
 class VirtualBankAccounts(Collection[models.VirtualBankAccount]):
-    """Where customers' euros arrive."""
+    """Virtual bank accounts, which receive customers' euros."""
 
     def create(
         self, account_id: str, body: bodies.NewVirtualBankAccount
     ) -> Record[models.VirtualBankAccount]:
-        """Issue a virtual bank account; later generations want the account verified first."""
+        """Issue a virtual bank account; later generations require a verified account."""
         return self._write("POST", self.route, account_id, body=body)
 
 
 class PaymentSessions(Endpoint[models.PaymentSession]):
-    """Hosted checkouts. They cannot be read again: keep what `create` answers."""
+    """Hosted checkouts. They cannot be read again, so keep the answer of `create`."""
 
     def create(
         self, account_id: str, body: bodies.NewPaymentSession
@@ -143,15 +143,16 @@ class Transfers(Collection[models.Transfer]):
     def crypto(
         self, sender_account_id: str, body: bodies.NewCryptoTransfer
     ) -> Record[models.Transfer]:
-        """Send crypto; the sender's party has to be verified."""
+        """Send crypto; the sender's party must be verified."""
         route = "/accounts/{senderAccountId}/transfers/crypto"
         return self._write("POST", route, sender_account_id, body=body)
 
     def fiat(self, sender_account_id: str, body: bodies.NewFiatTransfer) -> Record[models.Transfer]:
         """Send fiat to an account of the service, or by SEPA to `body.bank_receiver`.
 
-        Some services move stablecoin between accounts instead, so a fiat transfer alone proves no
-        bank payment. Raises InputError if the field names of a bank receiver are not configured.
+        Some services move stablecoin between accounts instead, so a fiat transfer alone does not
+        prove a bank payment. Raise InputError if the field names of a bank receiver are not
+        configured.
         """
         route = "/accounts/{senderAccountId}/transfers/fiat"
         return self._write("POST", route, sender_account_id, body=self._with_names(body))
@@ -159,7 +160,7 @@ class Transfers(Collection[models.Transfer]):
     def create(
         self, sender_account_id: str, body: bodies.NewCryptoTransfer | bodies.NewFiatTransfer
     ) -> Record[models.Transfer]:
-        """`POST /transfers`, whose body is not shown: the sender, and a body of either kind.
+        """Send a transfer of either kind by `POST /transfers`, which has an undocumented body.
 
         Prefer `crypto` and `fiat`.
         """
@@ -169,7 +170,25 @@ class Transfers(Collection[models.Transfer]):
     def wait(
         self, account_id: str, transfer_id: str, *, timeout: float = 60.0, every: float = 2.0
     ) -> Record[models.Transfer]:
-        """The transfer when it is final, or as it is after `timeout` seconds."""
+        """Return the transfer once it is final, or its state after `timeout` seconds.
+
+        Parameters
+        ----------
+        account_id, transfer_id
+            An account of the transfer, and its id.
+        timeout, every
+            The maximum time and the pause between two reads, in seconds.
+
+        Returns
+        -------
+        Record
+            The transfer as last read.
+
+        Raises
+        ------
+        ServiceError
+            The service does not know the transfer or could not be reached.
+        """
         clock = self.client.clock
         until = clock.monotonic() + timeout
         record = self.get(account_id, transfer_id)
@@ -179,7 +198,7 @@ class Transfers(Collection[models.Transfer]):
         return record
 
     def _with_names(self, body: _NewTransfer) -> _NewTransfer | _ToBank:
-        """Return the body, its bank receiver under the configured field names."""
+        """Return the body, with a bank receiver under the configured field names."""
         names = self.client.bank_receiver
         if names is None or not isinstance(body, bodies.NewFiatTransfer) or not body.bank_receiver:
             return body
@@ -213,7 +232,7 @@ class _ToBank(bodies.Body, frozen=True, kw_only=True):
 
 
 class _WithSender(bodies.Body, frozen=True, kw_only=True):
-    """The sender's account beside the fields of a transfer; the key is the transfer's."""
+    """The sender's account together with the fields of a transfer; the key is the transfer's."""
 
     REPEATS = "keyed"
 
@@ -237,7 +256,7 @@ class AccountToAccountTransfers(Collection[models.Transfer]):
 
 
 class PaymentRequests(Endpoint[models.PaymentRequest]):
-    """Payments tied to a card. They cannot be read again: keep what `create` answers."""
+    """Payments tied to a card. They cannot be read again, so keep the answer of `create`."""
 
     def create(self, body: bodies.NewPaymentRequest) -> Record[models.PaymentRequest]:
         """Request a payment."""
@@ -262,7 +281,7 @@ class Finance:
         self.wallets: AccountWallets = AccountWallets(
             *at, f"{account}/wallets", models.Wallet,
             filters=("chain", "status"),
-            # the id, or the assets where balances came bare
+            # The id, or the assets if the service lists bare balances.
             key=lambda wallet: wallet.id
             or tuple((b.asset, b.token, b.contract_address) for b in wallet.balances),
         )  # fmt: skip

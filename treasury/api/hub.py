@@ -1,8 +1,8 @@
-"""The notebook hub, asked whose server this is: the one question `GET {api}/user` of JupyterHub.
+"""Asks the notebook hub for the owner of this server, by `GET {api}/user` of JupyterHub.
 
-The hub gives its address to its servers, and its answer is about the owner of the token, so no
-other variable of the environment decides who that is. One deadline holds for the exchange as a
-whole, and an answer of more than a few kilobytes is not read to its end.
+The hub gives its servers its address, and answers with the owner of the token, so no other
+environment variable affects the result. One deadline limits the whole exchange, and an answer over
+the size limit is not read completely.
 """
 
 from __future__ import annotations
@@ -25,29 +25,32 @@ from treasury.core.settings.secret_routes import HUB_API
 
 SECONDS: Final = 10
 _MOST_BYTES: Final = 256 * 1024
-"""A user's answer holds a line for each group, role and server; this is thousands of them."""
+"""Maximum size of an answer, which has a line per group, role and server: enough for thousands."""
 _LONGEST_NAME: Final = 255
 
 
 class _User(msgspec.Struct, frozen=True):
-    """What is read of the hub's answer; a service's token is no person's."""
+    """The fields used from the hub's answer; a service's token does not belong to a person."""
 
     name: str
     kind: str = "user"
 
 
 def hub_user(api: str, token: Secret) -> str:
-    """Return the name of the token's owner; JournalError if the hub names none."""
+    """Return the name of the token's owner; raise JournalError if the hub does not give one."""
     require_https(api, f"{HUB_API}: ")
-    redactor = Redactor()  # an answer may repeat the token in a header, which is logged
+    # An answer may repeat the token in a header, which is logged.
+    redactor = Redactor()
     redactor.hide(token.reveal())
-    with ThreadPoolExecutor(1) as apart:  # a notebook's own loop runs in this thread already
+    # A notebook's event loop already runs in this thread.
+    with ThreadPoolExecutor(1) as apart:
         exchange = apart.submit(call_unseen, lambda: asyncio.run(_exchange(api, token)))
         name, problem = _name_in(exchange.result(), token)
-    if problem:  # raised here, where no variable holds the answer: it may repeat the token
+    # Raised outside, because no variable here holds the answer, which may repeat the token.
+    if problem:
         raise JournalError(
-            f"the hub at {urlsplit(api).hostname} does not say who is deciding: {problem};"
-            " nothing was decided",
+            f"the hub at {urlsplit(api).hostname} does not name the person who is deciding:"
+            f" {problem}; nothing was decided",
             do="restart this server from the hub",
         )
     return name
@@ -60,19 +63,19 @@ def _name_in(answer: bytes | str, token: Secret) -> tuple[str, str]:
     try:
         user = decode_json(answer, _User)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return "", "its answer is no user of a hub"
+        return "", "its answer is not a user of a hub"
     name = user.name.strip()
     if user.kind != "user" or not name or not name.isprintable() or len(name) > _LONGEST_NAME:
-        return "", "the token of this server belongs to no person"
+        return "", "the token of this server does not belong to a person"
     if token.reveal() in name:
-        return "", "it answers with the token in place of a name"
+        return "", "its answer has the token in place of a name"
     return name, ""
 
 
 async def _exchange(api: str, token: Secret) -> bytes | str:
-    """Return the body of the hub's answer, or as text why there is none."""
+    """Return the body of the hub's answer, or a text that explains why there is none."""
     try:
-        # Proxies and redirects are ignored. No variable holds the token, as tracebacks may
+        # Proxies and redirects are ignored. No variable holds the token, because tracebacks may
         # show variables.
         async with (
             asyncio.timeout(SECONDS),

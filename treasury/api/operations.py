@@ -1,11 +1,11 @@
-"""What is documented of each operation: its service, authority and statuses of refusal.
+"""Documented facts about each operation: its service, authority and refusal statuses.
 
-`operations.csv` has a row an operation. Neither specification lists scopes by endpoint; the
-authorities are the documented ones of deployed services (`docs/assumptions.md`): a 403 names them
-as likely, and they decide nothing. Every write may be refused for its content, token, right,
-record, method or rate, and one that has a body for its media type; 409 is a conflict, 422 or 409 a
-key that was used for another body. A write that has no row, such as one of a later generation, may
-be refused with any of these. What identifies an answer is read by `answer_identity`.
+`operations.csv` has a row per operation. Neither specification lists scopes by endpoint; the
+authorities are those documented by deployed services (`docs/assumptions.md`). They are used only to
+explain a 403. Every write may be refused for its content, token, permission, record, method or
+rate, and one with a body for its media type; 409 means a conflict, 422 or 409 a key used with
+another body. A write without a row, such as one of a later generation, may be refused with any of
+these. `answer_identity` reads the column that identifies an answer.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ _REFUSES: Final = {
 }
 _ANY_REFUSAL: Final = frozenset().union(*_REFUSES.values())
 LATER_DROPPED: Final = {row["operation"] for row in _ROWS if "dropped" in row["absence"]}
-"""Where a 404 may speak of the operation as well as of the record: the answers look the same."""
+"""Operations with the same 404 for a missing operation and a missing record."""
 NAMES_RECORDS: Final = {row["operation"] for row in _ROWS if "named" in row["absence"]}
-"""Operations without an id in the path whose 404 is about a record that the body names."""
+"""Operations without an id in the path; a 404 is about a record named in the body."""
 FILES: Final = {"GET /ramp-requests/export": "text/csv"}
 """Operations that answer with a file instead of an envelope, and its media type."""
 OPTIONAL: Final = {row["operation"] for row in _ROWS if "optional" in row["absence"]}
-"""Operations that some generations lack, of which a 404 speaks as of a record: the record tells."""
+"""Operations missing in some generations, with the same 404 as for a record: the record's existence
+decides.
+"""
 IDENTITY: Final = {row["operation"]: row["identity"] for row in _ROWS if row["identity"]}
 """The values that an operation's answer shares with its request (`answer_identity`)."""
 

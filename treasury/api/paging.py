@@ -1,12 +1,13 @@
-"""Walking a list page by page so that nothing comes twice and nothing is lost in silence.
+"""Reads a list page by page without duplicates and without silent losses.
 
-The service's own word, `hasNextPage`, decides whether there is more; without it a short page ends
-the list. A list may change while it is walked: when a page repeats, or the records do not add up to
-the stated total, the walk starts over. When that does not settle it either, loss cannot be excluded
-and the walk ends with an error. So it does where the pages have no end, whatever the service says.
+The service's `hasNextPage` decides whether there is another page; without it a short page ends the
+list. A list may change while it is read. If a page repeats, or the records do not add up to the
+stated total, reading starts over. If that does not help, records may be missing and an error is
+raised. An endless list raises an error too.
 
-A list is read by one of two policies: `PagedRecords`, page after page, each record once; or
-`SideBySide`, several pages at a time of a list that states its length; a record may come twice.
+A list is read by one of two policies: `PagedRecords` reads page after page, each record once;
+`SideBySide` reads several pages in parallel from a list that states its length, and a record may
+come twice.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _WALKS = 3
 
 
 class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """One page of a list; iterating over it gives its records, `next()` the page after it."""
+    """One page of a list; iterate over its records, or call `next()` for the following page."""
 
     items: tuple[Record[T], ...]
     number: int
@@ -37,7 +38,7 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     pagination: Pagination | None
     fetch: Callable[[int], ListPage[T]]
     received: int | None = None
-    """Records on the service's page, where a filter of ours left some out of `items`."""
+    """Number of records on the service's page, if our own filter removed some from `items`."""
 
     def __iter__(self) -> Iterator[Record[T]]:
         return iter(self.items)
@@ -47,7 +48,7 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
     @property
     def has_next(self) -> bool:
-        """Whether there is a page after this one."""
+        """True if there is a page after this one."""
         stated = self.pagination or Pagination()
         if stated.has_next_page is not None:
             return stated.has_next_page
@@ -56,11 +57,17 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
     @property
     def total(self) -> int | None:
-        """Records in the whole list, where the service states it and its numbers agree."""
+        """Number of records in the whole list, if the service states it consistently."""
         return None if self.pagination is None else self.pagination.total
 
     def next(self) -> ListPage[T] | None:
-        """The page after this one; None after the last."""
+        """Return the following page; None after the last.
+
+        Examples
+        --------
+        >>> client.ramp.requests.list(size=2).next().number
+        2
+        """
         return self.fetch(self.number + 1) if self.has_next else None
 
 
@@ -69,13 +76,13 @@ def walk(
     operation: str,
     limits: CallLimits,
     *,
-    loss: str = "what came so far may be incomplete",
+    loss: str = "the records so far may be incomplete",
 ) -> Iterator[P]:
-    """The pages of a list, as its policy brings them; walked again while records may be missing.
+    """Yield the pages of a list, reading it again while records may be missing.
 
-    `read_once` gives the pages from the first on, then what speaks against having met every record.
-    UnexpectedResponse after the last walk where they still may be, and at the page where a list
-    turns out to have no end; `loss` says there what that means for what has come.
+    `read_once` yields every page, then returns a reason why records may be missing, or None. Raise
+    UnexpectedResponse if records may still be missing after the last attempt, or if the list turns
+    out to be endless; `loss` describes the effect on the records so far.
     """
     doubt: str | None = None
     for _ in range(_WALKS):
@@ -90,7 +97,7 @@ def walk(
 
 
 class PagedRecords(msgspec.Struct, Generic[T]):
-    """Page after page; of each page the records that no earlier one brought, by their keys."""
+    """Reads page after page; each page has only records that are new, by key."""
 
     first: Callable[[], ListPage[T]]
     key: Callable[[T], Hashable]
@@ -99,7 +106,7 @@ class PagedRecords(msgspec.Struct, Generic[T]):
     def read_once(
         self, operation: str, limits: CallLimits
     ) -> Generator[ListPage[T], None, str | None]:
-        """The pages, then the doubt that is left."""
+        """Yield the pages, then return the remaining doubt."""
         current = _ListState(operation, limits)
         page: ListPage[T] | None = self.first()
         while page is not None:
@@ -119,7 +126,7 @@ class PagedRecords(msgspec.Struct, Generic[T]):
 
 
 class _ListState(msgspec.Struct):
-    """What one walk has met, and what speaks against having met everything."""
+    """The state of one pass: the records so far, and any reason why some may be missing."""
 
     operation: str
     limits: CallLimits
@@ -129,7 +136,7 @@ class _ListState(msgspec.Struct):
     doubt: str | None = None
 
     def meet(self, page: ListPage[T], keys: list[Hashable]) -> bool:
-        """Take note of a page; False where going on is pointless."""
+        """Record a page; return False if there is no point in continuing."""
         if page.total is not None:
             if self.total is not None and page.total < self.total:
                 self.doubt = f"it shrank from {self.total} to {page.total} records"
@@ -144,7 +151,7 @@ class _ListState(msgspec.Struct):
         return page.has_next
 
     def require_end(self, page: ListPage[T]) -> None:
-        """Refuse to go on where the pages outnumber what the first one stated."""
+        """Raise an error if there are more pages than the first one stated."""
         if page.number == 1:
             self.most = _most_pages(page.pagination, page.size, self.limits, self.operation)
         if len(self.keys) > self.limits.records:
@@ -154,11 +161,11 @@ class _ListState(msgspec.Struct):
             _require_stated(page.number, self.most, self.limits, self.operation)
         elif page.number > self.limits.pages or len(self.keys) > self.limits.unstated_records:
             records = f"{len(self.keys):,} records came on {page.number:,} pages"
-            raise _endless(self.operation, f"{records}, and nothing says how many there are")
+            raise _endless(self.operation, f"{records}, and their total number is not stated")
 
 
 class PagePart(msgspec.Struct, Generic[T], frozen=True):
-    """Some pages of a list, one after the other: their rows and keys, and what each page states."""
+    """Consecutive pages of a list: their rows and keys, and the statements of each page."""
 
     numbers: range
     rows: T
@@ -167,27 +174,27 @@ class PagePart(msgspec.Struct, Generic[T], frozen=True):
 
 
 class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
-    """Several pages at a time of a list that states its length; a record may come twice.
+    """Reads several pages in parallel from a list that states its length, possibly with duplicates.
 
-    Keys stay columns of whatever kind `ask` gives; `repeats` and `distinct` read them.
+    Keys stay columns of any type that `ask` returns; `repeats` and `distinct` evaluate them.
     """
 
     first: PagePart[T] | None
-    """The first page, which the first walk does not ask for again."""
+    """The first page, reused by the first pass."""
     ask: Callable[[range], PagePart[T]]
     answers: Callable[[Callable[[range], PagePart[T]], Iterable[range]], Iterator[PagePart[T]]]
-    """The parts of these page numbers in order, some of them asked ahead."""
+    """Returns the parts for page numbers in order, some fetched ahead."""
     repeats: Callable[[Any, Any], bool]
     distinct: Callable[[Sequence[Any]], int]
     size: int
     longest_part: int
-    """Pages of a part at most; a list of fewer pages is shared out over `shares` parts."""
+    """Maximum number of pages per part; a shorter list is divided into `shares` parts."""
     shares: int
 
     def read_once(
         self, operation: str, limits: CallLimits
     ) -> Generator[PagePart[T], None, str | None]:
-        """The parts, then the doubt that is left."""
+        """Yield the parts, then return the remaining doubt."""
         first, self.first = self.first or self.ask(range(1, 2)), None
         stated = first.stated[0]
         most = _most_pages(stated, self.size, limits, operation)
@@ -202,18 +209,19 @@ class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
             stated = part.stated[-1]
             shrank = shrank or any((page.total or 0) < total for page in part.stated)
         number = pages
-        while stated.has_next_page:  # records came while the list was walked
+        # Records arrived while the list was read.
+        while stated.has_next_page:
             number += 1
             if most is not None:
                 _require_stated(number, most, limits, operation)
             if number > (stated.number_of_pages or 0):
-                return f"page {number - 1} says that another follows, and is the last"
+                return f"page {number - 1} announces another page, but is the last"
             part = self.ask(range(number, number + 1))
             stated = part.stated[0]
             columns.append(part.keys)
             yield part
         if shrank:
-            return "it shrank while it was walked"
+            return "it shrank while it was read"
         return _missing(self.distinct(columns), stated.total or total)
 
     def _parts(self, pages: int) -> Iterator[range]:
@@ -229,7 +237,7 @@ def _missing(received: int, total: int) -> str | None:
 def _endless(operation: str, why: str) -> UnexpectedResponse:
     return UnexpectedResponse(
         f"{operation}: the list does not end: {why}",
-        do="report it to the provider; what came so far may be incomplete",
+        do="report it to the provider; the records so far may be incomplete",
         operation=operation,
     )
 
@@ -237,9 +245,9 @@ def _endless(operation: str, why: str) -> UnexpectedResponse:
 def _most_pages(
     stated: Pagination | None, size: int, limits: CallLimits, operation: str
 ) -> int | None:
-    """The pages that a list may have by what its first one states; None where that says nothing.
+    """Return the maximum number of pages by the first page's statement; None without one.
 
-    UnexpectedResponse where they are more than any list may have.
+    Raise UnexpectedResponse if it exceeds the limits of any list.
     """
     stated = stated or Pagination()
     pages = stated.number_of_pages
@@ -247,12 +255,14 @@ def _most_pages(
         return None
     if pages > limits.pages or pages * (stated.page_size or size) > limits.records:
         most = f"{limits.pages:,} pages or {limits.records:,} records"
-        raise _endless(operation, f"it is said to have {pages:,} pages; at most {most} are read")
+        raise _endless(operation, f"the service states {pages:,} pages; at most {most} are read")
     return pages + limits.extra_pages
 
 
 def _require_stated(number: int, most: int, limits: CallLimits, operation: str) -> None:
-    """Refuse a page beyond the stated ones and those by which a list may grow."""
+    """Raise an error for a page beyond the stated number plus allowed growth."""
     if number > most:
         stated = most - limits.extra_pages
-        raise _endless(operation, f"page {number:,} came where {stated:,} were said to be")
+        raise _endless(
+            operation, f"the service announced {stated:,} pages and sent page {number:,}"
+        )

@@ -1,9 +1,8 @@
 """The ramp service: the company, its users, bank accounts and wallets, ramp requests, fees.
 
-Each attribute is a collection of `resources`; its routes are the specification's. Whatever changes
-a record carries the version that the person saw: a stale one is a VersionConflict and never sent
-again by itself. Nothing here has an idempotency key: a create whose answer did not come is looked
-up with `find`.
+Each attribute is a collection of `resources` with the specification's routes. A change carries the
+version that the person saw: an outdated one raises VersionConflict and is never retried. There are
+no idempotency keys: if the answer of a create is lost, look it up with `find`.
 """
 
 from __future__ import annotations
@@ -29,21 +28,40 @@ _DAY = timedelta(days=1)
 
 
 class RampRequests(Collection[models.RampRequest]):
-    """Ramp requests; a list item lacks version, fee, net amount and events, `get` has them.
+    """Ramp requests; a list item lacks version, fee, net amount and events, which `get` returns.
 
-    The filters `from_date` and `to_date` are the service's own, in a zone that it does not state;
-    `created_from` and `created_to` are days in UTC, asked for a day wider and trimmed here.
+    The filters `from_date` and `to_date` are the service's own, in an undocumented time zone;
+    `created_from` and `created_to` are days in UTC, requested a day wider and trimmed here.
     """
 
     def create(
         self, body: bodies.NewRampRequest, *, check: bool = True
     ) -> Record[models.RampRequest]:
-        """Create a request; NotReady, with nothing sent, where its company or target is unverified.
+        """Create a request, without automatic retries.
 
-        `check=False` leaves that to the service. Compare `body.differences(answer)` before anybody
-        approves.
+        Parameters
+        ----------
+        body
+            The request; `amount` is gross fiat on-ramp and gross crypto off-ramp.
+        check
+            Whether to check first that the company and the target are verified.
+
+        Returns
+        -------
+        Record
+            The created request. Compare `body.differences(answer)` before anybody approves it.
+
+        Raises
+        ------
+        NotReady
+            The company or the target is not verified; nothing was sent.
+        OutcomeUnknown
+            The answer was lost; look the request up with `find`.
+        ServiceError
+            The service refused it.
         """
-        if check:  # what it builds on; what cannot be read is left to the service
+        # Statuses that cannot be read are left to the service.
+        if check:
             ramp = Ramp(self.client)
             _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
             if wallet := body.company_wallet_id:
@@ -58,28 +76,28 @@ class RampRequests(Collection[models.RampRequest]):
         return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def approve(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
-        """Approve what was seen at `version`; the creator's own credential is refused."""
+        """Approve the request read at `version`; the creator's own credential is refused."""
         return self._decide("approve", request_id, version)
 
     def reject(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
-        """Reject what was seen at `version`; the service takes no reason, keep it yourself."""
+        """Reject the request read at `version`; the service stores no reason."""
         return self._decide("reject", request_id, version)
 
     def cancel(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
-        """Cancel what was seen at `version`; for the creator, while it awaits approval."""
+        """Cancel the request read at `version`; for the creator, while it awaits approval."""
         return self._decide("cancel", request_id, version)
 
     def change_amount(
         self, request_id: str, *, amount: bodies.Amount, version: int
     ) -> Record[models.RampRequest]:
-        """Change the amount (fiat gross on-ramp, crypto gross off-ramp), before it is approved."""
+        """Change the amount (gross fiat on-ramp, gross crypto off-ramp) before approval."""
         body = bodies.RampAmount(amount=amount, version=version)
         return self._change("PUT", "amount", request_id, body)
 
     def add_transaction_hash(
         self, request_id: str, *, transaction_hash: str, version: int
     ) -> Record[models.RampRequest]:
-        """Say with which transaction the crypto of an off-ramp was sent."""
+        """Submit the hash of the transaction that paid an off-ramp's crypto."""
         body = bodies.RampTransactionHash(
             blockchain_transaction_hash=transaction_hash, version=version
         )
@@ -93,10 +111,10 @@ class RampRequests(Collection[models.RampRequest]):
         earlier_ids: Container[str] = (),
         created_by: str | None = None,
     ) -> Record[models.RampRequest]:
-        """The request that `body`, sent at `since`, has created; OutcomeUnknown if unclear.
+        """Return the request created by `body`, sent at `since`; raise OutcomeUnknown if unclear.
 
-        Told by creation time, direction and amount, then by what its detail says; by its maker
-        where `created_by` is given and the request names one.
+        It is identified by creation time, direction and amount, then by its detail, and by its
+        creator if `created_by` is given and the request names one.
         """
         listed = self.iterate(*parents, created_from=(since - SKEW).date(), sort_order="DESC")
         details = (
@@ -116,7 +134,9 @@ class RampRequests(Collection[models.RampRequest]):
     def _change(
         self, method: str, verb: str, request_id: str, body: bodies.Body
     ) -> Record[models.RampRequest]:
-        look_up = f"read ramp request {request_id}: its status and last event say"
+        look_up = (
+            f"read ramp request {request_id}: its status and last event show whether it was changed"
+        )
         route = f"/ramp-requests/{{id}}/{verb}"
         return self._write(method, route, request_id, body=body, look_up=look_up)
 
@@ -163,16 +183,16 @@ def _day(value: Filter) -> date:
 
 
 class BankAccounts(Collection[models.CompanyBankAccount]):
-    """The company's own bank accounts; a list item lacks version and IBAN, `get` has them."""
+    """The company's own bank accounts; a list item lacks version and IBAN, which `get` returns."""
 
     def create(self, body: bodies.NewBankAccount) -> Record[models.CompanyBankAccount]:
-        """Register a bank account; it is reviewed before it can be used."""
+        """Register a bank account; it is reviewed before use."""
         return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def update(
         self, account_id: str, *, name: str, version: int
     ) -> Record[models.CompanyBankAccount]:
-        """Rename what `get` showed at `version`."""
+        """Rename the bank account read at `version`."""
         body = bodies.BankAccountChanges(name=name, version=version)
         return self._write("PATCH", "/company-bank-accounts/{id}", account_id, body=body)
 
@@ -186,23 +206,24 @@ class BankAccounts(Collection[models.CompanyBankAccount]):
 
 
 class CompanyWallets(Collection[models.CompanyWallet]):
-    """The company's own wallets; a list item lacks the version, `get` has it."""
+    """The company's own wallets; a list item lacks the version, which `get` returns."""
 
     def create(self, body: bodies.NewCompanyWallet) -> Record[models.CompanyWallet]:
-        """Register a wallet; it is verified by 1 USDC sent from it to a deposit wallet."""
+        """Register a wallet; it is verified by sending 1 USDC from it to a deposit wallet."""
         return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def update(
         self, wallet_id: str, *, description: str, version: int
     ) -> Record[models.CompanyWallet]:
-        """Describe what `get` showed at `version`."""
+        """Change the description of the wallet read at `version`."""
         body = bodies.CompanyWalletChanges(description=description, version=version)
         return self._write("PATCH", "/company-wallets/{id}", wallet_id, body=body)
 
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "address":
             return super()._passes(value, name, condition, parents)
-        address: str | None = value.address  # hexadecimal is written in either case
+        # Hexadecimal addresses may be in either case.
+        address: str | None = value.address
         return address is None or address.lower() == str(condition).lower()
 
 
@@ -210,7 +231,7 @@ class Users(UnpagedList[models.CompanyUser]):
     """The company's users."""
 
     def invite(self, body: bodies.Invitation) -> Record[models.CompanyUser]:
-        """Invite a user. The link in the answer is dropped: it lets its holder in."""
+        """Invite a user. The link in the answer is removed, because it gives access."""
         return self._write("POST", "/company/users/invite", body=body, look_up=_FIND)
 
 
@@ -218,9 +239,33 @@ class FeeTiers(Reference[models.Fee]):
     """Fee tiers, and the calculator."""
 
     def calculate(self, *, amount: bodies.Amount, ramp_type: str) -> Record[models.CalculatedFee]:
-        """The fee of an amount, which is fiat on-ramp and crypto off-ramp; the fee is in the same.
+        """Calculate the fee of an amount, both in fiat on-ramp and in crypto off-ramp.
 
-        It changes nothing, so it is asked again like any reading.
+        It changes nothing, so it is retried like a read.
+
+        Parameters
+        ----------
+        amount
+            Gross fiat on-ramp, gross crypto off-ramp.
+        ramp_type
+            `ON_RAMP` or `OFF_RAMP`.
+
+        Returns
+        -------
+        Record
+            The fee, its percentage, and its `unit`: `fiat` or `crypto`.
+
+        Raises
+        ------
+        InputError
+            The amount is not positive, or the type is unknown; nothing was sent.
+        ServiceError
+            The service refused the call.
+
+        Examples
+        --------
+        >>> client.ramp.fees.calculate(amount="1000", ramp_type="ON_RAMP").value.unit
+        'fiat'
         """
         question = bodies.FeeQuestion(amount=amount, type=ramp_type)
         reply = self.client.request("POST", "/fees/calculate", service=self.service, body=question)
@@ -259,7 +304,7 @@ class _ChainRow(msgspec.Struct, frozen=True):
 
 
 class _ConfigRow(msgspec.Struct, frozen=True, rename="camel"):
-    """One line of any of the three lists of the bank account configuration."""
+    """One row of any of the three lists of the bank account configuration."""
 
     type: str = ""
     description: str | None = None
@@ -276,7 +321,7 @@ class _Config(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BankConfig(Reference[models.ConfigEntry]):
-    """Account types, countries and currencies of bank accounts: one list of (kind, code, name)."""
+    """Account types, countries and currencies of bank accounts, as (kind, code, name)."""
 
     def _records(self, reply: Reply) -> list[Record[models.ConfigEntry]]:
         config = decode(reply.result, _Config, self._listing).value

@@ -1,8 +1,9 @@
-"""What can be asked of a collection: declared once for each, done in one place.
+"""The operations of a collection, declared per collection and implemented once.
 
-A collection is its routes, its model and its filters. `list` gives a page, `iterate` every record,
-`pages` every page, `get` one record. Parents come first: `wallets.iterate(account_id)`. A filter is
-sent to the service and applied again to what comes back, for not every generation knows it.
+A collection has routes, a model and filters. `list` returns a page, `iterate` yields every record,
+`pages` every page, and `get` returns one record. Parents come first: `wallets.iterate(account_id)`.
+A filter is sent to the service and applied again to the answer, because not every generation
+supports it.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ _Filters = dict[str, Filter]
 Params = tuple[tuple[str, str], ...]
 
 PAGE_SIZE = 100
-"""The documented default, sent all the same."""
+"""The documented default, sent explicitly."""
 
 MAX_AGE = 3600.0
-"""Seconds for which reference data is taken from memory."""
+"""Seconds for which reference data is cached."""
 
 
 def by_id(value: object) -> Hashable:
-    """The `id` of a record."""
+    """Return the `id` of a record."""
     key: Hashable = getattr(value, "id", None)
     return key
 
 
 class Endpoint(msgspec.Struct, Generic[T], eq=False):
-    """A route of a service and the model of what it answers with."""
+    """A route of a service, and the model of its answer."""
 
     client: ServiceCalls
     service: Service
@@ -73,7 +74,7 @@ class Endpoint(msgspec.Struct, Generic[T], eq=False):
         body: Body | None = None,
         look_up: str | None = None,
     ) -> Reply:
-        """Change something; `look_up` says where to see whether it was done."""
+        """Send a change; `look_up` is the advice on how to check whether it was executed."""
         return self.client.request(
             method, route, *ids, service=self.service, body=body, look_up=look_up
         )
@@ -86,15 +87,21 @@ class Endpoint(msgspec.Struct, Generic[T], eq=False):
         body: Body | None = None,
         look_up: str | None = None,
     ) -> Record[T]:
-        """The record as it is after a change of `_send`."""
+        """Send a change and return the changed record."""
         return self._send(method, route, *ids, body=body, look_up=look_up).record(self.model)
 
 
 class Single(Endpoint[T]):
-    """A record that there is one of."""
+    """An endpoint with exactly one record."""
 
     def get(self) -> Record[T]:
-        """The record."""
+        """Return the record; raise a ServiceError on refusal.
+
+        Examples
+        --------
+        >>> client.ramp.company.get().value.name is not None
+        True
+        """
         return self._ask(self.route).record(self.model)
 
 
@@ -102,7 +109,13 @@ class UnpagedList(Endpoint[T]):
     """A list without pages: reference data, roles, users."""
 
     def all(self, *parents: str) -> list[Record[T]]:
-        """Every record of the list, in the service's order."""
+        """Return every record of the list, in the service's order; ServiceError on refusal.
+
+        Examples
+        --------
+        >>> all(record.value.email for record in client.ramp.users.all())
+        True
+        """
         reply = self._ask(self.route, *parents)
         if reply.pagination is not None and reply.pagination.has_next_page:
             paged = Collection(self.client, self.service, self.route, self.model, key=repr)
@@ -112,7 +125,7 @@ class UnpagedList(Endpoint[T]):
     def find(
         self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
     ) -> Record[T]:
-        """The record that `body`, sent at `since`, has created; OutcomeUnknown if unclear."""
+        """Return the record created by `body`, sent at `since`; raise OutcomeUnknown if unclear."""
         listed = self.all(*parents)
         return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)
 
@@ -121,13 +134,13 @@ class UnpagedList(Endpoint[T]):
 
 
 class Reference(UnpagedList[T]):
-    """Reference data: `all` asks the service, `recent` remembers the answer for a while."""
+    """Reference data: `all` calls the service, `recent` caches its answer for a while."""
 
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
     _cached: tuple[float, list[Record[T]]] | None = None
 
     def all(self, *parents: str) -> list[Record[T]]:
-        """Every record, as the service has it now."""
+        """Return every record as the service has it now."""
         asked_at = self.client.clock.monotonic()
         records = super().all(*parents)
         with self._lock:
@@ -135,7 +148,13 @@ class Reference(UnpagedList[T]):
         return list(records)
 
     def recent(self, max_age: float = MAX_AGE) -> list[Record[T]]:
-        """Every record, from an answer of at most `max_age` seconds ago."""
+        """Return every record, from an answer at most `max_age` seconds old.
+
+        Examples
+        --------
+        >>> "EUR" in {record.value.currency for record in client.ramp.fiat_currencies.recent()}
+        True
+        """
         with self._lock:
             cached = self._cached
         if cached is not None and self.client.clock.monotonic() - cached[0] < max_age:
@@ -144,7 +163,7 @@ class Reference(UnpagedList[T]):
 
 
 class Collection(Endpoint[T]):
-    """A list with pages, and its records one by one where `single` is given."""
+    """A list with pages, and single records if `single` is given."""
 
     single: str = ""
     filters: tuple[str, ...] = ()
@@ -159,7 +178,36 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> ListPage[T]:
-        """One page. Filters are named as the service names them, in snake_case."""
+        """Return one page.
+
+        Parameters
+        ----------
+        *parents
+            The ids of the parent records, such as the account of a wallet.
+        page, size
+            The page's number from 1, and the number of records per page.
+        sort_on, sort_order
+            The service's field to sort by, and `ASC` or `DESC`.
+        **filters
+            The collection's filters in snake_case; None is ignored.
+
+        Returns
+        -------
+        ListPage
+            The records; its `next()` returns the following page.
+
+        Raises
+        ------
+        InputError
+            The collection does not have the filter.
+        ServiceError
+            The service refused the call or could not be reached.
+
+        Examples
+        --------
+        >>> len(client.ramp.requests.list(size=3))
+        3
+        """
         params = self._params(size, sort_on, sort_order, filters)
         return self._filtered(self._page(parents, page, size, params), parents, filters)
 
@@ -171,7 +219,18 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> Iterator[ListPage[T]]:
-        """The pages from the first on, no record twice; see `paging.walk` for the error."""
+        """Yield the pages without duplicates; parameters and errors as in `list`.
+
+        Raises
+        ------
+        UnexpectedResponse
+            Records may be missing, because the list kept changing or does not end.
+
+        Examples
+        --------
+        >>> len(next(client.ramp.requests.pages(size=2)))
+        2
+        """
         params = self._params(size, sort_on, sort_order, filters)
         in_turn = PagedRecords(partial(self._page, parents, 1, size, params), self.key)
         every = walk(in_turn.read_once, self._listing, self.client.limits)
@@ -185,13 +244,35 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> Iterator[Record[T]]:
-        """Every record, each once."""
+        """Yield every record once; parameters and errors as in `pages`.
+
+        Examples
+        --------
+        >>> {record.value.ramp_type for record in client.ramp.requests.iterate(ramp_type="ON_RAMP")}
+        {'ON_RAMP'}
+        """
         every = self.pages(*parents, size=size, sort_on=sort_on, sort_order=sort_order, **filters)
         for page in every:
             yield from page
 
     def get(self, *ids: str) -> Record[T]:
-        """One record by its id, after the ids of its parents."""
+        """Return one record by its id, after the ids of its parents.
+
+        Raises
+        ------
+        NotFound
+            The service does not know the record.
+        InputError
+            The collection has no single records.
+        ServiceError
+            Any other refusal, or no connection.
+
+        Examples
+        --------
+        >>> request = client.ramp.requests.list(size=1).items[0].value
+        >>> client.ramp.requests.get(request.id).value.version is not None
+        True
+        """
         if not self.single:
             raise InputError(f"{self.route} has no single records", do="list them instead")
         return self._ask(self.single, *ids).record(self.model)
@@ -199,9 +280,37 @@ class Collection(Endpoint[T]):
     def find(
         self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
     ) -> Record[T]:
-        """The record that `body`, sent at `since`, has created; OutcomeUnknown if unclear.
+        """Look up the record created by a body after its answer was lost.
 
-        `earlier_ids` were there before: they tell it from an equal one of the same minute.
+        Parameters
+        ----------
+        *parents
+            The ids of the parent records.
+        body
+            The body that was sent.
+        since
+            The instant at which it was sent.
+        earlier_ids
+            Ids that existed before, to exclude equal records of the same minute.
+
+        Returns
+        -------
+        Record
+            The only record that matches.
+
+        Raises
+        ------
+        OutcomeUnknown
+            No record matches, or several do.
+
+        Examples
+        --------
+        >>> body = bodies.NewParty(party_type="ORGANISATION", name="Harbour Supplies")
+        >>> created = client.finance.parties.create(body)
+        >>> sent_at = created.value.created_at
+        >>> found = client.finance.parties.find(body=body, since=sent_at)
+        >>> found.value.id == created.value.id
+        True
         """
         listed = self.iterate(*parents, sort_order="DESC")
         return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)
@@ -243,8 +352,9 @@ class Collection(Endpoint[T]):
         )
 
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
-        """Whether a record passes a filter, as far as it says anything about it."""
-        del parents  # for those whose filter is about the parent
+        """Return True if a record passes a filter, as far as the record has the value."""
+        # For subclasses with a filter on the parent.
+        del parents
         stated = getattr(value, name, None)
         return stated is None or _text(stated) == _text(condition)
 
@@ -264,7 +374,7 @@ class Collection(Endpoint[T]):
         return (("size", str(size)), ("sortOn", sort_on), ("sortOrder", sort_order), *filter_params)
 
     def _sent(self, name: str, value: Filter) -> Params:
-        """The query parameters of a filter; several values are sent one by one."""
+        """Return the query parameters of a filter; several values become several parameters."""
         values = value if isinstance(value, tuple) else (value,)
         return tuple((camel_case(name), _text(part)) for part in values)
 

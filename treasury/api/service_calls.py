@@ -1,4 +1,4 @@
-"""One call to a service: sent, retried where that is safe, and its answer read."""
+"""One call to a service: sent, retried if that is safe, and its answer decoded."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ T = TypeVar("T")
 _PLACE = re.compile(r"\{\w+\}")
 _READING_METHODS = frozenset({"GET", "HEAD"})
 _CALCULATES = {("ramp", "POST", "/fees/calculate")}
-"""The one documented operation that reads by another method: it changes nothing."""
+"""The only documented operation that reads with another method than GET."""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """A successful answer: the bytes of its result, `null` if it has none.
 
-    An operation that answers with a file, such as `GET /ramp-requests/export`, has it in `file`.
+    The file of an operation that answers with one, such as `GET /ramp-requests/export`, is in
+    `file`.
     """
 
     call: Call
@@ -50,30 +51,30 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     file: bytes | None = None
     pagination: Pagination | None = None
     credential: str = ""
-    """The client id that the call was made with."""
+    """The client id of the call."""
 
     @property
     def operation(self) -> str:
-        """`POST /ramp-requests/{id}/approve`."""
+        """Method and route, such as `POST /ramp-requests/{id}/approve`."""
         return self.call.operation
 
     def record(self, model: type[T]) -> Record[T]:
-        """The result as one record; OutcomeUnknown where a write's answer does not read."""
+        """Decode the result as one record; OutcomeUnknown if a write's answer is unreadable."""
         with _having_left(self.call):
             return self.read(self.result, model)
 
     def records(self, model: type[T]) -> list[Record[T]]:
-        """The result as a list of records."""
+        """Decode the result as a list of records."""
         return [self.read(item, model) for item in split(self.result, self.operation)]
 
     def read(self, raw: bytes, model: type[T]) -> Record[T]:
-        """A part of the result as a record that knows who asked."""
+        """Decode a part of the result as a record with the client id."""
         value = decode(raw, model, self.operation).value
         return Record(value, raw, self.credential)
 
 
 class ServiceCalls(ABC):
-    """Sends any operation of both services with one credential, and reads what is answered."""
+    """Sends any operation of both services with one credential, and decodes the answer."""
 
     def __init__(
         self,
@@ -113,14 +114,14 @@ class ServiceCalls(ABC):
 
     @property
     def may_write(self) -> bool:
-        """Whether anything may be changed with this client: in production only if allowed."""
+        """True if this client may change anything; in production only if the settings allow it."""
         return self._may_write and self._propose is None
 
     def require_writes(self, operation: str) -> None:
-        """Raise ActionRefused where the environment, or this client, is for reading."""
+        """Raise ActionRefused if the environment or this client is read-only."""
         if self._propose is not None:
             raise errors.ActionRefused(
-                f"{operation}: this client is for reading; nothing was sent",
+                f"{operation}: this client is read-only; nothing was sent",
                 do=self._propose(operation),
             )
         if not self._may_write:
@@ -144,24 +145,62 @@ class ServiceCalls(ABC):
     ) -> Reply:
         """Send any operation: `request("GET", "/accounts/{id}", account_id)`.
 
-        The method says whether it writes. For a write, `kind` says whether sending it again is
-        safe; by default that follows from its body. `look_up` is the advice of an OutcomeUnknown.
-        `retry_unauthorized=False` keeps a write without key or version from being sent again after
-        a 401. `fence` decides directly before each attempt whether it may still leave. Raises
-        ActionRefused if writing is not allowed, InputError if `kind` contradicts the method.
+        The answer is checked to be about the same record as the request.
+
+        Parameters
+        ----------
+        method, route
+            The HTTP method, which decides whether the call writes, and the specification's route.
+        *ids
+            The values of the route's placeholders, in order.
+        service
+            `finance` or `ramp`.
+        params, body
+            The query parameters, and the body: a struct of `bodies`, or anything that JSON can
+            encode.
+        kind
+            How safe it is to repeat a write; by default the body decides.
+        look_up
+            The advice of an OutcomeUnknown: how to find out whether a write was executed.
+        retry_unauthorized
+            False if a write without key or version must not be sent again after a 401.
+        fence
+            Decides immediately before each attempt whether it may still be sent.
+
+        Returns
+        -------
+        Reply
+            The result as bytes; `record` and `records` decode it.
+
+        Raises
+        ------
+        ServiceError
+            The service refused the call, could not be reached or answered with an error. For a
+            write with an unknown effect it is an OutcomeUnknown.
+        ActionRefused
+            The environment or this client is read-only.
+        InputError
+            `kind` contradicts the method, or the number of ids does not fit the route.
+
+        Examples
+        --------
+        >>> account = client.finance.accounts.list(size=1).items[0].value
+        >>> reply = client.request("GET", "/accounts/{id}", account.id)
+        >>> reply.record(models.Account).value.id == account.id
+        True
         """
         reading = method in _READING_METHODS or (service, method, route) in _CALCULATES
         if kind is not None and (kind == "read") is not reading:
             raise errors.InputError(
-                f"{method} {route} is no {kind!r}: the method decides whether a call writes",
+                f"{method} {route} is not a {kind!r}: the method decides whether a call writes",
                 do="leave kind out",
             )
         own = body if isinstance(body, Body) else None
         key = None if own is None else own.key
         safety: Kind = "read" if reading else "write" if own is None else own.REPEATS
-        advice = f"read what {route} is about and see what became of it"
+        advice = f"read the record of {route} to see whether it was changed"
         if safety == "keyed":
-            advice = f"send the same body again, with its key {key}: it is carried out once"
+            advice = f"send the same body again, with its key {key}: it is executed once"
         call = Call(
             method=method,
             route=route,
@@ -187,7 +226,7 @@ class ServiceCalls(ABC):
         with _having_left(call):
             pagination, result, created_id = None, b"null", None
             file = _file(response, call.operation)
-            # A write may answer with no body at all.
+            # A write may have an empty answer.
             if file is None and (response.content or reading):
                 envelope = open_envelope(response.content, call.operation)
                 pagination, (result, created_id) = envelope.pagination, unwrap(envelope)
@@ -207,17 +246,17 @@ class ServiceCalls(ABC):
 
     @abstractmethod
     def has_record(self, ids: tuple[str, ...]) -> bool:
-        """Whether the account, and its wallet where one is named, are there."""
+        """Return True if the account exists, and its wallet if one is named."""
 
 
 def _file(response: httpx.Response, operation: str) -> bytes | None:
-    """Return the file that an operation is declared to answer with; None for any other answer."""
+    """Return the file of an operation declared to answer with one; None for any other answer."""
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return response.content if FILES.get(operation) == media_type else None
 
 
 def _fill(route: str, ids: tuple[str, ...]) -> str:
-    """The route with its placeholders filled, in order; an id stays one path segment."""
+    """Fill the placeholders of a route in order; an id stays one path segment."""
     places = _PLACE.findall(route)
     if len(places) != len(ids):
         raise errors.InputError(
@@ -232,13 +271,13 @@ def _fill(route: str, ids: tuple[str, ...]) -> str:
 
 @contextmanager
 def _having_left(call: Call) -> Iterator[None]:
-    """Whatever is raised about a write that has left is an OutcomeUnknown."""
+    """Turn any exception after a write has left into OutcomeUnknown."""
     try:
         yield
     except Exception as error:
         if call.kind == "read":
             raise
-        reason = f"{call.operation}: its answer does not read ({type(error).__name__})"
+        reason = f"{call.operation}: its answer cannot be read ({type(error).__name__})"
         if isinstance(error, errors.TreasuryError):
             reason = error.what
         raise errors.OutcomeUnknown(

@@ -1,8 +1,8 @@
-"""A refusal of a service as one of the errors of `core.errors`: the status decides, then the code.
+"""Turns a service's refusal into one of the errors of `core.errors`, by status and code.
 
-Codes are compared in upper case with underscores, whatever the generation of the service writes.
-What is shown of a body is each error's code, field and message, cut to one line, and the trace ids;
-never a header, and never the body itself.
+Codes are compared in upper case with underscores, regardless of how the service writes them. Of a
+body only each error's code, field and message, cut to one line, and the trace ids are shown; never
+a header or the whole body.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treasury.api.operations import LATER_DROPPED, NAMES_RECORDS, SCOPES, refusa
 from treasury.core import errors as tree
 
 _MOST_FAULTS: Final = 20
-"""Errors of one refusal that are shown; of more, their number."""
+"""Maximum number of errors of one refusal to show; the rest are counted."""
 
 _TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -55,7 +55,7 @@ _BY_CODE: dict[str, type[tree.ServiceError]] = {
     "VERSION_CONFLICT": tree.VersionConflict,
 }
 _REFINED = frozenset({400, 402, 403, 409, 422})
-"""Statuses under which services file several things: here the code is asked as well."""
+"""Statuses that services use for several kinds of errors, so that the code decides too."""
 
 _DO: dict[type[tree.ServiceError], str] = {
     tree.InvalidRequest: "nothing was executed; correct the request",
@@ -65,7 +65,7 @@ _DO: dict[type[tree.ServiceError], str] = {
     tree.NotFound: "check the id, and that the credential belongs to the same company",
     tree.NotOffered: "this service does not have the operation; do without it",
     tree.NotReady: "wait for the verification, or ask the provider; nothing was executed",
-    tree.VersionConflict: "read the record again and decide on what it says now",
+    tree.VersionConflict: "read the record again and decide on its current content",
     tree.KeySpent: "look up what the key was used for; do not send with a new key before that",
     tree.RateLimited: "wait a little, then run it again",
     tree.ServiceFault: "run it again later; if it stays, give the provider the trace id",
@@ -74,28 +74,28 @@ _DO: dict[type[tree.ServiceError], str] = {
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """One error of a refusal: the normalised code, the field that it is about, a line of text."""
+    """One error of a refusal: the normalised code, its field, and a line of text."""
 
     code: str | None = None
     field: str | None = None
     message: str | None = None
 
     def __str__(self) -> str:
-        """`REQUIRED_FIELD: address.city must be set`; the field once."""
+        """Format as `REQUIRED_FIELD: address.city must be set`, without repeating the field."""
         field = self.field if self.field and self.field not in (self.message or "") else None
         about = " ".join(part for part in (field, self.message) if part)
         return ": ".join(part for part in (self.code, about) if part)
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """What a failed response says: its errors in the service's order, and the trace ids."""
+    """A failed response: its errors in the service's order, and the trace ids."""
 
     faults: tuple[Fault, ...] = ()
     trace: str | None = None
     is_ours: bool = False
-    """Whether the body is JSON of the services' own error shape; a proxy's page is not."""
+    """True if the body is JSON in the services' own error shape, unlike a proxy's page."""
     untold: int = 0
-    """Errors beyond the first `MOST_FAULTS`."""
+    """Number of errors beyond the first `MOST_FAULTS`."""
 
     @property
     def code(self) -> str | None:
@@ -108,7 +108,7 @@ class Refusal(msgspec.Struct, frozen=True):
         return self.faults[0].message if self.faults else None
 
     def __str__(self) -> str:
-        """Every error, one after the other."""
+        """Return every error in one line."""
         texts = [text for text in map(str, self.faults) if text]
         texts += [f"and {self.untold} more errors"] if self.untold else []
         return "; ".join(texts)
@@ -117,7 +117,7 @@ class Refusal(msgspec.Struct, frozen=True):
 def error_for(
     response: httpx.Response, operation: str, *, ids: tuple[str, ...] = (), key: str | None = None
 ) -> tree.ServiceError:
-    """The error that a response without success means; `key` is the idempotency key sent."""
+    """Return the error for an unsuccessful response; `key` is the idempotency key sent."""
     refusal = read_refusal(response)
     kind = _kind(response.status_code, refusal, operation, keyed=key is not None)
     faults = str(refusal)
@@ -145,7 +145,7 @@ def error_for(
 
 
 def not_offered(error: tree.NotFound) -> tree.NotOffered:
-    """What a 404 means where the record that it names is there: the operation is not."""
+    """Return the error for a 404 on an existing record: the operation is not offered."""
     refusal = tree.NotOffered(
         error.what,
         do=_DO[tree.NotOffered],
@@ -161,7 +161,7 @@ def not_offered(error: tree.NotFound) -> tree.NotOffered:
 
 
 def where(ids: tuple[str, ...], trace: str | None = None) -> str:
-    """` (id r1, trace t1)`: which record, and what the provider finds the call by."""
+    """Format ` (id r1, trace t1)`: the record, and the trace id for the provider."""
     parts = [f"id {text}" for text in map(one_line, ids) if text]
     parts += [f"trace {trace}"] if trace else []
     return f" ({', '.join(parts)})" if parts else ""
@@ -172,7 +172,8 @@ def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type
         for fault in refusal.faults:
             if fault.code in _BY_CODE:
                 return _BY_CODE[fault.code]
-    if status == 409 and keyed:  # a create has no version to conflict with
+    # A create has no version to conflict with.
+    if status == 409 and keyed:
         return tree.KeySpent
     may_name_record = "{" in operation or operation in NAMES_RECORDS
     if status == 404 and not (may_name_record and refusal.is_ours):
@@ -185,7 +186,7 @@ def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type
 
 
 def read_refusal(response: httpx.Response) -> Refusal:
-    """The errors and trace ids of a failed response, in any documented shape."""
+    """Read the errors and trace ids of a failed response, in any documented shape."""
     header = next(
         (response.headers[name] for name in _TRACE_HEADERS if name in response.headers), ""
     )
@@ -199,7 +200,7 @@ def read_refusal(response: httpx.Response) -> Refusal:
     is_json = media_type.strip().lower() == "application/json"
     listed = next((body[key] for key in ("errors", "failures") if _objects(body.get(key))), None)
     entries = _objects(listed) or [body]
-    # The services spell each error's code so; other APIs number theirs.
+    # The services always use text codes; other APIs number theirs.
     is_coded = bool(listed) and all(
         isinstance(error, dict)
         and isinstance(error.get("code"), str)
@@ -224,13 +225,13 @@ def read_refusal(response: httpx.Response) -> Refusal:
 
 
 def is_refusal(response: httpx.Response, operation: str) -> bool:
-    """Whether the service itself says of this write that it did not carry it out.
+    """Return True if the service itself states that it did not execute this write.
 
-    Between here and the service stand proxies, gateways and filters that answer by themselves, also
-    after the service has acted. Such a page says nothing of the effect, whatever its status is. So
-    a write counts as refused only where the body has the services' own error shape and the status
-    is one that this operation is documented to refuse with. Any other answer without success leaves
-    the outcome unknown. Whoever forges shape and status cannot be told apart from the service.
+    Proxies, gateways and filters between here and the service answer on their own, even after the
+    service has acted. Their answers do not reveal the effect, regardless of their status. So a
+    write counts as refused only if the body has the services' own error shape and the status is a
+    documented refusal of this operation. Any other unsuccessful answer leaves the outcome unknown.
+    A forged answer with the right shape and status cannot be distinguished from the service.
     """
     return read_refusal(response).is_ours and response.status_code in refusals_of(operation)
 
@@ -242,13 +243,13 @@ def _objects(listed: Any) -> list[dict[str, Any]]:
 
 
 def _code(value: Any) -> str | None:
-    """`invalid-request` and `INVALID_REQUEST` are the same code."""
+    """Normalise a code: `invalid-request` and `INVALID_REQUEST` are the same."""
     line = one_line(value, 80)
     return line and line.upper().replace("-", "_")
 
 
 def one_line(value: Any, length: int = 300) -> str | None:
-    """One line of a service's text, without control characters and without what looks secret."""
+    """Return one line of a service's text, without control characters and possible secrets."""
     if not isinstance(value, str):
         return None
     text = _BEARER.sub(r"\1…", _CONTROLS.sub(" ", value)).strip()

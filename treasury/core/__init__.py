@@ -1,1 +1,1 @@
-"""What every room uses: errors, money, calendar, outside text, settings, tables, files."""
+"""Shared foundations: errors, money, calendar, outside text, settings, tables, files."""

@@ -1,7 +1,7 @@
-"""Days and months as a treasury counts them: TARGET days, calendar months, instants in UTC.
+"""Days and months of a treasury: TARGET days, calendar months, instants in UTC.
 
 An instant is an aware datetime in UTC. A day or a month is a calendar period in the reporting time
-zone. A bank's date is a date and has no hour.
+zone. A bank's date has no time of day.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from treasury.core.errors import InputError
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _DAY = timedelta(days=1)
 _DAYS_KEPT = 10_000
-"""Answers kept: a hundred thousand open items are of a few hundred days."""
+"""Cache size: even a hundred thousand open items have only a few hundred different days."""
 
 
 @cache
 def target_holidays(year: int) -> frozenset[date]:
-    """Days other than weekends on which TARGET is closed (ECB: long-term calendar since 2002)."""
+    """Return the weekdays on which TARGET is closed (ECB: long-term calendar since 2002)."""
     sunday = easter(year)
     fixed = (date(year, *day) for day in ((1, 1), (5, 1), (12, 25), (12, 26)))
     return frozenset((sunday - 2 * _DAY, sunday + _DAY, *fixed))
 
 
 def is_target_day(day: date) -> bool:
-    """Whether TARGET settles on that day."""
+    """Return True if TARGET settles on that day."""
     return day.weekday() < 5 and day not in target_holidays(day.year)
 
 
 def next_target_day(day: date) -> date:
-    """The first TARGET day after `day`."""
+    """Return the first TARGET day after `day`."""
     return add_target_days(day, 1)
 
 
 @lru_cache(_DAYS_KEPT)
 def add_target_days(day: date, count: int) -> date:
-    """The `count`-th TARGET day after `day` (`count` of at least 1)."""
+    """Return the `count`-th TARGET day after `day` (`count` is at least 1)."""
     while count > 0:
         day += _DAY
         if is_target_day(day):
@@ -54,18 +54,18 @@ def add_target_days(day: date, count: int) -> date:
 
 @lru_cache(_DAYS_KEPT)
 def target_days_between(start: date, end: date) -> int:
-    """TARGET days after `start` up to and including `end`; 0 where `end` is not later."""
+    """Count the TARGET days after `start`, up to and including `end`; 0 if `end` is not later."""
     days = (start + n * _DAY for n in range(1, (end - start).days + 1))
     return sum(map(is_target_day, days))
 
 
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 9998
-"""The years whose months have one before and one after them."""
+"""Years in which every month has a previous and a next one."""
 
 
 def parse_instant(text: str) -> datetime:
-    """An ISO 8601 date-time as an instant in UTC; one without a zone is taken as UTC."""
+    """Parse an ISO 8601 date-time as an instant in UTC; without a zone it is taken as UTC."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
@@ -75,13 +75,13 @@ def parse_instant(text: str) -> datetime:
     if not _FIRST_YEAR <= parsed.year <= _LAST_YEAR:
         raise InputError(
             f"{text[:40]!r} is outside the years {_FIRST_YEAR} to {_LAST_YEAR}",
-            do="give an instant of a year that there are records of",
+            do="give an instant within these years",
         )
     return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
 
 
 def parse_day(text: str) -> date:
-    """`2026-10-31` as a date; InputError for anything else."""
+    """Parse a date such as `2026-10-31`; raise InputError for other text."""
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
@@ -96,7 +96,7 @@ class Month(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> Month:
-        """`2026-10` as a Month; InputError for anything else."""
+        """Parse a month such as `2026-10`; raise InputError for other text."""
         matched = _MONTH.fullmatch(text.strip())
         if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < _FIRST_YEAR:
             raise InputError(f"{text[:40]!r} is not a month", do="write it as 2026-10")
@@ -104,7 +104,7 @@ class Month(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def of(cls, day: date) -> Month:
-        """The month that `day` is in."""
+        """Return the month of a day."""
         return cls(day.year, day.month)
 
     def __str__(self) -> str:
@@ -112,51 +112,51 @@ class Month(msgspec.Struct, frozen=True, order=True):
 
     @property
     def title(self) -> str:
-        """`October 2026`, in English whatever the locale."""
+        """The month in English, such as `October 2026`, regardless of the locale."""
         return f"{_NAMES[self.month - 1]} {self.year}"
 
     @property
     def first(self) -> date:
-        """Its first day."""
+        """The month's first day."""
         return date(self.year, self.month, 1)
 
     @property
     def last(self) -> date:
-        """Its last day."""
+        """The month's last day."""
         return self.next.first - _DAY
 
     @property
     def next(self) -> Month:
-        """The month after it."""
+        """The following month."""
         return Month(self.year + self.month // 12, self.month % 12 + 1)
 
     @property
     def previous(self) -> Month:
-        """The month before it."""
+        """The previous month."""
         return Month.of(self.first - _DAY)
 
     def days(self) -> Iterator[date]:
-        """Every day of it, in order."""
+        """Yield the month's days in order."""
         return (self.first + n * _DAY for n in range((self.last - self.first).days + 1))
 
     def start(self, zone: ZoneInfo) -> datetime:
-        """The instant, in UTC, at which it begins in `zone`."""
+        """Return the instant, in UTC, at which the month begins in `zone`."""
         return datetime.combine(self.first, time(), zone).astimezone(UTC)
 
     def end(self, zone: ZoneInfo) -> datetime:
-        """The instant, in UTC, at which the next one begins in `zone` (exclusive)."""
+        """Return the exclusive end in UTC: the instant at which the next month begins in `zone`."""
         return self.next.start(zone)
 
 
 class Months(msgspec.Struct, frozen=True):
-    """One month or several in a row, `first` and `last` included."""
+    """One or more consecutive months, with `first` and `last` included."""
 
     first: Month
     last: Month
 
     @classmethod
     def parse(cls, text: str) -> Months:
-        """`2026-10` or `2026-07..2026-10`; InputError for anything else."""
+        """Parse `2026-10` or `2026-07..2026-10`; raise InputError for other text."""
         first, dots, last = text.partition("..")
         months = cls(Month.parse(first), Month.parse(last if dots else first))
         if months.last < months.first:
@@ -174,7 +174,7 @@ class Months(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """`October 2026`, `July 2026 to October 2026`."""
+        """The months in English: `October 2026` or `July 2026 to October 2026`."""
         if self.first == self.last:
             return self.first.title
         return f"{self.first.title} to {self.last.title}"

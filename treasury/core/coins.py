@@ -1,21 +1,21 @@
-"""The coin in which each chain takes gas, and coins by the names that they have now."""
+"""The coin that each chain charges gas in, and current names of renamed coins."""
 
 from __future__ import annotations
 
 from typing import Final
 
 NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "ARBITRUM": "ETH", "POLYGON": "POL"}
-"""The coin that a chain takes gas in; of a chain that is not here no gas is read."""
+"""The coin that a chain charges gas in; gas is not read on chains that are missing here."""
 _RENAMED: Final = {"MATIC": "POL"}
-"""Coins that explorers still write by a former name: the network renamed them one to one."""
+"""Former names that explorers still use, after the network renamed the coin one to one."""
 
 
 def native_coin(chain: str) -> str:
-    """The coin that a chain takes gas in; empty where none is known."""
+    """Return the coin that a chain charges gas in; empty if unknown."""
     return NATIVE_COINS.get(chain.upper(), "")
 
 
 def current_coin(symbol: str) -> str:
-    """A coin by the name that it has now: POL for MATIC."""
+    """Return a coin's current name: POL for MATIC."""
     name = symbol.strip().upper()
     return _RENAMED.get(name, name)

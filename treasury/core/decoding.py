@@ -1,8 +1,8 @@
-"""Typed values out of JSON and plain data, safely from several threads at once.
+"""Thread-safe decoding of typed values from JSON and plain data.
 
-msgspec works a type out when it first meets it, and while it does so another thread that decodes
-the same type reads what is half made and ends the process. Here a type is worked out by one thread,
-before any uses it.
+msgspec builds its information about a type on first use. A second thread that decodes the same type
+meanwhile reads incomplete information and crashes the process. This module builds each type in one
+thread before any other uses it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WORKING_OUT = threading.Lock()
 
 
 def decode_json(content: bytes | bytearray | memoryview | str, kind: type[T]) -> T:
-    """A value of a type out of JSON; msgspec's errors where it does not fit."""
+    """Decode JSON as a type; raise msgspec's errors if it does not fit."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
         with _WORKING_OUT:
@@ -33,12 +33,13 @@ def decode_json(content: bytes | bytearray | memoryview | str, kind: type[T]) ->
 
 
 def convert(value: object, kind: type[T], *, from_attributes: bool = False) -> T:
-    """A value of a type out of plain data; msgspec's errors where it does not fit."""
+    """Convert plain data to a type; raise msgspec's errors if it does not fit."""
     if kind not in _WORKED_OUT:
         with _WORKING_OUT:
-            msgspec.msgpack.Decoder(kind)  # takes every key of a mapping, as `convert` does
+            # Unlike a JSON decoder, this accepts any type of mapping key, as `convert` does.
+            msgspec.msgpack.Decoder(kind)
             _WORKED_OUT.add(kind)
-    # A type that msgspec does not know is a secret, which is made of its text.
+    # The only types unknown to msgspec are secrets, which are constructed from their text.
     return msgspec.convert(
         value, kind, from_attributes=from_attributes, dec_hook=lambda own, text: own(text)
     )

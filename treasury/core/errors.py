@@ -1,30 +1,30 @@
-"""Every error that treasury raises, in one tree; each says what happened and what to do next.
+"""Every error that treasury raises, in one tree; each names the problem and the next step.
 
     TreasuryError
-     ├─ InputError                 what was given cannot be used
+     ├─ InputError                 an argument, a file or a setting cannot be used
      │   ├─ SettingsError          treasury.toml, an environment variable, a credential
      │   ├─ StatementError         a bank file, or one record in it
-     │   ├─ TableError             a table handed to a function: missing column, wrong type
+     │   ├─ TableError             a table passed to a function: missing column, wrong type
      │   └─ QueryError             SQL that the lake cannot run
      ├─ StorageError               the workspace on disk
      │   ├─ WorkspaceLocked        another process is writing
-     │   ├─ NothingStored          there is no committed data to answer from yet
-     │   ├─ WorkspaceDamaged       a stored file is missing or does not read
+     │   ├─ NothingStored          there is no committed data yet
+     │   ├─ WorkspaceDamaged       a stored file is missing or cannot be read
      │   ├─ HomeUnreachable        the lake's home does not answer, or refuses the credential
-     │   ├─ HomeReadOnly           the lake's home may be read and not written
-     │   └─ CommitOvertaken        another desk's commit came to the lake's home first
+     │   ├─ HomeReadOnly           the lake's home may be read but not written
+     │   └─ CommitOvertaken        another desk's commit reached the lake's home first
      ├─ JournalError               people's decisions cannot be read or written
-     ├─ ActionRefused              an action that may not, or need not, be carried out
-     ├─ NoticeError                a mail server or webhook did not take a notice
-     └─ ServiceError               a payment service, or the way to it
+     ├─ ActionRefused              an action that may not, or need not, be executed
+     ├─ NoticeError                a mail server or webhook did not accept a notice
+     └─ ServiceError               a payment service, or the connection to it
          ├─ ServiceUnreachable     no connection, or none in time
          ├─ BadCredentials         the token address refused the credential
-         ├─ Unauthorized           401, of a read also with a renewed token
+         ├─ Unauthorized           401, for a read even after renewing the token
          ├─ Forbidden              403
          ├─ NotFound               404 for one record
          ├─ NotOffered             404 or 405 on a route this generation of the service lacks
          ├─ InvalidRequest         400, 415, 422: the service does not accept what was sent
-         ├─ NotReady               something it needs is not verified or not active
+         ├─ NotReady               a required record is not verified or not active
          ├─ InsufficientFunds      402, 422
          ├─ VersionConflict        409: the record changed since it was read
          ├─ KeySpent               the idempotency key was used before
@@ -45,7 +45,7 @@ from treasury.core.text import visible
 
 
 class TreasuryError(Exception):
-    """What happened and, after a dash, what to do next; `what` and `do` hold the halves."""
+    """An error with its remedy: `what` is the problem, `do` the next step; the text joins both."""
 
     exit_code: typing.ClassVar[int] = 1
 
@@ -55,7 +55,7 @@ class TreasuryError(Exception):
         self.do = do
 
     def _render_traceback_(self) -> list[str]:
-        """Return the one line that IPython shows in place of a traceback; `%tb` has that."""
+        """Return the single line that IPython shows instead of a traceback; `%tb` shows that."""
         return [f"{type(self).__name__}: {self}"]
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class TreasuryError(Exception):
 
 
 class InputError(TreasuryError):
-    """What was given (an argument, a file, a setting) cannot be used."""
+    """An argument, a file or a setting cannot be used."""
 
     exit_code = 2
 
@@ -74,11 +74,11 @@ class SettingsError(InputError):
 
 
 class StatementError(InputError):
-    """A bank file, or one record in it, cannot be read; nothing of it was stored."""
+    """A bank file, or one record in it, cannot be read; nothing of the file was stored."""
 
 
 class TableError(InputError):
-    """A table handed to a function lacks a column or has one of the wrong type."""
+    """A table passed to a function lacks a column or has a column of the wrong type."""
 
 
 class QueryError(InputError):
@@ -96,23 +96,23 @@ class WorkspaceLocked(StorageError):
 
 
 class NothingStored(StorageError):
-    """The question needs data that no committed sync or statement has brought yet."""
+    """The question needs data that no sync or statement has stored yet."""
 
 
 class WorkspaceDamaged(StorageError):
-    """A stored file is missing or does not read."""
+    """A stored file is missing or cannot be read."""
 
 
 class HomeUnreachable(StorageError):
-    """The home of the lake does not answer, or refuses the credential; the desk goes on."""
+    """The home of the lake does not answer, or refuses the credential; the desk keeps working."""
 
 
 class HomeReadOnly(StorageError):
-    """The home of the lake may be read and not written."""
+    """The home of the lake may be read but not written."""
 
 
 class CommitOvertaken(StorageError):
-    """Another desk's commit came to the home of the lake first; nothing of either is lost."""
+    """Another desk's commit reached the home of the lake first; no data is lost."""
 
 
 class JournalError(TreasuryError):
@@ -122,13 +122,13 @@ class JournalError(TreasuryError):
 
 
 class ActionRefused(TreasuryError):
-    """The action may not, or need not, be carried out; nothing was sent."""
+    """The action may not, or need not, be executed; nothing was sent."""
 
     exit_code = 4
 
 
 class NoticeError(TreasuryError):
-    """A mail server or a webhook did not take a notice; `may_have_arrived` where nobody knows."""
+    """A mail server or webhook did not accept a notice; `may_have_arrived` if that is uncertain."""
 
     exit_code = 5
 
@@ -140,12 +140,12 @@ class NoticeError(TreasuryError):
 
 
 class ServiceError(TreasuryError):
-    """A payment service answered with an error, or could not be asked.
+    """A payment service answered with an error, or could not be reached.
 
-    `operation` is the method and route ("POST /ramp-requests/{id}/approve"), `ids` what fills the
-    route, `status` the HTTP status, `code` the service's own code (upper case, underscores),
-    `trace` its trace id and `key` the idempotency key that was sent, each empty or None where
-    unknown. `may_have_executed` is True where a write may have taken effect.
+    `operation` is the method and route ("POST /ramp-requests/{id}/approve"), `ids` the values in
+    the route, `status` the HTTP status, `code` the service's own code (upper case, underscores),
+    `trace` its trace id and `key` the idempotency key that was sent; each is empty or None if
+    unknown. `may_have_executed` is True if a write may have taken effect.
     """
 
     exit_code = 5
@@ -196,8 +196,8 @@ class NotFound(ServiceError):
 class NotOffered(ServiceError):
     """404 or 405 on a route that this generation of the service does not have.
 
-    `by_service` is True where the service itself says so, in its own error shape: a page of
-    something in between, as at a wrong address, proves nothing about the service.
+    `by_service` is True if the service itself states it, in its own error shape. A page from an
+    intermediary, or from a wrong address, proves nothing about the service.
     """
 
     by_service = False
@@ -224,19 +224,19 @@ class KeySpent(ServiceError):
 
 
 class RateLimited(ServiceError):
-    """429, also after waiting as the service asked."""
+    """429, even after the pauses that the service requested."""
 
 
 class ServiceFault(ServiceError):
-    """5xx, also after the retries that are safe."""
+    """5xx, even after all safe retries."""
 
 
 class UnexpectedResponse(ServiceError):
-    """A response without the shape that the contract promises."""
+    """A response that does not have the shape of the contract."""
 
 
 class OutcomeUnknown(ServiceError):
-    """A write may or may not have taken effect; `look_up` says where to find out."""
+    """A write may or may not have taken effect; `look_up` explains how to find out."""
 
     def __init__(self, problem: str, *, look_up: str, **details: typing.Any) -> None:
         super().__init__(problem, do=look_up, may_have_executed=True, **details)

@@ -1,4 +1,4 @@
-"""Bank identifiers: whether an IBAN or a BIC can be one at all, before it is sent anywhere."""
+"""Checks of bank identifiers: whether an IBAN or BIC can be valid, before it is sent."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _BIC = re.compile(r"[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?", re.ASCII)
 
 
 def is_iban(text: str) -> bool:
-    """Whether an IBAN has its country's length and form, and its check digits hold (ISO 13616).
+    """Return True if an IBAN has its country's length and form, and valid check digits (ISO 13616).
 
-    Blanks do not count.
+    Blanks are ignored.
     """
     from stdnum import iban
 
@@ -20,10 +20,10 @@ def is_iban(text: str) -> bool:
 
 
 def is_bic(text: str) -> bool:
-    """Whether the text has the form of a BIC (ISO 9362: 8 or 11 characters)."""
+    """Return True if the text has the form of a BIC (ISO 9362: 8 or 11 characters)."""
     return _BIC.fullmatch(text) is not None
 
 
 def plain_account(account: str) -> str:
-    """An account number without spaces, in upper case: how accounts are compared."""
+    """Normalise an account number for comparisons: without spaces, in upper case."""
     return account.replace(" ", "").upper()

@@ -1,7 +1,7 @@
-"""Exact amounts: the one parser, the one formatter, the only place that multiplies amounts.
+"""Exact amounts: the only parser, formatter and multiplication of amounts.
 
-An amount is a `Decimal` beside the currency or asset it is in. A float is refused at the door.
-Products and ratios round once, half up, at the scale of the unit they are in.
+An amount is a `Decimal` together with its currency or asset. Floats are refused. Products and
+ratios are rounded once, half up, at the scale of their unit.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ def exponent(currency: str) -> int:
     return EXPONENTS.get(currency, 2)
 
 
-@lru_cache(64)  # a currency is outside text
+# The cache is limited, because currency codes are outside text.
+@lru_cache(64)
 def minor_unit(currency: str) -> Decimal:
-    """The smallest amount of a currency or asset: 0.01 of EUR."""
+    """Return the smallest amount of a currency or asset: 0.01 for EUR."""
     return Decimal(1).scaleb(-exponent(currency))
 
 
 def parse_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
-    """The exact decimal of a JSON number's or string's digits; at most 20 + 18 digits.
+    """Parse a JSON number or string as an exact decimal with at most 20 + 18 digits.
 
-    Raises InputError for a float, a grouped or localised number, NaN, infinity, or digits that a
+    Raise InputError for a float, a grouped or localised number, NaN, infinity, or digits that a
     DECIMAL(38, 18) cannot hold. An unreadable amount is never 0.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
@@ -79,24 +80,26 @@ def parse_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal
 
 
 def typed_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
-    """An amount as a person writes it: as `parse_amount`, and without an exponent."""
+    """Parse an amount typed by a person, as `parse_amount` but without exponents."""
     if isinstance(value, str) and "e" in value.lower():
-        raise InputError(f"{name}: {value.strip()[:40]!r} is no amount", do="write it as 1234.56")
+        raise InputError(
+            f"{name}: {value.strip()[:40]!r} is not an amount", do="write it as 1234.56"
+        )
     return parse_amount(value, name=name)
 
 
 def quantize(amount: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP) -> Decimal:
-    """The amount at the decimals of its currency, rounded half up if nothing else is said."""
+    """Round the amount to the decimals of its currency, half up by default."""
     return amount.quantize(minor_unit(currency), rounding, context=_WIDE)
 
 
 def stored(amount: Decimal) -> Decimal:
-    """The amount at the 18 decimals that a column holds, half up."""
+    """Round the amount to the 18 decimals of a column, half up."""
     return amount.quantize(_STORED, context=_WIDE)
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
-    """The exact sum; the interpreter's own context would round it at 28 digits."""
+    """Return the exact sum; Python's default context would round it to 28 digits."""
     result = Decimal(0)
     for amount in amounts:
         result = _WIDE.add(result, amount)
@@ -104,7 +107,7 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def totals(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
-    """The exact sum of the amounts of each key, in the order in which the keys come."""
+    """Return the exact sum of each key's amounts, in the order of the keys."""
     groups: dict[Key, list[Decimal]] = {}
     for key, amount in parts:
         groups.setdefault(key, []).append(amount)
@@ -112,31 +115,31 @@ def totals(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
 
 
 def added(amount: Decimal, addend: Decimal) -> Decimal:
-    """The two together, exact. A bare plus sign would round at 28 digits."""
+    """Add two amounts exactly; the plus operator would round to 28 digits."""
     return _WIDE.add(amount, addend)
 
 
 def half_up(numerator: int, denominator: int) -> int:
-    """The whole number next to a ratio, half up from zero; the denominator is above zero."""
+    """Round a ratio to a whole number, half away from zero; the denominator is above zero."""
     whole = (2 * abs(numerator) + denominator) // (2 * denominator)
     return -whole if numerator < 0 else whole
 
 
 def mean(amounts: Iterable[Decimal]) -> Decimal:
-    """The mean; exact for one amount or two."""
+    """Return the mean, which is exact for one amount or two."""
     values = list(amounts)
     return _WIDE.divide(total(values), Decimal(len(values)))
 
 
 def difference(amount: Decimal, subtrahend: Decimal) -> Decimal:
-    """`amount` less `other`, exact. A bare minus sign rounds at 28 digits too: `copy_negate()`."""
+    """Subtract exactly; the minus operator would round to 28 digits, even to negate."""
     return _WIDE.subtract(amount, subtrahend)
 
 
 def format_amount(amount: Decimal, currency: str) -> str:
-    """`EUR 25,000.00`, `USDC 10,000.000000`: the currency, then every digit the amount has.
+    """Format as `EUR 25,000.00` or `USDC 10,000.000000`: the currency, then every digit.
 
-    An amount with more decimals than its currency keeps them all; nothing is rounded for show.
+    An amount with more decimals than its currency keeps them all; nothing is rounded for display.
     """
     rounded = amount.quantize(minor_unit(currency), context=_WIDE)
     if rounded != amount:
@@ -145,7 +148,7 @@ def format_amount(amount: Decimal, currency: str) -> str:
 
 
 def plain_digits(amount: Decimal) -> str:
-    """Every digit of a decimal and none that is idle: the same text for equal amounts."""
+    """Return every digit of a decimal without idle zeros: the same text for equal amounts."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -153,35 +156,35 @@ def plain_digits(amount: Decimal) -> str:
 def fee_of(
     gross: Decimal, percentage: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP
 ) -> Decimal:
-    """`percentage` per cent of `gross`, at the decimals of `currency`; half up if not said."""
+    """Return `percentage` per cent of `gross`, rounded to the decimals of `currency`."""
     share = _WIDE.scaleb(_WIDE.multiply(gross, percentage), -2)
     return quantize(share, currency, rounding=rounding)
 
 
 def net_crypto(fiat_gross: Decimal, fee: Decimal, rate: Decimal, asset: str) -> Decimal:
-    """Crypto that an on-ramp delivers: (gross - fee) / rate, where rate is fiat per crypto."""
+    """Return the crypto of an on-ramp: (gross - fee) / rate, with the rate in fiat per crypto."""
     return quantize(_WIDE.divide(_WIDE.subtract(fiat_gross, fee), rate), asset)
 
 
 def convert(crypto: Decimal, rate: Decimal, currency: str) -> Decimal:
-    """Fiat gross of an off-ramp: crypto x rate, where rate is fiat per crypto."""
+    """Return the gross fiat of an off-ramp: crypto x rate, with the rate in fiat per crypto."""
     return quantize(_WIDE.multiply(crypto, rate), currency)
 
 
 def implied_rate(fiat: Decimal, coins: Decimal) -> Decimal | None:
-    """Fiat per coin, fee and all, at eight decimals; None where `coins` is zero."""
+    """Return fiat per coin, fee included, at eight decimals; None if `coins` is zero."""
     if coins == 0:
         return None
     return _WIDE.divide(fiat, coins).quantize(Decimal("1e-8"), context=_WIDE)
 
 
 def product(amount: Decimal, factor: Decimal) -> Decimal:
-    """The amount times a rate or a share, unrounded: for comparing, never for booking."""
+    """Return the amount times a rate or a share, unrounded: for comparisons, never for booking."""
     return _WIDE.multiply(amount, factor)
 
 
 def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
-    """`part` over `whole` in basis points, two decimals; None where `whole` is zero."""
+    """Return `part` / `whole` in basis points, two decimals; None if `whole` is zero."""
     if whole == 0:
         return None
     ratio = _WIDE.divide(_WIDE.scaleb(part, 4), whole)
@@ -189,12 +192,12 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
 
 
 def rounded(exact: Fraction, places: int) -> Decimal:
-    """A fraction at so many decimals, half up as every product and ratio."""
+    """Round a fraction to `places` decimals, half up like every product and ratio."""
     return Decimal(f"{half_up(exact.numerator * 10**places, exact.denominator)}E-{places}")
 
 
 def is_exact_in(amount: Decimal, currency: str) -> bool:
-    """Whether the amount has no more decimals than its currency."""
+    """Return True if the amount has no more decimals than its currency."""
     context = Context(prec=80, traps=[Inexact])
     try:
         amount.quantize(minor_unit(currency), context=context)

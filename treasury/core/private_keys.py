@@ -1,7 +1,7 @@
-"""Private keys in a text, in the forms that tools write them in.
+"""Detection of private keys in a text, in the formats that tools use.
 
-A key is recognised by the frame or the field names around it, or by its DER structure once it is
-decoded. A key without either, such as the 32 bytes of one alone, looks like any secret.
+A key is recognised by the frame or the field names around it, or by its DER structure after
+decoding. A key without these, such as 32 bare bytes, looks like any other secret.
 """
 
 from __future__ import annotations
@@ -22,25 +22,26 @@ _FRAMES: Final = re.compile(
     r"|b3BlbnNzaC1rZXktdjE|(?i:6f70656e7373682d6b65792d7631)"
 )
 _BREAKS: Final = re.compile(r"\\[rn]|\\x|[\s:,\\]")
-"""Stand between the digits of one key, as line breaks in JSON or the colons of OpenSSL."""
+"""Separators between the digits of one key, such as line breaks in JSON or the colons of OpenSSL.
+"""
 _HEXADECIMAL_SIGN: Final = re.compile(r"\b0x")
-"""Stands before each byte in lists of bytes; base64 may have the same characters as digits."""
+"""Prefix of each byte in lists of bytes; base64 may have the same characters as digits."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{40,}")
 _HEXADECIMAL: Final = re.compile(r"[0-9A-Fa-f]{60,}")
 _DER_IN_BASE64: Final = re.compile("M[A-I]")
 _DER_IN_HEXADECIMAL: Final = re.compile("30[0-8]", re.IGNORECASE)
 _SHORTEST: Final = 30
-"""Bytes of a key in DER, at least: those of the smallest curve in use have more."""
+"""Minimum bytes of a key in DER; keys of the smallest curve in use have more."""
 _NESTED: Final = 2
-"""Encodings around each other: a PEM file is often kept in base64."""
+"""Number of nested encodings: a PEM file is often stored in base64."""
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _SEQUENCE, _INTEGER, _OCTETS, _IDENTIFIER = 0x30, 0x02, 0x04, 0x06
 _LAST_VERSION: Final = 3
-"""Versions are 0 to 3: PKCS#8 and PKCS#1 have 0 or 1, an elliptic curve's key 1, PKCS#12 3."""
+"""Versions are 0 to 3: PKCS#8 and PKCS#1 use 0 or 1, an elliptic curve's key 1, PKCS#12 3."""
 
 
 def holds_private_key(text: str, depth: int = _NESTED) -> bool:
-    """Whether a text holds a private key, encrypted or not, plain or in `depth` encodings."""
+    """Return True if a text has a private key, encrypted or not, plain or in `depth` encodings."""
     packed = _BREAKS.sub("", text)
     if _FRAMES.search(text.replace("\\", "")) or _FRAMES.search(packed):
         return True
@@ -61,14 +62,14 @@ def holds_private_key(text: str, depth: int = _NESTED) -> bool:
 
 
 def _from_base64(digits: str) -> bytes:
-    """Decode as many digits as are whole bytes."""
+    """Decode the longest part that is whole bytes."""
     if len(digits) % 4 == 1:
         digits = digits[:-1]
     return base64.b64decode(digits + "=" * (-len(digits) % 4))
 
 
 def _inner_text(digits: str) -> str:
-    """Return the text that base64 or hexadecimal digits stand for; empty if they do not."""
+    """Return the text encoded in base64 or hexadecimal digits; empty if there is none."""
     for decode in (_from_base64, binascii.unhexlify):
         try:
             text = decode(digits).decode()
@@ -80,10 +81,10 @@ def _inner_text(digits: str) -> str:
 
 
 def _is_private_key(der: bytes) -> bool:
-    """Whether DER begins with a private key, or with an encrypted one.
+    """Return True if DER begins with a private key, plain or encrypted.
 
-    The first is a sequence that begins with its version, the second one of an algorithm and octets.
-    Certificates, public keys and signatures are neither.
+    A plain key is a sequence that begins with its version, an encrypted one a sequence of an
+    algorithm and octets. Certificates, public keys and signatures are neither.
     """
     outer = _element(der, 0)
     if outer is None or outer[0] != _SEQUENCE or outer[2] < _SHORTEST:
@@ -100,7 +101,7 @@ def _is_private_key(der: bytes) -> bool:
 
 
 def _element(der: bytes, at: int) -> tuple[int, int, int] | None:
-    """Return tag, begin and end of the DER element at a place; None if it is not whole."""
+    """Return tag, begin and end of the DER element at a position; None if it is incomplete."""
     if len(der) < at + 2:
         return None
     tag, length, begin = der[at], der[at + 1], at + 2

@@ -1,6 +1,6 @@
-"""The statuses that both services give their records, from `statuses.csv`.
+"""The statuses of both services' records, from `statuses.csv`.
 
-`ends` says whether a record ends with a status: done, or undone. One that is BLOCKED may go on. A
+`ends` states whether a record ends with a status: done or undone. A BLOCKED record may continue. A
 status that is not in the table counts as open, and is reported.
 """
 
@@ -19,9 +19,9 @@ def _statuses(record: str, *ends: str) -> frozenset[str]:
 
 REQUEST_KNOWN: Final = _statuses("ramp request", "", "done", "undone")
 REQUEST_FINAL: Final = _statuses("ramp request", "done", "undone")
-"""Statuses of a ramp request after which nothing follows."""
+"""Final statuses of a ramp request."""
 REQUEST_UNDONE: Final = _statuses("ramp request", "undone")
 """Statuses of a ramp request that ended without its conversion."""
 TRANSFER_KNOWN: Final = _statuses("transfer", "", "done", "undone")
 TRANSFER_FINAL: Final = _statuses("transfer", "done", "undone")
-"""Statuses of a transfer after which nothing follows."""
+"""Final statuses of a transfer."""

@@ -1,8 +1,8 @@
-"""Outside text: the one place that makes it visible, one line long, and harmless in HTML.
+"""Outside text: the only place that makes it visible, single-line, and harmless in HTML.
 
 Remittance text, names and file names come from strangers. A control character must not move a
-cursor, a direction mark must not turn a line around, markup must stay text, and "$5 and $6" must
-not become mathematics in a notebook.
+cursor, a direction mark must not reverse a line, markup must stay text, and "$5 and $6" must not
+become mathematics in a notebook.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-"""How Python represents a byte of a file name that is not UTF-8."""
+"""Python's representation of a file name's byte that is not UTF-8."""
 
 
 def visible(text: str) -> str:
-    """The text with every character that would not show made visible: `␛`, `⟨U+202E⟩`."""
+    """Return the text with hidden characters made visible: `␛`, `⟨U+202E⟩`."""
     if text.isprintable():
         return text
     return "".join(
@@ -30,35 +30,35 @@ def visible(text: str) -> str:
 
 
 def utf8_text(text: str) -> str:
-    """Return a text that can be stored and sent: bytes of a file name outside UTF-8 are visible."""
+    """Return a text that can be stored and sent: non-UTF-8 bytes of a file name become visible."""
     return _SURROGATE.sub(lambda found: visible(found[0]), text)
 
 
 def camel_case(name: str) -> str:
-    """A name in snake_case as the services spell it: `createdAt` for `created_at`."""
+    """Convert a snake_case name to the services' spelling: `createdAt` for `created_at`."""
     head, *tail = name.split("_")
     return head + "".join(map(str.capitalize, tail))
 
 
 def clean(text: object) -> str:
-    """Outside text on one line, everything in it visible; nothing for None."""
+    """Return outside text on one line with everything visible; empty for None."""
     return visible(" ".join(("" if text is None else str(text)).split()))
 
 
 def ascii_escaped(text: str) -> str:
-    """Return a text in printable ASCII, everything else escaped: no look-alike letter passes."""
+    """Return a text in printable ASCII, with other characters escaped, so that look-alikes show."""
     return "".join(
         char if char.isascii() and char.isprintable() else ascii(char)[1:-1] for char in text
     )
 
 
 def safe_html(text: object) -> str:
-    """Outside text as HTML in which nothing of it is markup, nor mathematics in a notebook."""
+    """Return outside text as HTML in which nothing is markup, nor mathematics in a notebook."""
     return html.escape(clean(text)).replace("$", "&#36;")
 
 
 class Screen(str):
-    """A text of several lines that a notebook shows as it is printed."""
+    """A text of several lines that a notebook shows as printed."""
 
     __slots__ = ()
 
@@ -67,5 +67,5 @@ class Screen(str):
 
 
 def is_hidden(char: str) -> bool:
-    """Whether a character does not show: a control, a direction mark, one of no width."""
+    """Return True if a character does not show: a control, a direction mark, or zero-width."""
     return unicodedata.category(char) in _HIDDEN

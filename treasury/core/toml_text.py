@@ -1,4 +1,4 @@
-"""TOML written by hand: parsed within bounds, and searched for the line of a key."""
+"""TOML written by people: parsed within limits, and searched for the line of a key."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from treasury.core.errors import InputError
 from treasury.core.text import clean
 
 Keys = Sequence[str | int]
-"""The place of a value: names of tables and keys, and positions in arrays, from 0."""
+"""The position of a value: names of tables and keys, and array indices from 0."""
 
 _LONGEST: Final = 2 << 20
-"""Characters of a file: 2 MB have thirty thousand payees, and parse in two seconds."""
+"""Maximum number of characters: 2 MB hold thirty thousand payees, and parse in two seconds."""
 _LONGEST_KEY: Final = 300
 _DEEPEST: Final = 32
 _LARGEST: Final = 2**63
@@ -36,10 +36,10 @@ _UNKNOWN: Final = re.compile(r"unknown field `([^`]*)`")
 
 
 def parse_toml(text: str, *, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
-    """Parse TOML; raise TOMLDecodeError also for what is longer or deeper than any setting is."""
+    """Parse TOML; raise TOMLDecodeError for invalid, too long or too deep text."""
     if len(text) > _LONGEST:
         raise tomllib.TOMLDecodeError(f"it is longer than {_LONGEST >> 20} MB")
-    # The library takes time and memory that grow with the square of the parts of a key.
+    # The library's time and memory grow with the square of the number of parts of a key.
     if _DEEP_KEY.search(_TEXTS.sub("t", text)):
         raise tomllib.TOMLDecodeError("it is nested too deeply")
     try:
@@ -48,12 +48,14 @@ def parse_toml(text: str, *, parse_float: Callable[[str], Any] = float) -> dict[
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
     except tomllib.TOMLDecodeError:
         raise
-    except (ValueError, ArithmeticError):  # too many digits for Python
+    # Python refuses numbers with too many digits.
+    except (ValueError, ArithmeticError):
         raise tomllib.TOMLDecodeError("a number in it is too large") from None
     level: list[Any] = [document]
     for _ in range(_DEEPEST):
         if any(len(key) > _LONGEST_KEY for node in level if isinstance(node, dict) for key in node):
-            raise tomllib.TOMLDecodeError("a key in it is too long")  # for an error to name it
+            # Errors may show the key, so its length is limited.
+            raise tomllib.TOMLDecodeError("a key in it is too long")
         parts = [
             part for node in level for part in (node.values() if isinstance(node, dict) else node)
         ]
@@ -67,7 +69,7 @@ def parse_toml(text: str, *, parse_float: Callable[[str], Any] = float) -> dict[
 
 @contextmanager
 def at_key(text: str, *keys: str | int) -> Iterator[str]:
-    """Give the name of a key, as `rules[1].people`; put its line in front of an InputError."""
+    """Yield the name of a key, such as `rules[1].people`; prefix an InputError with its line."""
     names = (f"[{key}]" if isinstance(key, int) else f".{clean(key)[:40]}" for key in keys)
     try:
         yield "".join(names).removeprefix(".")
@@ -78,7 +80,7 @@ def at_key(text: str, *keys: str | int) -> Iterator[str]:
 
 
 def problem_place(text: str, error: msgspec.ValidationError) -> str:
-    """Return msgspec's message with the line of the key that it is about."""
+    """Return msgspec's message with the line of the key concerned."""
     message = str(error)
     path = re.search(r"`\$([^`]*)`$", message)
     keys: list[str | int] = []
@@ -88,7 +90,8 @@ def problem_place(text: str, error: msgspec.ValidationError) -> str:
         elif step["name"]:
             keys.append(step["name"])
         else:
-            break  # msgspec leaves the key of a table out
+            # msgspec does not name the key of a table.
+            break
     if unknown := _UNKNOWN.search(message):
         keys.append(unknown[1])
     line = line_of(text, keys) if keys else None
@@ -98,8 +101,8 @@ def problem_place(text: str, error: msgspec.ValidationError) -> str:
 def line_of(text: str, keys: Keys) -> int | None:
     """Return the line on which the value at `keys` is complete; None if there is no such value.
 
-    TOML has several spellings of one key, so the text is not searched: the answer is the first line
-    up to which the file parses and has the key.
+    TOML has several spellings of a key, so the text is not searched directly: the result is the
+    first line up to which the file parses and has the key.
     """
     ends = list(_statement_ends(text))
     place = bisect_left(ends, True, key=lambda end: _has_key(text[: end[1]], keys))
@@ -107,7 +110,7 @@ def line_of(text: str, keys: Keys) -> int | None:
 
 
 def _statement_ends(text: str) -> Iterator[tuple[int, int]]:
-    """Give line and position of each line's end at which no value is open."""
+    """Yield line and position of each line's end without an open value."""
     line, depth = 1, 0
     for found in _STRUCTURE.finditer(text):
         part = found[0]
@@ -120,7 +123,7 @@ def _statement_ends(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _has_key(text: str, keys: Keys) -> bool:
-    """Whether TOML has a value at `keys`."""
+    """Return True if TOML has a value at `keys`."""
     node: Any = parse_toml(text)
     try:
         for key in keys:

@@ -1,7 +1,7 @@
-"""The words of a screen: what people read in place of what the data calls something.
+"""The words of the screens, which people read instead of the data's codes.
 
-One table for the shell, the notebooks and the report. Programs get the data's own words: JSON, CSV,
-Parquet and SQL say `suggested` where a table says "Needs decision".
+The shell, the notebooks and the report share one table. Programs get the codes: JSON, CSV, Parquet
+and SQL have `suggested` where a table shows "Needs decision".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OUTCOMES: Final = {
     "ignored": "Closed",
     "other_business": "Other business",
 }
-"""Each outcome as a heading, in the order in which the desk counts them."""
+"""Each outcome's heading, in the order in which the desk counts them."""
 LINE_CLASSES: Final = {
     "bank_charge": "Bank charge",
     "own_transfer": "Own transfer",
@@ -70,11 +70,11 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
     "source": {"own_bank": "own bank", "provider_report": "provider's report"},
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
 }
-"""By column: the words for its values; a value that has none is shown as it is."""
+"""Words for values, by column; a value without a word is shown unchanged."""
 
 
 def codes() -> dict[str, dict[str, str]]:
-    """Return the codes of each column with the words that a screen has for them.
+    """Return the codes of each column with their words on screens.
 
     >>> treasury.codes()["outcome"]["suggested"]
     'Needs decision'
@@ -83,7 +83,7 @@ def codes() -> dict[str, dict[str, str]]:
 
 
 def in_words(column: str, value: object) -> object:
-    """The word for a value of a column, where people have one; else the value itself."""
+    """Return the word for a value of a column, or the value itself if there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     words = _WORDS.get(column)
@@ -91,7 +91,7 @@ def in_words(column: str, value: object) -> object:
 
 
 def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
-    """`2026-11-02 09:00 CET`: an instant in the zone that it is given in, which is named."""
+    """Format an instant with its own zone: `2026-11-02 09:00 CET`."""
     if value is None:
         return ""
     zone = f" {value:%Z}" if isinstance(value, datetime) else ""
@@ -99,7 +99,7 @@ def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def group_words(count: int) -> str:
-    """Say why `count` payments are one group to decide."""
+    """Explain why `count` payments are one group to decide."""
     return (
         f"{count} payments fit as many requests equally: assigned by date, nothing tells them apart"
     )

@@ -1,4 +1,4 @@
-"""From the services into the lake: the tables' declarations and the loop that fills them."""
+"""From the services into the lake: the declarations of the tables and the sync that fills them."""
 
 from treasury.extract.sync import sync
 from treasury.extract.sync_run import (

@@ -1,10 +1,10 @@
-"""What a sync cannot have seen, and what it does not know.
+"""The completeness of a sync: unreadable lists and unknown fields.
 
-That is counts that do not agree, lists that were refused, ids that no list has, gaps in a service's
-numbering, and fields that nobody here knows yet. What only the sync knows (a stated count, a
-refusal, a new field) is stored as a finding, and goes when a later sync finds it no more; a field
-stays, so that it is named once. What stored records say of each other is asked of the snapshot.
-Where everything agrees nothing is written.
+Findings cover counts that disagree, refused lists, ids that no list has, gaps in a service's
+numbering, and unknown fields. Facts that only the sync knows (a stated count, a refusal, a new
+field) are stored as findings, and removed when a later sync no longer finds them. A field's finding
+stays, so that it is reported once. Contradictions between stored records are queried from the
+snapshot. Nothing is written if everything agrees.
 """
 
 # ruff: noqa: S608 - table and column names are declared
@@ -28,21 +28,21 @@ FindingKind = Literal["count", "refused", "field"]
 SYNC_FINDINGS: Final = Table(
     name="sync_findings",
     key=("finding_id",),
-    title="What a sync could not see or does not know: counts, refused lists, new fields",
+    title="Findings of a sync: counts, refused lists, new fields",
     columns=(
-        Column("finding_id", TEXT, "our id, the same while the finding is"),
+        Column("finding_id", TEXT, "our id, the same from sync to sync"),
         Column("kind", TEXT, "count, refused, field"),
-        Column("table_name", TEXT, "the table that it is about"),
+        Column("table_name", TEXT, "the table concerned"),
         Column("subject", TEXT, "the list, or the field's path in `raw`"),
-        Column("listed", INTEGER, "records that the service counts"),
-        Column("held", INTEGER, "records of that list that are held"),
-        Column("why", TEXT, "what the service said"),
+        Column("listed", INTEGER, "records counted by the service"),
+        Column("held", INTEGER, "records of that list that are stored"),
+        Column("why", TEXT, "the service's answer"),
     ),
 )
 
 
 class SyncFinding(msgspec.Struct, frozen=True):
-    """One thing that a sync could not see, or does not know."""
+    """One thing that a sync could not read, or does not know."""
 
     kind: FindingKind
     table_name: str
@@ -53,7 +53,7 @@ class SyncFinding(msgspec.Struct, frozen=True):
 
     @property
     def finding_id(self) -> str:
-        """What it is recognised by from sync to sync."""
+        """The id that identifies a finding from sync to sync."""
         return f"{self.kind}/{self.table_name}/{self.subject}"
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class SyncFinding(msgspec.Struct, frozen=True):
             case "count":
                 return (
                     f"{self.table_name}: the service counts {self.listed:,} in the list"
-                    f" {self.subject} and {self.held:,} are held: run `treasury sync --full`"
+                    f" {self.subject}, but {self.held:,} are stored: run `treasury sync --full`"
                 )
             case "field":
                 return f"{self.table_name}: field {self.subject} is new; it is kept in raw"
@@ -70,7 +70,7 @@ class SyncFinding(msgspec.Struct, frozen=True):
 
 
 def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
-    """The findings that stand in a snapshot, by table."""
+    """Read the current findings of a snapshot, by table."""
     columns = SyncFinding.__struct_fields__
     rows = stored_rows(snapshot, SYNC_FINDINGS, columns, "vanished_at IS NULL")
     order = [(name, "ascending") for name in ("table_name", "kind", "subject")]
@@ -80,9 +80,9 @@ def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
 def write_findings(
     writer: Writer | FetchedRows, findings: Iterable[SyncFinding], *, stand: Iterable[str]
 ) -> None:
-    """Store what was found in place of what stood; those of the ids in `stand` stay as they were.
+    """Store the findings in place of the current ones, except those with ids in `stand`.
 
-    Where nothing was found and nothing stood, nothing is written.
+    Nothing is written if there is no difference.
     """
     before = {finding.finding_id: finding for finding in stored_findings(writer.base)}
     present = {name: before[name] for name in stand if name in before}
@@ -101,7 +101,7 @@ def write_findings(
     writer.upsert(SYNC_FINDINGS, table, complete=True)
 
 
-# What stored records say of each other
+# Contradictions between stored records
 
 _REFERENCES: Final = (
     ("transfers", "sender_account_id", "accounts"),
@@ -111,7 +111,9 @@ _REFERENCES: Final = (
     ("ramp_requests", "company_wallet_id", "company_wallets"),
     ("ramp_requests", "company_bank_account_id", "company_bank_accounts"),
 )
-"""Columns that name records of other tables. Users are none: the provider's own act as well."""
+"""Columns that reference records of other tables. User columns are left out, because they may name
+the provider's own staff.
+"""
 
 _NOWHERE: Final = (
     "SELECT missing_from, id, sum(records)::BIGINT AS records, min(since) AS since,"
@@ -130,25 +132,27 @@ _NOWHERE: Final = (
 _GAPS: Final = step_sql("treasury.extract.steps", "reference_gaps")
 LEAST: Final = 20
 _PERCENT: Final = 98
-"""Per cent of the numbers between a series' first and last that are held where a gap is named: in
-a numbering that all customers of a provider share, gaps say nothing."""
+"""Minimum percentage of a series' numbers that must be stored before a gap is reported. In a
+numbering shared by all customers of a provider, gaps mean nothing.
+"""
 
 
 def named_nowhere(snapshot: Snapshot) -> list[Mapping[str, Any]]:
-    """Ids that stored records name and no list has: the table, the id, how many name it, since."""
+    """Return ids that records reference but no list has, with table, count and first date."""
     return list(snapshot.select(_NOWHERE).to_pylist())
 
 
 def reference_gaps(snapshot: Snapshot) -> list[Mapping[str, Any]]:
-    """Gaps in payment references that are numbered closely: first, last, how many, since."""
+    """Return gaps in dense series of payment references: first, last, count and first date."""
     return list(snapshot.select(_GAPS, {"least": LEAST, "percent": _PERCENT}).to_pylist())
 
 
 def unseen_sentences(snapshot: Snapshot) -> Iterator[str]:
-    """What stored records say that no list has, a sentence each, for the report of a sync."""
+    """Yield a sentence per reference to a missing record, for the report of a sync."""
     for row in named_nowhere(snapshot):
         yield (
-            f"{row['missing_from']}: {row['id']} is named by {row['named_by']} and no list has it"
+            f"{row['missing_from']}: {row['id']} is referenced by {row['named_by']}, but no list"
+            " has it"
         )
     for row in reference_gaps(snapshot):
         span = row["first"] if row["missing"] == 1 else f"{row['first']} to {row['last']}"

@@ -1,8 +1,8 @@
-"""Drift: what a full comparison finds different in records that were taken for settled.
+"""Drift: differences that a full comparison finds in records that were considered settled.
 
-It is read from the lake after the commit, by the instants that the commit left: a settled version
-that it superseded has changed, a record that it brought although it is older than what was held
-came late, and a record that it marked has vanished.
+Drift is read from the lake after the commit, from the timestamps that the commit wrote. A
+superseded settled version has changed; a new record older than the newest stored one came late; a
+marked record has vanished.
 """
 
 # ruff: noqa: S608 - table names are declared, values are bound
@@ -34,7 +34,7 @@ _QUESTIONS: Final = {"changed": _CHANGED, "late": _LATE, "vanished": _VANISHED}
 
 
 def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
-    """Of each table whose records settle, when the newest one was created."""
+    """Return when the newest record of each settling table was created."""
     return {
         name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()
         for name in _SETTLING
@@ -44,7 +44,7 @@ def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
 def find_drift(
     snapshot: Snapshot, at: datetime, newest: Mapping[str, datetime | None]
 ) -> tuple[Drift, ...]:
-    """The drift that the commit at `at` corrected, table by table."""
+    """Return the drift that the commit at `at` corrected, table by table."""
     drifts = []
     for table in _SETTLING:
         for kind, query in _QUESTIONS.items():

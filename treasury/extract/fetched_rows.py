@@ -1,12 +1,12 @@
-"""What a sync fetched, kept until all of it is there and then written in one go.
+"""Rows that a sync fetched, buffered until all are there and then written in one go.
 
-While a sync asks the services it does not hold the workspace's lock, so that a bank file, or any
-other work of this desk, is stored meanwhile. What comes waits in memory, and from some size on in a
-file without a name, compressed; it is written under the lock, in the order in which it came, onto
-whatever is stored by then. Only where the services' own tables were written meanwhile it is not.
+While a sync calls the services it does not hold the workspace's lock, so that other work of the
+desk, such as adding a bank file, can be stored meanwhile. Fetched rows are buffered in memory, and
+beyond a size limit in a compressed unnamed file. They are written under the lock, in the order of
+arrival, onto the current state. They are refused if the services' own tables changed meanwhile.
 
-A table of which nothing is stored has nothing to be compared with: its first rows are Parquet while
-the next ones come, and these files are the table once the lock is had.
+The first rows of an empty table need no comparison: they are written as Parquet while the next ones
+arrive, and these files become the table.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from treasury.lake.upkeep.file_check import whole_rows
 from treasury.lake.writer import stamped, stored_rows
 
 IN_MEMORY: Final = 16 << 20
-"""Compressed bytes that wait in memory; the first sync of a large company has more."""
+"""Compressed bytes kept in memory; only the first sync of a large company has more."""
 _BEGUN: Final = "begun-"
-"""How folders of tables that begin are called, in the staging folder."""
+"""Prefix of the staging folders of new tables."""
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    """Rows that wait: what is done with them, and where in the file they begin.
+    """Buffered rows, the operation to apply to them, and their position in the file.
 
-    Of those with which a table begins, which are in files of their own, there are `rows`.
+    `rows` counts the first rows of a table, which are in files of their own.
     """
 
     act: Literal["begin", "upsert", "append", "vanish"]
@@ -52,38 +52,40 @@ class _Batch(msgspec.Struct, frozen=True):
 
 
 class FetchedRows:
-    """The rows of a sync on their way into the lake; close it. `base` is what they are held to."""
+    """The rows of a sync on their way into the lake, compared with `base`; close it after use."""
 
     def __init__(self, base: Snapshot, now: datetime, staging: Path) -> None:
         self.base = base
-        """What was stored when the sync began."""
+        """The stored data when the sync began."""
         self.now = now
-        """When it began; what it observes was observed then."""
+        """Start of the sync, the timestamp of everything it observes."""
         self.refetch = frozenset(() if base.commit is None else base.commit.refetch)
-        """Tables that a repair could not make whole."""
+        """Tables that a repair could not fully restore."""
         self._staging = staging
         self._batches: list[_Batch] = []
         self._begun: dict[str, Files] = {}
         with storing(staging):
             staging.mkdir(parents=True, exist_ok=True)
-            for left in staging.glob(f"{_BEGUN}*"):  # by a killed sync
+            # A killed sync leaves its folders behind.
+            for left in staging.glob(f"{_BEGUN}*"):
                 shutil.rmtree(left, ignore_errors=True)
             self._begun_folder = Path(mkdtemp(prefix=_BEGUN, dir=staging))
-            # Gone with the process, and open until the rows are written: no context.
+            # The file must stay open until its rows are written, so it is not used as a context. It
+            # has no name and disappears with the process.
             self._file = SpooledTemporaryFile(IN_MEMORY, dir=str(staging))  # noqa: SIM115
 
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
-        """The rows that were stored when the sync began; `where` is SQL of our own."""
+        """Read the rows that were stored when the sync began; `where` is SQL from our own code."""
         return stored_rows(self.base, table, columns, where)
 
     def upsert(
         self, table: Table, rows: pa.Table, *, complete: bool = False, after_change: bool = False
     ) -> None:
-        """Let records be compared with the stored ones; `complete` where they are all there are.
+        """Queue records to compare with the stored ones; `complete` means they are all there are.
 
-        With `after_change` they are written only where the batch before them changes something.
+        With `after_change` they are written only if the batch before them changes something.
         """
         if complete or after_change or not self._begin(table, rows):
             begins = self._keep(rows)
@@ -92,28 +94,27 @@ class FetchedRows:
             )
 
     def append(self, table: Table, rows: pa.Table) -> None:
-        """Let observations be added."""
+        """Queue observations to append."""
         self._batches.append(_Batch("append", table, self._keep(rows)))
 
     def vanish(self, table: Table, ids: Sequence[str]) -> None:
-        """Let the records with these ids be marked as gone."""
+        """Queue ids of records to mark as vanished."""
         keys = pa.table({"id": pa.array(ids, pa.string())})
         self._batches.append(_Batch("vanish", table, self._keep(keys)))
 
     def write(self, writer: Writer, tables: Iterable[str]) -> dict[str, Counter[str]]:
-        """Write everything once, in the order in which it came; the counts of changes by table.
+        """Write everything once, in the order of arrival; return counts of changes by table.
 
-        They are those of `Changes`, and `observed`: what was looked at once more.
-
-        CommitOvertaken, before anything is written, where one of `tables` was written since the
-        sync began: what it fetched may be the older.
+        The counts are those of `Changes`, and `observed` for repeated observations. Raise
+        CommitOvertaken before writing anything if one of `tables` changed since the sync began,
+        because the fetched rows may be older.
         """
         before = {} if self.base.commit is None else self.base.commit.versions
         moved = [name for name in tables if writer.versions.get(name) != before.get(name)]
         if moved:
             raise CommitOvertaken(
-                f"{', '.join(moved)}: written by another while the services were asked",
-                do="run `treasury sync` again; nothing of it was stored",
+                f"{', '.join(moved)}: another process wrote to these tables during the sync",
+                do="run `treasury sync` again; nothing was stored",
             )
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         changes = Changes()
@@ -136,15 +137,16 @@ class FetchedRows:
         return counts
 
     def close(self) -> None:
-        """Forget the rows."""
+        """Discard the rows."""
         for files in self._begun.values():
             files.drop()
         shutil.rmtree(self._begun_folder, ignore_errors=True)
-        with suppress(OSError):  # what could not be written out is not wanted any more
+        # A failed flush does not matter, because the rows are no longer needed.
+        with suppress(OSError):
             self._file.close()
 
     def _begin(self, table: Table, rows: pa.Table) -> bool:
-        """Write rows of a table of which nothing is stored, nor waits; whether it was so."""
+        """Write rows of a table with nothing stored or queued; return False for any other table."""
         stored = () if self.base.commit is None else self.base.commit.versions
         acts = {batch.act for batch in self._batches if batch.table is table}
         if table.name in stored or acts - {"begin"} or not (table.records and rows.num_rows):
@@ -161,13 +163,13 @@ class FetchedRows:
         return True
 
     def _write_begun(self, writer: Writer, table: Table) -> None:
-        """Let a table begin with all of its rows that are written, if it has not."""
+        """Create a table from the files written for it, if there are any."""
         if table.name not in self._begun:
             return
         if writer.now == self.now:
             writer.begin(table, self._begun.pop(table.name))
             return
-        # Other work was committed meanwhile, and these rows count from later on.
+        # Another commit happened meanwhile, so these rows are valid only from the later commit on.
         folder = self._begun_folder / table.name
         for file in self._begun[table.name].finish(folder):
             for rows, _ in whole_rows(folder / file.path, None):
@@ -181,7 +183,7 @@ class FetchedRows:
                 return stream.read_all()
 
     def _keep(self, rows: pa.Table) -> int:
-        """Put rows at the end of the file; where they begin."""
+        """Append rows to the file and return their position."""
         content, options = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.ipc.new_stream(content, rows.schema, options=options) as stream:
             stream.write_table(rows)

@@ -1,8 +1,8 @@
-"""The tables of the finance service: one declaration each, its columns in the order people read.
+"""The tables of the finance service: one declaration each, its columns in reading order.
 
-A declaration is all it takes: what is asked for, the key, what stays open, the columns.
-Sources name the headings of the finance service's specification. Times are instants in UTC; an
-amount is in units of the asset or currency that its meaning names.
+A declaration holds everything about a table: the endpoint, the key, the rows that stay open and the
+columns. Sources name the headings of the finance service's specification. Times are instants in
+UTC. An amount is in units of the asset or currency that its meaning names.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PARTIES: Final = form(
     "parties",
     "Party",
     _ID,
-    text("external_id", "our own name for it"),
+    text("external_id", "our own id for it"),
     text("party_type", "INDIVIDUAL or ORGANISATION"),
     text("status", "ACTIVE, SUSPENDED, BLOCKED"),
     text("first_name", "of a person"),
@@ -78,7 +78,7 @@ ACCOUNTS: Final = form(
     _ID,
     text("external_id", "our own name for it"),
     text("name", "as given when it was opened"),
-    text("chain", "blockchain network; not every generation says"),
+    text("chain", "blockchain network; null in some generations"),
     text("status", "ACTIVE, SUSPENDED, BLOCKED, CLOSED"),
     text("kyc_status", "identity check of its holder"),
     _CREATED,
@@ -86,7 +86,8 @@ ACCOUNTS: Final = form(
     title="Accounts at the finance service",
     model=Account,
     source=Whole(lambda client: client.finance.accounts.iterate()),
-    volatile=("partyRoles",),  # copies of what `party_roles` and `parties` hold
+    # Copies of rows in `party_roles` and `parties`.
+    volatile=("partyRoles",),
 )
 
 PARTY_ROLES: Final = form(
@@ -102,7 +103,8 @@ PARTY_ROLES: Final = form(
     title="Who holds which account",
     model=PartyRole,
     source=PerAccount(lambda client, account: client.finance.party_roles.all(account)),
-    volatile=("party",),  # a copy of what `parties` holds
+    # A copy of a row in `parties`.
+    volatile=("party",),
 )
 
 WALLETS: Final = form(
@@ -118,12 +120,13 @@ WALLETS: Final = form(
     title="Custodial wallets",
     model=Wallet,
     source=PerAccount(lambda client, account: client.finance.wallets.iterate(account)),
-    volatile=("balances",),  # observations of their own, in `wallet_balances`
+    # Balances are observations, stored in `wallet_balances`.
+    volatile=("balances",),
 )
 
 
 class ReceivedBalance(ReceivedRecord, frozen=True, kw_only=True):
-    """One asset in a wallet, at the instant of the sync that saw it."""
+    """The balance of one asset in a wallet, as of the sync that observed it."""
 
     wallet_id: str | None
     chain: str | None
@@ -142,7 +145,7 @@ WALLET_BALANCES: Final = form(
     amount("available", "units of `asset`", source="balances[].amount.available", unit="`asset`"),
     amount("reserved", "units of `asset`", source="balances[].amount.reserved", unit="`asset`"),
     instant("observed_at", "the sync that saw it", lambda r: r.observed_at),
-    title="What each wallet held at each sync, also where nothing moved",
+    title="Balances of each wallet at each sync, also without movements",
     observations=True,
 )
 
@@ -154,18 +157,18 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     text("bank_account_type", "EUR_SEPA"),
     text("name", "as given when it was opened"),
     text("status", "ACTIVE, CLOSED; a credit on a closed one is an exception"),
-    text("currency", "what arrives"),
-    text("target_cryptocurrency", "what it is converted into"),
-    text("iban", "where customers pay to"),
+    text("currency", "currency of the deposits"),
+    text("target_cryptocurrency", "coin that deposits are converted into"),
+    text("iban", "IBAN that customers pay to"),
     text("bic", "of its bank"),
     text("account_number", "of accounts in dollars"),
     text("routing_number", "of accounts in dollars"),
     text("bank_name", "its bank"),
-    text("beneficiary_name", "whom the payer pays"),
-    text("reference_code", "what a wire must carry"),
+    text("beneficiary_name", "beneficiary named by the payer"),
+    text("reference_code", "reference that a wire must carry"),
     texts(
         "rail_references",
-        "what a wire may carry instead, by its deposit rails; empty for accounts without any",
+        "alternative references by deposit rail; empty if there are none",
         lambda r: r.value.rail_references,
         "depositRails[].paymentReference",
     ),
@@ -180,14 +183,14 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
 
 
 class ReceivedTransfer(ReceivedRecord, frozen=True, kw_only=True):
-    """A transfer, which of the three kinds it is, and when we first met it."""
+    """A transfer with its kind and the time of the first sync that had it."""
 
     kind: str
     first_seen_at: datetime
 
 
 def kind_of(transfer: Transfer) -> str:
-    """`fiat` or `crypto`, for a transfer in an account's list."""
+    """Return `fiat` or `crypto`, for a transfer in an account's list."""
     in_fiat = transfer.currency is not None and transfer.asset is None
     return "fiat" if transfer.fiat_origin is not None or in_fiat else "crypto"
 
@@ -222,10 +225,10 @@ TRANSFERS: Final = form(
          lambda r: r.value.status not in TRANSFER_FINAL, "status"),
     text("sender_account_id", "the account that pays",
          lambda r: r.value.sender_account_id or r.value.source_account_id, "senderAccountId"),
-    text("receiver_account_id", "the account that receives; none for a payee outside",
+    text("receiver_account_id", "the account that receives; null for an external payee",
          lambda r: r.value.receiver_account_id or r.value.destination_account_id,
          "receiverAccountId"),
-    text("destination_address", "the address outside the service that the coins go to"),
+    text("destination_address", "external address that receives the coins"),
     text("chain", "blockchain network"),
     text("asset", "the coin that moves", _asset, "asset"),
     amount("amount", "units of `asset`", lambda r: None if _asset(r) is None else r.value.amount,
@@ -237,15 +240,16 @@ TRANSFERS: Final = form(
            "fiatOrigin.exchangeRate", unit="as the service states it"),
     text("description", "text of the sender"),
     text("merchant_reference", "reference of the sender"),
-    text("idempotency_key", "key that it was created with"),
+    text("idempotency_key", "key sent when it was created"),
     text("transaction_hash", "on the chain"),
     text("failure_code", "why it failed, as a code"),
     text("failure_reason", "why it failed, in words", _failure, "failureReason"),
     _CREATED,
     _UPDATED,
-    instant("first_seen_at", "our first sync with it", lambda r: r.first_seen_at),
+    instant("first_seen_at", "the first sync that had it", lambda r: r.first_seen_at),
     model=Transfer,
-    unread=("bankAccount",),  # the other side, outside the service
+    # The other party's account, outside the service.
+    unread=("bankAccount",),
     title="Transfers of all three kinds",
     settles=True,
 )  # fmt: skip

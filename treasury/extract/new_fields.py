@@ -1,7 +1,7 @@
-"""Fields of received records that their models do not know: kept in `raw`, and named once.
+"""Fields of received records that the models do not know: kept in `raw` and reported once.
 
-The shapes of many records are read at once by DuckDB; of each shape that was not met yet, every
-path is held against the model.
+DuckDB reads the JSON structures of many records at once. Each new structure is then compared with
+the model, path by path.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from treasury.extract.record_rows import Form
 _SHAPES: Final = "SELECT DISTINCT json_structure(raw)::VARCHAR AS shape FROM received"
 _LONGEST: Final = 100
 _READ: Final = 2_000
-"""Records of a batch whose shapes are read; of more it is every n-th, as reading takes time."""
+"""Number of records per batch that are checked; of a larger batch every n-th, to save time."""
 MOST: Final = 50
-"""Fields that are named of one table; a record may have any number."""
+"""Maximum number of fields reported per table, because a record may have any number."""
 
 
 class FieldWatch:
-    """What was met in one sync, by table."""
+    """Structures and unknown fields seen in one sync, by table."""
 
     def __init__(self) -> None:
         self._connection: duckdb.DuckDBPyConnection | None = None
@@ -34,7 +34,7 @@ class FieldWatch:
         self.fields: dict[str, set[str]] = {}
 
     def look(self, form: Form, raw: pa.ChunkedArray) -> None:
-        """Note the fields of a table's records that the form's model does not know."""
+        """Record the fields of a table's records that the form's model does not know."""
         if form.model is None or not len(raw):
             return
         name = form.table.name
@@ -55,13 +55,13 @@ class FieldWatch:
         met |= shapes
 
     def close(self) -> None:
-        """Give back what the looking took."""
+        """Close the DuckDB connection."""
         if self._connection is not None:
             self._connection.close()
 
 
 def _unknown(shape: Any, known: inspect.Type, path: str = "") -> Iterator[str]:
-    """The paths of a shape that a type does not have; what a type leaves open has none."""
+    """Yield the paths of a structure that a type does not have; an untyped part has none."""
     kinds = known.types if isinstance(known, inspect.UnionType) else (known,)
     if isinstance(shape, list):
         lists = (inspect.ListType, inspect.VarTupleType)

@@ -1,9 +1,9 @@
-"""The tables of the ramp service: one declaration each, its columns in the order people read.
+"""The tables of the ramp service: one declaration each, its columns in reading order.
 
-A declaration is all it takes: what is asked for, the key, what stays open, the columns.
-Sources name the headings of the ramp service's specification. `amount` of a ramp request is fiat
-gross on-ramp and crypto gross off-ramp; the columns whose names say what they hold are the ones to
-use. Rates are fiat per crypto, percentages are per cent.
+A declaration holds everything about a table: the endpoint, the key, the rows that stay open and the
+columns. Sources name the headings of the ramp service's specification. `amount` of a ramp request
+is gross fiat on-ramp and gross crypto off-ramp; use the columns that name their unit instead. Rates
+are fiat per crypto, percentages are per cent.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ _VERSION = integer("version", "counter that every change raises")
 
 
 class ReceivedRequest(ReceivedRecord, frozen=True, kw_only=True):
-    """A ramp request as detail, or as list item where the detail could not be had."""
+    """A ramp request from its detail, or from the list if the detail could not be fetched."""
 
     has_detail: bool
     listed_by: str | None = None
-    """`createdBy` of the list item; a detail says it in its first event only."""
+    """`createdBy` of the list item; a detail has it only in its first event."""
 
 
 def _fiat(record: ReceivedRecord) -> FiatCurrency:
-    """The fiat currency, whether it came as an object, as a code, or beside it as an id."""
+    """Return the fiat currency, given as an object, a code or an id."""
     request: RampRequest = record.value
     if isinstance(request.fiat_currency, FiatCurrency):
         return request.fiat_currency
@@ -73,7 +73,7 @@ def _crypto(record: ReceivedRecord) -> CryptoCurrency:
 
 
 def _id_of(field: str) -> Callable[[ReceivedRecord], str | None]:
-    """The id that a request names, or that of the record it holds instead."""
+    """Return a function that reads a nested record's id, from its id field or from the record."""
     return lambda record: (
         getattr(record.value, f"{field}_id") or getattr(getattr(record.value, field), "id", None)
     )
@@ -85,7 +85,7 @@ def _event(record: ReceivedRecord, *kinds: str) -> RampEvent:
 
 
 def _part(prefix: str, path: str, **fields: tuple[pa.DataType, str]) -> Iterator[RecordField]:
-    """The columns of a part of a request, each named after its field."""
+    """Yield the columns of a nested record, each named after its field."""
     for name, (kind, meaning) in fields.items():
         yield RecordField(f"{prefix}_{name}", kind, f"{path}.{name}", meaning)
 
@@ -94,14 +94,14 @@ RAMP_REQUESTS: Final = form(
     "ramp_requests",
     "Ramp request",
     _ID,
-    text("payment_reference", "what the payment must carry"),
+    text("payment_reference", "reference that the payment must carry"),
     text("ramp_type", "ON_RAMP (fiat to crypto) or OFF_RAMP"),
     text("status", "AWAITING_APPROVAL … SUCCEEDED"),
-    flag("is_open", "whether it may still change; BLOCKED is held and counts as open",
+    flag("is_open", "whether it may still change; BLOCKED is on hold and counts as open",
          lambda f: f.value.status not in REQUEST_FINAL, "status"),
     amount("amount", "fiat gross on-ramp, crypto gross off-ramp: never show bare",
            unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp"),
-    amount("net_amount", "after the fee, in the unit of `amount`; use the columns that name theirs",
+    amount("net_amount", "after the fee, in the unit of `amount`; prefer columns with a named unit",
            unit="that of `amount`"),
     text("fiat_currency", "of fiat amounts", lambda f: _fiat(f).currency, "fiatCurrency"),
     text("fiat_currency_id", "its id", lambda f: _fiat(f).id or None, "fiatCurrencyId"),
@@ -117,67 +117,67 @@ RAMP_REQUESTS: Final = form(
     flag("payment_received", "whether the service saw the payment"),
     amount("amount_received", "in the unit of `amount`", unit="that of `amount`"),
     text("blockchain_transaction_hash", "the crypto payment"),
-    text("company_id", "whose request it is"),
-    text("company_name", "whose request it is"),
-    text("company_wallet_id", "where crypto goes on-ramp", _id_of("company_wallet"),
+    text("company_id", "company that made the request"),
+    text("company_name", "name of that company"),
+    text("company_wallet_id", "wallet that receives crypto on-ramp", _id_of("company_wallet"),
          "companyWalletId"),
     text("company_wallet_address", "its address", "company_wallet.address"),
     text("company_wallet_chain", "its network", "company_wallet.chain"),
-    text("company_bank_account_id", "where fiat goes off-ramp", _id_of("company_bank_account"),
-         "companyBankAccountId"),
+    text("company_bank_account_id", "bank account that receives fiat off-ramp",
+         _id_of("company_bank_account"), "companyBankAccountId"),
     text("company_bank_account_iban", "its IBAN", "company_bank_account.iban"),
-    text("deposit_bank_account_id", "where we send fiat", "deposit_bank_account.id"),
+    text("deposit_bank_account_id", "bank account that we send fiat to", "deposit_bank_account.id"),
     text("deposit_iban", "its IBAN", "deposit_bank_account.iban"),
     text("deposit_bic", "its bank's code", "deposit_bank_account.bic"),
-    text("deposit_beneficiary", "whom we pay", "deposit_bank_account.beneficiary"),
-    text("deposit_bank_name", "its bank", "deposit_bank_account.bank_name"),
+    text("deposit_beneficiary", "the payee", "deposit_bank_account.beneficiary"),
+    text("deposit_bank_name", "name of its bank", "deposit_bank_account.bank_name"),
     text("deposit_account_number", "not SEPA", "deposit_bank_account.account_number"),
     text("deposit_sort_code", "in pounds", "deposit_bank_account.sort_code"),
     text("deposit_routing_number", "in dollars", "deposit_bank_account.routing_number"),
-    text("deposit_currency", "what is paid there", "deposit_bank_account.currency"),
+    text("deposit_currency", "currency of payments to it", "deposit_bank_account.currency"),
     *_part(
         "deposit",
         "deposit_bank_account",
         bank_account_type=(TEXT, "EUR_SEPA, GBP_FPS, …"),
         label=(TEXT, "the provider's name for it"),
-        is_active=(BOOL, "whether it may be paid to; never where false"),
-        is_default=(BOOL, "whether the provider gives it by default"),
-        version=(INTEGER, "counter that every change of it raises"),
+        is_active=(BOOL, "whether it accepts payments; do not pay if false"),
+        is_default=(BOOL, "whether it is the provider's default"),
+        version=(INTEGER, "counter that every change of the account raises"),
         intermediary_bank_name=(TEXT, "the bank before its own"),
         intermediary_bic=(TEXT, "of the bank before its own"),
         intermediary_account_number=(TEXT, "at the bank before its own"),
-        company_name=(TEXT, "whose account it is"),
-        email=(TEXT, "of whom we pay"),
-        phone_number=(TEXT, "of whom we pay"),
-        bank_country=(TEXT, "of its bank, two-letter code"),
+        company_name=(TEXT, "company that holds the account"),
+        email=(TEXT, "payee's e-mail address"),
+        phone_number=(TEXT, "payee's phone number"),
+        bank_country=(TEXT, "two-letter code of the bank's country"),
         bank_street_address=(TEXT, "of its bank"),
         bank_city=(TEXT, "of its bank"),
         bank_postal_code=(TEXT, "of its bank"),
-        beneficiary_address_line1=(TEXT, "of whom we pay"),
-        beneficiary_address_line2=(TEXT, "of whom we pay"),
-        beneficiary_city=(TEXT, "of whom we pay"),
-        beneficiary_state=(TEXT, "of whom we pay"),
-        beneficiary_postal_code=(TEXT, "of whom we pay"),
-        beneficiary_country=(TEXT, "of whom we pay, two-letter code"),
+        beneficiary_address_line1=(TEXT, "payee's address"),
+        beneficiary_address_line2=(TEXT, "payee's address"),
+        beneficiary_city=(TEXT, "payee's address"),
+        beneficiary_state=(TEXT, "payee's address"),
+        beneficiary_postal_code=(TEXT, "payee's address"),
+        beneficiary_country=(TEXT, "payee's address, two-letter code"),
     ),
     *_part(
         "deposit_wallet",
         "deposit_wallet",
-        id=(TEXT, "where we send crypto"),
+        id=(TEXT, "wallet that we send crypto to"),
         address=(TEXT, "its address"),
         chain=(TEXT, "its network"),
         label=(TEXT, "the provider's name for it"),
-        is_active=(BOOL, "whether it may be paid to; never where false"),
-        is_default=(BOOL, "whether the provider gives it by default"),
-        version=(INTEGER, "counter that every change of it raises"),
+        is_active=(BOOL, "whether it accepts payments; do not pay if false"),
+        is_default=(BOOL, "whether it is the provider's default"),
+        version=(INTEGER, "counter that every change of the account raises"),
     ),
     _CREATED,
-    text("created_by", "the service's user who asked for it",
+    text("created_by", "the service's user who created it",
          lambda f: _event(f, "CREATED").email or _event(f, "CREATED").username or f.listed_by
          or f.value.created_by, "createdBy"),
     instant("approved_at", "time of the approval", lambda f: _event(f, "APPROVED").created_at,
             "events[APPROVED].createdAt"),
-    instant("completed_at", "time of completion: the month of the fee",
+    instant("completed_at", "time of completion; decides the month of the fee",
             lambda f: _event(f, "COMPLETED").created_at, "events[COMPLETED].createdAt"),
     instant(
         "updated_at",
@@ -186,7 +186,7 @@ RAMP_REQUESTS: Final = form(
         "events[].createdAt",
     ),
     _VERSION,
-    flag("has_detail", "false: known from the list only", lambda f: f.has_detail),
+    flag("has_detail", "false if only the list item is stored", lambda f: f.has_detail),
     title="Requests that exchange fiat for crypto or back",
     settles=True,
     model=RampRequest,
@@ -194,7 +194,7 @@ RAMP_REQUESTS: Final = form(
 
 
 class ReceivedEvent(ReceivedRecord, frozen=True, kw_only=True):
-    """One event of a ramp request, `place` counted from 0."""
+    """One event of a ramp request; `place` counts from 0."""
 
     request_id: str
     place: int
@@ -211,7 +211,7 @@ RAMP_REQUEST_EVENTS: Final = form(
     "Ramp request",
     text(
         "id",
-        "the service's id; request and place where it gives none",
+        "the service's id; request and place if it has none",
         lambda f: f.value.id or f"{f.request_id}#{f.place}",
         "events[].id",
     ),
@@ -220,7 +220,7 @@ RAMP_REQUEST_EVENTS: Final = form(
     text("user_id", "the service's user", source="events[].userId"),
     text("username", "the service's user", source="events[].username"),
     text("email", "the service's user", source="events[].email"),
-    text("role", "that the user had", source="events[].role"),
+    text("role", "the user's role then", source="events[].role"),
     instant("created_at", "when it happened", source="events[].createdAt"),
     integer("version", "of the request after it", source="events[].version"),
     text("metadata", "JSON, as received", _metadata, "events[].metadata"),
@@ -246,7 +246,7 @@ FEES: Final = form(
 
 
 class ReceivedPair(ReceivedRecord, frozen=True, kw_only=True):
-    """A currency pair and the direction that it was listed for."""
+    """A currency pair and the direction it was listed for."""
 
     ramp_type: str
 
@@ -261,7 +261,7 @@ def _pairs(client: Client) -> Iterator[ReceivedRecord]:
 CURRENCY_PAIRS: Final = form(
     "currency_pairs",
     "Endpoints",
-    text("ramp_type", "ON_RAMP or OFF_RAMP", lambda f: f.ramp_type, "the list asked"),
+    text("ramp_type", "ON_RAMP or OFF_RAMP", lambda f: f.ramp_type, "the list requested"),
     text("from_id", "id of the currency given", "source.id", "from.id"),
     text("from_currency", "the currency given", "source.currency", "from.currency"),
     text("from_chain", "its network", "source.chain", "from.chain"),
@@ -271,7 +271,7 @@ CURRENCY_PAIRS: Final = form(
     text("to_chain", "its network", "target.chain", "to.chain"),
     text("to_label", "its name", "target.label", "to.label"),
     key=("ramp_type", "from_id", "to_id"),
-    title="What can be exchanged for what",
+    title="Currency pairs that can be exchanged",
     model=CurrencyPair,
     source=Whole(_pairs),
 )
@@ -320,7 +320,7 @@ BANK_ACCOUNT_CONFIG: Final = form(
     text("code", "its code"),
     text("name", "its name"),
     key=("kind", "code"),
-    title="What a company bank account may be",
+    title="Allowed values for a company bank account",
     source=Whole(lambda client: client.ramp.bank_config.all()),
 )
 
@@ -362,8 +362,8 @@ COMPANY_BANK_ACCOUNTS: Final = form(
     text("name", "as given"),
     text("bank_name", "its bank"),
     text("company_name", "holder"),
-    text("email", "whom the service writes to about it"),
-    text("phone_number", "whom the service calls about it"),
+    text("email", "contact e-mail address"),
+    text("phone_number", "contact phone number"),
     text("bank_country", "two-letter code"),
     *(
         text(f"beneficiary_{part}", "of the holder's address")
@@ -410,7 +410,7 @@ COMPANY_WALLETS: Final = form(
     _CREATED,
     _UPDATED,
     _VERSION,
-    title="Wallets that the company registered; the service shows no balance of them",
+    title="Wallets that the company registered; the service does not report their balances",
     model=CompanyWallet,
     source=Whole(
         lambda client: client.ramp.wallets.iterate(),

@@ -1,11 +1,11 @@
-"""From received records to table rows: a form says for each column where its value stands.
+"""From received records to table rows: a form declares for each column where its value comes from.
 
-A form is a table of the lake whose columns also know how to take their value out of a record: by a
-path through the model ("deposit_bank_account.iban", nothing where a step is missing) or by a
-function where the value is derived. It also says where the records come from, so that a form is all
-there is to say about a table: a small one is asked for whole at every sync, so that a record which
-is listed no more can be marked; transfers and ramp requests, which grow without end, have modules
-of their own. One loop turns records into an Arrow table.
+A form is a table of the lake whose columns can extract their values from a record. A column uses a
+path through the model (`deposit_bank_account.iban`, null if a step is missing) or a function for
+derived values. The form also declares the source of the records. Small tables are fetched
+completely at every sync, so that records no longer listed can be marked. Transfers and ramp
+requests grow without limit and have modules of their own. One loop turns records into an Arrow
+table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Take = Callable[[Any], Any]
 
 
 class ReceivedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record as it was met: the model, its bytes, and the account whose list it was in."""
+    """A received record: its model, its bytes, and the account whose list it was in."""
 
     value: Any
     raw: bytes
@@ -41,7 +41,7 @@ Received = Record[Any] | ReceivedRecord
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """One list fills the table; `detail` where `lacks` says that a list item is not enough."""
+    """A table filled by one list; `detail` is fetched if `lacks` finds the item incomplete."""
 
     ask: Callable[[Client], Iterable[Received]]
     detail: Callable[[Client, str], Record[Any]] | None = None
@@ -49,13 +49,13 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 class PerAccount(msgspec.Struct, frozen=True):
-    """The table has a list for each account."""
+    """A table filled by one list per account."""
 
     ask: Callable[[Client, str], Iterable[Record[Any]]]
 
 
 class RecordField(msgspec.Struct, frozen=True):
-    """A column and where its value comes from; see `Column` for its meaning and unit.
+    """A column and the source of its value; see `Column` for meaning and unit.
 
     `take` is a path through the model, or a function.
     """
@@ -65,12 +65,12 @@ class RecordField(msgspec.Struct, frozen=True):
     take: str | _Take
     meaning: str
     source: str = ""
-    """The service's own field where `take` is not a path to it."""
+    """The service's own field name, if `take` is not a path to it."""
     unit: str = ""
 
 
 def _fields_of(kind: pa.DataType) -> Callable[..., RecordField]:
-    """A way to declare columns of one type; the path is the column's own name if not said."""
+    """Return a function that declares columns of one type; the path defaults to the name."""
 
     def declared(
         name: str, meaning: str, take: str | _Take = "", source: str = "", unit: str = ""
@@ -85,16 +85,18 @@ instant, integer, flag = _fields_of(INSTANT), _fields_of(INTEGER), _fields_of(BO
 
 
 class Form(msgspec.Struct, frozen=True):
-    """A table of the lake, how each column's value is taken from a record, and what is asked."""
+    """A table of the lake, how to extract each column from a record, and where to fetch records."""
 
     table: Table
     takes: tuple[_Take, ...]
     source: Whole | PerAccount | None = None
-    """None where the table has a module of its own, or comes with another table's records."""
+    """None if the table has a module of its own, or is filled from another table's records."""
     model: type[Any] | None = None
-    """What a record is read by; a field that it does not know is a new one, if not `unread`."""
+    """The type that parses a record. A field that it does not know is reported as new, unless it is
+    in `unread`.
+    """
     unread: frozenset[str] = frozenset()
-    """Fields of a record that are known, and stay in `raw` alone."""
+    """Known fields that are stored in `raw` only."""
 
 
 def form(
@@ -110,16 +112,16 @@ def form(
     model: type[Any] | None = None,
     unread: tuple[str, ...] = (),
 ) -> Form:
-    """The form of a table; `record` is the heading of the specification that its fields are in.
+    """Declare the form of a table; `record` is the heading of its fields in the specification.
 
-    `model` reads a record as it was received: what a column declared later is filled from. `unread`
-    are fields that no model takes, and that are no news.
+    `model` parses a stored record again to fill columns declared later. `unread` lists fields that
+    no model has and that are not reported as new.
     """
     takes = {field.name: (field.type, _taker(field.take)) for field in fields}
     paths = {field.name for field in fields if isinstance(field.take, str)}
 
     def reread(names: Sequence[str], raws: Sequence[str]) -> dict[str, pa.Array]:
-        """The columns that stand at a path of the record."""
+        """Return the columns that have a path in the record."""
         readable = [name for name in names if name in paths]
         if model is None or not readable:
             return {}
@@ -152,12 +154,12 @@ def form(
 
 
 def forms(module: Mapping[str, object]) -> tuple[Form, ...]:
-    """The forms that a module declares, in its order; give it its `globals()`."""
+    """Return the forms that a module declares, in order; pass its `globals()`."""
     return tuple(value for value in module.values() if isinstance(value, Form))
 
 
 def rows(form: Form, records: Iterable[Received]) -> pa.Table:
-    """One row for each record: the declared columns and `raw`, the record as received."""
+    """Return one row per record: the declared columns and `raw`, the record as received."""
     listed = list(records)
     columns = [
         pa.array([take(record) for record in listed], column.type)
@@ -168,7 +170,7 @@ def rows(form: Form, records: Iterable[Received]) -> pa.Table:
 
 
 def first_of_each(table: pa.Table, key: tuple[str, ...]) -> pa.Table:
-    """The rows without those whose key came before."""
+    """Return the rows without later duplicates of a key."""
     if len(key) == 1 and len(pc.unique(table[key[0]])) == table.num_rows:
         return table
     place = pa.array(range(table.num_rows), pa.int64())

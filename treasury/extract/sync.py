@@ -1,8 +1,8 @@
-"""The one loop that brings the services' records into the lake, as one commit.
+"""The sync: brings the services' records into the lake in one commit.
 
-Small tables are asked for whole, at the same time; then what hangs on the accounts; then transfers
-and ramp requests, of which a later sync asks only for what can have changed. Whatever goes wrong
-before the end, nothing of the sync shows: what it fetched waits in a staging folder for the next.
+Small tables are fetched completely and in parallel, then the tables per account, then transfers and
+ramp requests, of which a later sync fetches only what can have changed. If a sync fails, the lake
+stays unchanged; the details it fetched wait in a staging folder for the next sync.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 WORKERS: Final = 8
 _STAGING: Final = "staging"
-"""Beside the lake: what a sync fetched and did not come to commit."""
+"""Folder next to the lake for rows that were fetched but not committed."""
 _LOCK: Final = "sync.lock"
-"""Beside the workspace's own lock: one sync at a time."""
+"""Lock file next to the workspace's own lock; it allows one sync at a time."""
 PATIENCE: Final = 600.0
-"""Seconds for which another writer is waited for before what was fetched is given up."""
+"""Seconds to wait for another writer before the fetched rows are discarded."""
 
 WHOLE: Final = [(form, form.source) for form in FORMS if isinstance(form.source, Whole)]
 _PER_ACCOUNT: Final = [(form, form.source) for form in FORMS if isinstance(form.source, PerAccount)]
@@ -49,7 +49,7 @@ TOGETHER: Final = (
     (RAMP_REQUESTS.table.name, RAMP_REQUEST_EVENTS.table.name),
     (WALLETS.table.name, finance_tables.WALLET_BALANCES.table.name),
 )
-"""Tables that come from the same answers."""
+"""Groups of tables that are filled from the same answers."""
 
 
 def sync(
@@ -62,16 +62,15 @@ def sync(
     workers: int = WORKERS,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> SyncReport:
-    """Bring the lake up to date with both services; `now` is the commit's instant.
+    """Bring the lake up to date with both services; `now` is the commit's timestamp.
 
-    `scope` narrows what is looked at, or widens it to a full comparison; so does a table of which a
-    repair could not find everything again. While the services are asked nobody is kept from writing
-    to the workspace, and `meanwhile` is called again and again, about each second; what was fetched
-    is written at the end.
+    `scope` narrows the sync, or widens it to a full comparison. A table that a repair could not
+    restore also causes a full comparison. Others can write to the workspace while the services are
+    called, and `meanwhile` is called about once a second. The fetched rows are written at the end.
 
-    Raises a ServiceError, or WorkspaceLocked, in which case what was stored stays as it was. A
-    table that the credential may not read, or that this generation of the service does not have,
-    is no error: it stays as it was and the report says so. Accounts and ramp requests must be had.
+    Raise a ServiceError or WorkspaceLocked and leave the stored data unchanged if the sync fails. A
+    table that the credential may not read, or that this generation of the service lacks, is not an
+    error: it stays unchanged and is reported. Accounts and ramp requests are required.
     """
     scope = _checked(scope or Scope())
     lost = _lost(lake, scope)
@@ -95,7 +94,9 @@ def sync(
                 meanwhile=meanwhile,
             )
             if lost:
-                run.notice(f"{', '.join(lost)}: all was asked for, as a repair could not find it")
+                run.notice(
+                    f"{', '.join(lost)}: read in full, because a repair could not restore it"
+                )
             accounts = _whole(run)
             _per_account(run, accounts)
             if scope.has(TRANSFERS.table.name):
@@ -106,7 +107,7 @@ def sync(
         with lake.writer("sync", fetched.now, patience=PATIENCE) as writer:
             report = run.write(writer, [table.name for table in SERVICE_TABLES])
             if scope.full and scope.since is None:
-                # What was asked for whole is whole again; a refusal leaves a table as it was.
+                # Tables that were fetched completely are whole again; refused ones stay incomplete.
                 skipped = {skip.table for skip in report.skipped}
                 refused = skipped.union(*(names for names in TOGETHER if skipped & set(names)))
                 whole = {lists.table for lists in report.tables}
@@ -123,14 +124,14 @@ def sync(
 
 
 def _checked(scope: Scope) -> Scope:
-    """The scope, with the tables that come with those it names."""
+    """Return the scope, extended by tables that come with those it names."""
     if scope.tables is None:
         return scope
     offered = {table.name for table in SERVICE_TABLES}
     unknown = sorted(scope.tables - offered)
     if unknown or not scope.tables:
         raise InputError(
-            f"no table {unknown[0]!r} comes from the services" if unknown else "no table is named",
+            f"the services have no table {unknown[0]!r}" if unknown else "no table is named",
             do=f"name one or more of: {', '.join(sorted(offered))}",
         )
     along = (names for names in TOGETHER if scope.has(*names))
@@ -138,7 +139,7 @@ def _checked(scope: Scope) -> Scope:
 
 
 def _lost(lake: Lake, scope: Scope) -> list[str]:
-    """The tables to look at of which a repair could not find everything again."""
+    """Return the tables in scope that a repair could not fully restore."""
     last = lake.last_commit()
     if last is None or scope.since is not None:
         return []
@@ -149,7 +150,7 @@ def _lost(lake: Lake, scope: Scope) -> list[str]:
 
 
 def _whole(run: SyncRun) -> list[str]:
-    """Fill the tables that one list fills; the ids of the accounts, where something needs them."""
+    """Fill the tables with a single list; return the account ids if another table needs them."""
     by_account = run.scope.has(TRANSFERS.table.name, *(form.table.name for form, _ in _PER_ACCOUNT))
     questions = [
         (form, source, run.ask(lambda source: list(source.ask(run.client)), source))
@@ -167,7 +168,7 @@ def _whole(run: SyncRun) -> list[str]:
 
 
 def _detailed(run: SyncRun, form: Form, source: Whole, records: list[Received]) -> list[Received]:
-    """The records, those that a list leaves incomplete as their details."""
+    """Return the records, with incomplete list items replaced by their details."""
     if source.detail is None:
         return records
     answers = {
@@ -189,7 +190,7 @@ def _detailed(run: SyncRun, form: Form, source: Whole, records: list[Received]) 
 
 
 def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
-    """Fill the tables that have a list for each account, and the balances."""
+    """Fill the tables with a list per account, and the balances."""
 
     def ask(source: PerAccount, account: str) -> list[ReceivedRecord]:
         return [
@@ -217,10 +218,11 @@ class _RawBalances(msgspec.Struct, frozen=True):
 def _balances(
     run: SyncRun, wallets: list[ReceivedRecord]
 ) -> Iterator[finance_tables.ReceivedBalance]:
-    """The balances of each wallet, observed now; a balance that does not add up is noticed."""
+    """Yield each wallet's balances as observations; report a balance that does not add up."""
     for record in wallets:
         wallet: Wallet = record.value
-        raws = [record.raw]  # the row itself, where balances came bare
+        # The row itself is the balance if the service returns bare balances.
+        raws = [record.raw]
         if wallet.id is not None:
             raws = [bytes(item) for item in decode_json(record.raw, _RawBalances).balances]
         for balance, raw in zip(wallet.balances, raws, strict=True):

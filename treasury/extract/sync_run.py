@@ -1,7 +1,7 @@
-"""One sync while it runs: the threads that ask, the writer that stores, what there is to report.
+"""One running sync: the threads that fetch, the thread that stores, and the report.
 
-Threads only ask the service; everything is collected and stored by the one thread that started the
-sync, so neither the lake's writer nor a progress bar has to bear several threads.
+Worker threads only call the service. The thread that started the sync collects and stores
+everything, so neither the lake's writer nor a progress bar has to be thread-safe.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ Q = TypeVar("Q")
 T = TypeVar("T")
 
 REFUSED = (Forbidden, NotOffered, NotFound)
-"""Answers that leave a table as it was: the credential may not, or the service cannot."""
+"""Errors that leave a table unchanged: the credential may not read it, or the service lacks it."""
 
 
 class Progress(Protocol):
-    """A display of how far a sync is; called by one thread only."""
+    """A progress display; called by one thread only."""
 
     def start(self, task: str, total: int) -> None:
-        """`task`, a table's name, begins and has `total` steps."""
+        """Start `task`, named after a table, with `total` steps."""
 
     def advance(self, task: str) -> None:
-        """One step is done."""
+        """Mark one step as done."""
 
     def finish(self, task: str) -> None:
-        """The task is done."""
+        """Mark the task as done."""
 
 
 class Silent:
-    """Progress that nobody watches."""
+    """A progress display that shows nothing."""
 
     def start(self, task: str, total: int = 0) -> None:
         """Show nothing."""
@@ -62,29 +62,31 @@ class Silent:
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of the services that a sync reads; by default all that can have changed."""
+    """The part of the services that a sync reads; by default everything that can have changed."""
 
     tables: frozenset[str] | None = None
-    """The tables to bring up to date; None for all of them."""
+    """The tables to bring up to date; None for every table."""
 
     since: date | None = None
-    """List what was created from this day on, also where we hold newer records."""
+    """Also list records created from this day on, even if newer records are stored."""
 
     full: bool = False
     """Compare everything with the service, settled records too, and report the drift."""
 
     details: int | None = None
-    """At most so many details of older settled requests; the rest wait for the next sync."""
+    """Maximum number of details to fetch for older settled requests; the rest wait for the next
+    sync.
+    """
 
     def has(self, *tables: str) -> bool:
-        """Whether one of the tables is looked at."""
+        """Return True if one of the tables is in scope."""
         return self.tables is None or any(name in self.tables for name in tables)
 
 
 class TableReport(msgspec.Struct, frozen=True):
-    """Records that a sync found new, changed, unchanged and gone in one table.
+    """Counts of new, changed, unchanged and vanished records of one table in a sync.
 
-    `observed` counts what was looked at once more, as a balance is, whether it moved or not.
+    `observed` counts repeated observations, such as balances, whether they changed or not.
     """
 
     table: str
@@ -96,35 +98,35 @@ class TableReport(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """The counts of new, changed and vanished records in words; empty where all are 0."""
+        """The counts of new, changed and vanished records in words; empty if all are 0."""
         parts = ((getattr(self, name), name) for name in ("new", "changed", "vanished"))
         return ", ".join(f"{count:,} {name}" for count, name in parts if count)
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A table that is, or in part is, as it was before, and why."""
+    """A table that is entirely or partly unchanged, and the reason."""
 
     table: str
     why: str
 
 
 class Unoffered(msgspec.Struct, frozen=True):
-    """A list of a table that the service itself says it does not have; stored rows stay."""
+    """A list that the service itself does not offer; stored rows stay."""
 
     table: str
     operation: str
 
     @property
     def sentence(self) -> str:
-        """The sentence that screens show."""
+        """The sentence shown on screens."""
         return f"{self.table}: not offered by the service: {self.operation}; stored records stay"
 
 
 class Drift(msgspec.Struct, frozen=True):
-    """A difference that only a full comparison could find.
+    """A difference that only a full comparison can find.
 
-    `kind`: `changed` (settled, and yet not the same), `late` (listed now, though it is older than
-    what we held), `vanished` (listed no more). `examples` are ids.
+    `kind` is `changed` (a settled record differs), `late` (newly listed although older than the
+    newest stored record) or `vanished` (no longer listed). `examples` are ids.
     """
 
     table: str
@@ -138,19 +140,21 @@ class Drift(msgspec.Struct, frozen=True):
 
 
 class SyncReport(Tables, msgspec.Struct, frozen=True):
-    """The report of one sync; `notices` are sentences about what a person should know."""
+    """The report of one sync; `notices` are sentences for the user."""
 
     at: datetime
     tables: tuple[TableReport, ...]
     skipped: tuple[Skipped, ...]
     notices: tuple[str, ...]
     drift: tuple[Drift, ...] | None = None
-    """What a full comparison found; None where none was made."""
+    """Findings of a full comparison; None if none was made."""
     unoffered: tuple[Unoffered, ...] = ()
-    """Lists that this generation of a service does not have: their tables are whole without."""
+    """Lists that this generation of a service does not offer; their tables are complete without
+    them.
+    """
 
     def sheets(self) -> Mapping[str, Table]:
-        """A row for each table, each that was left as it was, and each list not offered."""
+        """Return one row per table, per skipped table and per list not offered."""
         sheets: dict[str, tuple[Sequence[msgspec.Struct], type[msgspec.Struct]]] = {
             "Tables": (self.tables, TableReport),
             "Left": (self.skipped, Skipped),
@@ -165,11 +169,11 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """The query of every commit that is stored."""
+        """The query of all commits."""
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
-        """The sums in a line; then a line for each changed table, each left out and each notice."""
+        """Return a line with totals, then one per changed table, skipped table and notice."""
         sums = {
             name: sum(getattr(table, name) for table in self.tables)
             for name in ("new", "changed", "vanished", "observed")
@@ -183,20 +187,22 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
         unoffered = (unoffered.sentence for unoffered in self.unoffered)
         drift = [str(drift) for drift in self.drift or ()]
         if self.drift == ():
-            drift = ["full comparison: what was stored is what the services have"]
+            drift = ["full comparison: the stored records match the services"]
         if self.drift is not None and self.skipped:
             names = ", ".join(skip.table for skip in self.skipped)
             differences = (
-                drift if self.drift else ["full comparison: no drift in what could be read"]
+                drift
+                if self.drift
+                else ["full comparison: no drift in the records that could be read"]
             )
-            drift = [*differences, f"not all of it was compared: {names}"]
+            drift = [*differences, f"not everything was compared: {names}"]
         lines = (f"{count}: {rows}", *differing, *skipped, *unoffered, *self.notices, *drift)
         return "\n".join(lines)
 
 
 @contextmanager
 def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads that drops what has not begun as soon as something goes wrong."""
+    """Run a pool of threads that drops queued calls when an error occurs."""
     pool = ThreadPoolExecutor(workers, thread_name_prefix="sync")
     try:
         yield pool
@@ -205,13 +211,15 @@ def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
 
 
 PATIENCE = 1.0
-"""Seconds for which an answer is waited for before other work is looked at."""
+"""Seconds to wait for an answer before calling `meanwhile`."""
 _AHEAD = 32
-"""Questions under way or answered and not yet looked at: what bounds the memory of a long sync."""
+"""Maximum number of calls in progress or waiting to be processed, to bound the memory of a long
+sync.
+"""
 
 
 class SyncRun:
-    """A sync under way."""
+    """The state of a running sync."""
 
     def __init__(
         self,
@@ -228,7 +236,7 @@ class SyncRun:
         self.fetched = fetched
         self.scope = scope
         self.staging = staging
-        """A folder for what is fetched and not committed yet."""
+        """Folder for rows that are fetched but not committed."""
         self.progress = progress
         self._pool = pool
         self._meanwhile = meanwhile
@@ -239,11 +247,11 @@ class SyncRun:
         self._counts: dict[str, SyncFinding] = {}
 
     def ask(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Ask in another thread."""
+        """Call `question` in a worker thread."""
         return self._pool.submit(question, *args, **kwargs)
 
     def answer(self, future: Future[T]) -> T:
-        """The answer, once it is there; while it is waited for, other work of the desk is done."""
+        """Wait for an answer, calling `meanwhile` at intervals."""
         while True:
             wait([future], timeout=PATIENCE)
             self._meanwhile()
@@ -253,7 +261,7 @@ class SyncRun:
     def answers(
         self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = _AHEAD
     ) -> Iterator[T]:
-        """The answers about one thing after the other, in order, some asked ahead."""
+        """Yield the answers about each subject in order, with up to `ahead` calls in progress."""
         subjects = iter(about)
         waiting = deque(self.ask(question, subject) for subject in islice(subjects, ahead))
         while waiting:
@@ -262,7 +270,7 @@ class SyncRun:
             yield answer
 
     def collect(self, form: Form, answers: Sequence[Future[list[T]]]) -> tuple[list[T], bool]:
-        """What the answers hold, and whether all came; those refused are left out and reported."""
+        """Return the answers' records, and False if any was refused; report refusals."""
         task = form.table.name
         self.progress.start(task, len(answers))
         records: list[T] = []
@@ -279,30 +287,31 @@ class SyncRun:
         return records, complete
 
     def store(self, form: Form, records: Iterable[Received], *, complete: bool = False) -> None:
-        """Write records, each key once; `complete` where they are all that the service has."""
+        """Write records, each key once; `complete` means they are all that the service has."""
         distinct = first_of_each(rows(form, records), form.table.key)
         self.upsert(form, distinct, complete=complete)
 
     def upsert(
         self, form: Form, table: pa.Table, *, complete: bool = False, after_change: bool = False
     ) -> None:
-        """Write rows, each key once; with `after_change` where those before them change some."""
+        """Write rows, each key once; `after_change` as in `FetchedRows.upsert`."""
         self.fields.look(form, table["raw"])
         self.fetched.upsert(form.table, table, complete=complete, after_change=after_change)
 
     def observe(self, form: Form, records: Iterable[Received]) -> None:
-        """Add observations."""
+        """Append observations."""
         self.fetched.append(form.table, rows(form, records))
 
     def write(self, writer: Writer, tables: Sequence[str]) -> SyncReport:
-        """Write everything that was fetched of the tables; the report adds up what it changed."""
+        """Write all fetched rows of the tables and return the report of the changes."""
         written = self.fetched.write(writer, (*tables, completeness.SYNC_FINDINGS.name))
         return SyncReport(
             at=writer.now,
             tables=tuple(
                 TableReport(name, **counts)
                 for name, counts in written.items()
-                if name in tables  # the findings are said by themselves
+                # Findings are reported separately.
+                if name in tables
             ),
             skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
             notices=tuple(self._notices),
@@ -310,36 +319,36 @@ class SyncRun:
         )
 
     def skip(self, form: Form, error: ServiceError) -> None:
-        """Remember that (part of) a table could not be had, or is not offered."""
+        """Record that a table could not be read completely, or is not offered."""
         if not self.lacks(form, error):
             self._skipped.setdefault(form.table.name, error.what)
 
     def lacks(self, form: Form, error: ServiceError) -> bool:
-        """Whether the service itself says that it does not have the list; that is remembered."""
+        """Return True, and record it, if the service itself does not offer the list."""
         if not isinstance(error, NotOffered) or not error.by_service:
             return False
         self._unoffered[Unoffered(form.table.name, str(error.operation))] = None
         return True
 
     def notice(self, sentence: str) -> None:
-        """Remember a sentence for the report, once."""
+        """Add a sentence to the report, once."""
         self._notices[sentence] = None
 
     def notice_statuses(
         self, form: Form, statuses: Iterable[str | None], contract: frozenset[str]
     ) -> None:
-        """Say which statuses are not in the contract: they count as open."""
+        """Report statuses outside the contract; they count as open."""
         for status in sorted({str(status) for status in statuses} - contract):
             self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
 
     def count(self, form: Form, name: str, listed: int, held: int) -> None:
-        """Note that the service counts more records in a list than are held of it."""
+        """Record that the service counts more records in a list than are stored."""
         self._counts[name] = SyncFinding("count", form.table.name, name, listed, held)
 
     def write_findings(self) -> None:
-        """Store what this sync could not see and does not know, and say it in the report.
+        """Store this sync's findings and report the new ones.
 
-        What stood of tables that were not looked at stays; of those that were, the fields do.
+        Findings on tables outside the scope stay; on tables in scope only those on fields stay.
         """
         self.fields.close()
         stored = {
@@ -357,7 +366,8 @@ class SyncRun:
         ]
         for finding in found:
             is_news = finding.kind == "count" or finding.finding_id not in stored
-            if is_news and finding.kind != "refused":  # what was left is said by itself
+            # Refused tables are reported separately.
+            if is_news and finding.kind != "refused":
                 self.notice(str(finding))
         stand = (
             name

@@ -1,8 +1,8 @@
-"""Staging keeps details fetched and not committed yet, so that a killed sync need not ask again.
+"""Staging of fetched details before their commit, so that a killed sync need not fetch them again.
 
-Only what cannot change any more is kept: the detail of a request in a final status is as good as
-one fetched now, that of any other is not. A frame is a length and a detail's bytes; what a kill
-left unfinished at the end is cut off. A reader of the lake sees nothing of it.
+Only details of requests in a final status are kept, because all others may have changed. A frame is
+a length and a detail's bytes; an incomplete frame at the end is cut off. Readers of the lake never
+see staged details.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ LENGTH = 4
 
 
 class Staged:
-    """Details on their way into the lake; use as a context, `clear` once they are committed."""
+    """Staged details; use as a context and call `clear` once they are committed."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._path = folder / f"{name}.details"
         self._file: IO[bytes] | None = None
 
     def __iter__(self) -> Iterator[bytes]:
-        """The details that an unfinished sync left."""
+        """Yield the details that an unfinished sync left."""
         with storing(self._path):
             if self._path.is_symlink() or not self._path.is_file():
                 return
@@ -53,53 +53,56 @@ class Staged:
             self._file.write(len(detail).to_bytes(LENGTH, "big") + detail)
 
     def close(self) -> None:
-        """Write out what is held in memory."""
+        """Flush and close the file."""
         if self._file is not None:
             with storing(self._path):
                 self._file.close()
             self._file = None
 
     def clear(self) -> None:
-        """Forget everything: it is committed, or not wanted."""
+        """Delete everything, because it is committed or no longer needed."""
         self.close()
         with storing(self._path):
             self._path.unlink(missing_ok=True)
 
 
 class Spool:
-    """Rows that wait on the disk, in batches, so that a long list needs little memory; close it."""
+    """Rows buffered on disk, so that a long list needs little memory; close it after use."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
         self._folder = folder
         with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            # Without a name: gone with the process. Open until the rows were read: no context.
+            # The file must stay open until its rows are read, so it is not used as a context. It
+            # has no name and disappears with the process.
             self._file = TemporaryFile(dir=folder)  # noqa: SIM115
         self._writer = pa.ipc.new_stream(self._file, schema)
 
     def add(self, rows: pa.Table) -> None:
-        """Put rows at the end."""
+        """Append rows."""
         with storing(self._folder):
             self._writer.write_table(rows)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """All the rows, once, a batch at a time."""
+        """Yield all rows once, a batch at a time."""
         with storing(self._folder):
             self._writer.close()
-            self._file.seek(0)  # writes out what is held in memory
+            # Seeking flushes the buffer.
+            self._file.seek(0)
         with pa.ipc.open_stream(self._file) as stream:
             for batch in stream:
                 yield pa.Table.from_batches([batch])
 
     def close(self) -> None:
-        """Forget the rows."""
-        with suppress(OSError):  # what could not be written out is not wanted any more
+        """Discard the rows."""
+        # A failed flush does not matter, because the rows are no longer needed.
+        with suppress(OSError):
             self._file.close()
 
 
 @contextmanager
 def storing(path: Path) -> Iterator[None]:
-    """Turn what a disk says while something is kept at `path` into a StorageError."""
+    """Turn an OSError while writing to `path` into a StorageError."""
     try:
         yield
     except OSError as error:

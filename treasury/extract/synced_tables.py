@@ -1,9 +1,8 @@
-"""Every table that a sync fills, for the lake's catalogue, and the events that tell a status.
+"""Every table that a sync fills, for the lake's catalogue, and the events that state a status.
 
-The tables' declarations are in `finance_tables` and `ramp_tables`, in the order of the
-specifications. STATUS_CHANGED does not say to what; the status that we observed with the event's
-version does. Source: the ramp service's event types, and `States and transitions` of its
-specification.
+The declarations are in `finance_tables` and `ramp_tables`, in the order of the specifications. A
+STATUS_CHANGED event does not state the new status; the status observed with the event's version
+does. Source: the ramp service's event types, and `States and transitions` of its specification.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from treasury.lake import Events, Table
 
 FORMS: Final = (*FINANCE, *RAMP)
 SERVICE_TABLES: Final[tuple[Table, ...]] = tuple(form.table for form in FORMS)
-"""Those that are filled from the services."""
+"""The tables filled from the services."""
 TABLES: Final = (*SERVICE_TABLES, SYNC_FINDINGS)
 
 LIFECYCLES: Final[Mapping[str, Events]] = MappingProxyType(
@@ -42,4 +41,4 @@ LIFECYCLES: Final[Mapping[str, Events]] = MappingProxyType(
         )
     }
 )
-"""By the table whose statuses they tell; every other table's are known from observation."""
+"""Lifecycles by table; the statuses of all other tables are known from observation only."""

@@ -1,10 +1,10 @@
-"""Transfers: lists without dates, walked newest first until they hold nothing but what is settled.
+"""Transfers: lists without date filters, read newest first until only settled ones remain.
 
-All lists are walked at the same time, a page of each in a round; one question to the lake then says
-which pages overlap with what we hold. A list ends at the first page whose transfers are all known
-and final, if it came newest first up to there; a list that does not is walked to its end, and the
-report says so. Transfers that we hold as open and that lie further back are read one by one; those
-between two accounts have no such reading, so their list is walked until the last open one is met.
+All lists are read in parallel, one page each per round; one query to the lake then shows which
+pages overlap with stored transfers. A list ends at the first page of which every transfer is stored
+and final, if the list was sorted newest first up to there. An unsorted list is read to its end, and
+reported. Stored open transfers further back are fetched individually. Transfers between two
+accounts cannot be fetched individually, so their list is read until the last open one is found.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PAGE: Final = 1000
 _BATCH: Final = 20_000
-"""Transfers that are stored at once."""
+"""Number of transfers stored at once."""
 
 _COLUMNS: Final = (
     "id", "kind", "is_open", "first_seen_at", "sender_account_id", "receiver_account_id",
@@ -42,7 +42,7 @@ _COLUMNS: Final = (
 
 
 class StoredTransfers:
-    """The stored transfers, kept as Arrow: there may be millions of them."""
+    """The stored transfers, kept as Arrow because there may be millions."""
 
     def __init__(self, stored: pa.Table) -> None:
         self.rows = stored.combine_chunks()
@@ -50,29 +50,29 @@ class StoredTransfers:
         self._known: dict[str, tuple[str, datetime, bool]] = {}
 
     def look_up(self, names: Sequence[str]) -> None:
-        """Make these known to `of`: one look at all rows for many names."""
+        """Load these transfers for `of`, with one scan for many ids."""
         ids = pa.array(names, pa.string())
         stored = self.rows.filter(pc.is_in(self.rows["id"], value_set=ids))
         for row in stored.select(_COLUMNS[:4]).to_pylist():
             self._known[row["id"]] = (row["kind"], row["first_seen_at"], row["is_open"])
 
     def of(self, name: str) -> tuple[str, datetime] | None:
-        """Kind and first sight of a transfer that was looked up; None where we do not hold it."""
+        """Return the kind and first sighting of a loaded transfer; None if it is not stored."""
         stored = self._known.get(name)
         return None if stored is None else stored[:2]
 
     def all_settled(self, transfers: Sequence[Transfer]) -> bool:
-        """Whether every one of them is final, and known to be; they were looked up."""
+        """Return True if all are final, both here and as stored; they must be loaded."""
         stored = (self._known.get(transfer.id) for transfer in transfers)
         settled = all(row is not None and not row[2] for row in stored)
         return settled and all(t.status in TRANSFER_FINAL for t in transfers)
 
 
 class TransferListing:
-    """One list under way: whether it comes newest first, and whether it may end here.
+    """One list being read: its order so far, and whether it may end here.
 
-    `name` is what people call the list, `kind` that of its transfers where the list says it,
-    `account` whose list it is; None for that between accounts.
+    `name` identifies the list in messages. `kind` is the kind of its transfers, if the list implies
+    one. `account` is its account, or None for the list between accounts.
     """
 
     def __init__(
@@ -92,10 +92,10 @@ class TransferListing:
         self.in_order = True
         self.number = 0
         self.total: int | None = None
-        """How many records the service counts in the list."""
+        """Number of records that the service counts in the list."""
 
     def next_page(self) -> tuple[Record[Transfer], ...] | None:
-        """The records of the next page; None after the last."""
+        """Return the records of the next page; None after the last."""
         page = next(self._pages, None)
         if page is None:
             return None
@@ -105,7 +105,7 @@ class TransferListing:
     def may_end(
         self, page: Sequence[Transfer], stored: StoredTransfers, since: datetime | None
     ) -> bool:
-        """Whether nothing new can follow this page; `since` is from when everything is wanted."""
+        """Return True if this page ends the list; all transfers since `since` are wanted."""
         self.number += 1
         self._missing -= {transfer.id for transfer in page}
         for transfer in page:
@@ -120,7 +120,7 @@ class TransferListing:
 
 
 def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
-    """Walk every account's list and the list between accounts; store what they brought."""
+    """Read every account's list and the list between accounts, and store the transfers."""
     stored = StoredTransfers(run.fetched.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
     sync = _Sync(run, stored)
     pages = run.client.finance.account_to_account_transfers.pages(size=PAGE, sort_order="DESC")
@@ -139,7 +139,7 @@ def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
 
 
 class _Sync:
-    """What the lists bring, on its way into the lake."""
+    """The transfers of all lists on their way into the lake."""
 
     def __init__(self, run: SyncRun, stored: StoredTransfers) -> None:
         self._run = run
@@ -156,10 +156,9 @@ class _Sync:
         self._since = None if since is None else datetime.combine(since, time(), UTC)
 
     def walk(self, walks: Sequence[TransferListing]) -> bool:
-        """TransferListing lists side by side; whether each could be read to where it may end.
+        """Read the lists in parallel; return False if a list could not be read far enough.
 
-        A list that the service itself says it does not have is not missing: what is stored of its
-        kind stays as it is.
+        A list that the service does not offer counts as read; stored transfers of its kind stay.
         """
         progress, task = self._run.progress, TRANSFERS.table.name
         progress.start(task, len(walks))
@@ -187,7 +186,7 @@ class _Sync:
     def _add_pages(
         self, round_: Sequence[tuple[TransferListing, Sequence[Record[Transfer]]]]
     ) -> list[TransferListing]:
-        """Take a page of each list; the lists that go on."""
+        """Process a page of each list and return the lists that continue."""
         self._stored.look_up([record.value.id for _, page in round_ for record in page])
         goes_on = []
         for walk, page in round_:
@@ -204,7 +203,7 @@ class _Sync:
             if was_in_order and not walk.in_order and self._stored.rows.num_rows:
                 self._run.notice(
                     f"transfers: the list {walk.name} does not come newest first;"
-                    " all of it was read"
+                    " it was read completely"
                 )
             if not ends or self._run.scope.full:
                 goes_on.append(walk)
@@ -215,7 +214,7 @@ class _Sync:
         return goes_on
 
     def _add(self, record: Record[Transfer], kind: str | None) -> None:
-        """Take a transfer; it keeps the kind and the first sight that we hold of it."""
+        """Add a transfer; it keeps its stored kind and first sighting."""
         value = record.value
         if kind == ACCOUNT_TO_ACCOUNT:
             self._between.add(value.id)
@@ -233,10 +232,10 @@ class _Sync:
         )
 
     def count_held(self) -> None:
-        """Hold what the service counts in a list that was not walked to its end against ours.
+        """Compare the service's count of each partly read list with the stored transfers.
 
-        An account's list may have the transfers between accounts as well, or not: what was met in
-        it says so. One that counts fewer than are held is left to a full comparison.
+        An account's list may include transfers between accounts, which the pages read show. A count
+        below the stored number is left to a full comparison.
         """
         rows = self._stored.rows
         between = pc.equal(rows["kind"], ACCOUNT_TO_ACCOUNT)
@@ -260,13 +259,13 @@ class _Sync:
                 self._run.count(TRANSFERS, walk.name, walk.total, held)
 
     def read_open(self) -> None:
-        """Read by themselves the transfers that we hold as open and that no list brought."""
+        """Fetch individually the stored open transfers that no list had."""
         unlisted = [row for name, row in self._stored.open.items() if name not in self._listed]
         self._stored.look_up([row["id"] for row in unlisted])
         self._read([row for row in unlisted if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def mark_vanished(self) -> None:
-        """Mark what no list has any more and what cannot be read by itself either."""
+        """Mark transfers that no list has and that cannot be fetched individually."""
         rows = self._stored.rows
         unmet = rows.filter(
             pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._listed, pa.string())))
@@ -287,10 +286,10 @@ class _Sync:
                 vanished.append(name)
             elif answer is None:
                 self._run.notice(
-                    f"transfers: {name} is open, names no account and was not listed again"
+                    f"transfers: {name} is open, has no account and was not listed again"
                 )
             else:
-                self._run.notice(f"transfers: {name} stays as it was: {answer.what}")
+                self._run.notice(f"transfers: {name} stays unchanged: {answer.what}")
         self._run.fetched.vanish(TRANSFERS.table, vanished)
 
     def _ask(self, row: dict[str, Any]) -> Record[Transfer] | ServiceError | None:
@@ -303,6 +302,6 @@ class _Sync:
             return error
 
     def store(self) -> None:
-        """Write what came."""
+        """Write the buffered transfers."""
         self._run.store(TRANSFERS, self._received.values())
         self._received = {}

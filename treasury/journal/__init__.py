@@ -1,4 +1,4 @@
-"""The journal: what people decided, append-only and hash-chained, in a relational database."""
+"""The journal: people's decisions in a relational database, append-only and hash-chained."""
 
 from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import Entry, Head

@@ -1,8 +1,8 @@
-"""Who is deciding, how we know, and whether anybody vouches for it.
+"""The person who decides, the source of the name, and whether the name is verified.
 
-A notebook hub that was asked and the operating system vouch for a name: it is *verified*. A name
-from an environment variable, or one that a program hands over, is *claimed*. Neither is proof
-against the owner of the process, who can change this code: that takes signatures.
+A name from a notebook hub or from the operating system is *verified*. A name from an environment
+variable, or one passed in by a program, is *claimed*. Neither is proof against the owner of the
+process, who can change this code; only signatures are.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from treasury.core.errors import JournalError
 
 _ActorSource = Literal["hub", "environment", "system"]
 Assurance = Literal["verified", "claimed", "unstated"]
-"""Whether somebody vouched for the name; entries of earlier versions do not state it."""
+"""Whether the name is verified; entries of earlier versions do not state it."""
 
 _CLAIMS: Final = ("JUPYTERHUB_USER", "TREASURY_USER")
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """A person by name, where the name comes from, and whether anybody vouches for it."""
+    """A person's name, its source, and whether it is verified."""
 
     name: str
     source: _ActorSource
@@ -31,21 +31,22 @@ class Actor(msgspec.Struct, frozen=True):
 
     @property
     def verified_source(self) -> _ActorSource:
-        """Where the name is vouched for; the environment where nobody does."""
+        """The source if the name is verified, otherwise `environment`."""
         return self.source if self.assurance == "verified" else "environment"
 
 
 def current_actor() -> Actor:
-    """The person at this process where no hub can be asked; JournalError where nothing says who."""
+    """Return the person at this process without asking a hub; raise JournalError if unknown."""
     for variable in _CLAIMS:
         name = os.environ.get(variable, "").strip()
         if name:
             return Actor(name, "environment", "claimed")
-    name = ""  # then the user that the operating system runs this process as
+    name = ""
     if sys.platform == "win32":
         import ctypes
 
-        length = ctypes.c_ulong(257)  # the longest user name of Windows, and its end
+        # The longest user name on Windows, with its terminator.
+        length = ctypes.c_ulong(257)
         buffer = ctypes.create_unicode_buffer(length.value)
         if ctypes.windll.advapi32.GetUserNameW(buffer, ctypes.byref(length)):
             name = buffer.value
@@ -54,10 +55,11 @@ def current_actor() -> Actor:
 
         try:
             name = pwd.getpwuid(os.getuid()).pw_name
-        except KeyError:  # a container may run as a number that has no name
+        # A container may run as a user id that has no name.
+        except KeyError:
             name = ""
     if not name:
         raise JournalError(
-            "nothing says who is deciding", do="set the environment variable TREASURY_USER"
+            "the person who is deciding is unknown", do="set the environment variable TREASURY_USER"
         )
     return Actor(name, "system", "verified")

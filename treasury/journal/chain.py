@@ -1,8 +1,8 @@
-"""Entries and the chain through them: each entry's hash covers its content and the hash before it.
+"""Entries and their hash chain: each entry's hash covers its content and the previous hash.
 
-Changing, removing or moving an entry breaks the chain at that place. What is cut off at the end,
-and a chain that was made anew as a whole, show only against a head that was noted elsewhere, as the
-close report does, or against signatures.
+Changing, removing or moving an entry breaks the chain at that place. Entries cut off at the end,
+and a chain that was completely rebuilt, can only be detected with a head that was noted elsewhere,
+such as in the close report, or with signatures.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from treasury.core.text import clean
 from treasury.journal.actor import Actor
 
 FIRST = "0" * 64
-"""The hash before the first entry."""
+"""The previous hash of the first entry."""
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
-"""A number that a database takes, and a SHA-256."""
+"""An entry number in the range of the database's integers, and a SHA-256."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One decision or event: what (`kind`), about what (`subject`), by whom, when, the facts.
+    """One decision or event: its kind, subject, actor, time and facts.
 
-    An entry that nobody signed has neither `public_key` nor `signature`.
+    An unsigned entry has neither `public_key` nor `signature`.
     """
 
     seq: int
@@ -46,10 +46,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unreadable(seq: int, error: Exception) -> JournalError:
-    """The error of an entry whose content does not read."""
+    """Return the error for an entry with unreadable content."""
     problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return JournalError(
-        f"entry {seq} of the journal does not read: {clean(problem)[:200]}",
+        f"entry {seq} of the journal cannot be read: {clean(problem)[:200]}",
         do="run `treasury journal verify`; update treasury if a newer version wrote it",
     )
 
@@ -57,7 +57,7 @@ def unreadable(seq: int, error: Exception) -> JournalError:
 UNREADABLE: Final = (
     ArithmeticError, AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError,
 )  # fmt: skip
-"""What is raised by content that is not what this version, or an earlier one, writes."""
+"""Exceptions raised for content that neither this version nor an earlier one writes."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ T = TypeVar("T")
 def reads_entries(
     read: Callable[Concatenate[Iterable[Entry], P], T],
 ) -> Callable[Concatenate[Iterable[Entry], P], T]:
-    """Have a function that walks entries once raise JournalError for one that does not read."""
+    """Decorate a function over entries, to raise JournalError for an unreadable entry."""
 
     @wraps(read)
     def reading(entries: Iterable[Entry], /, *more: P.args, **named: P.kwargs) -> T:
@@ -86,7 +86,7 @@ def reads_entries(
 
 
 class Head(msgspec.Struct, frozen=True):
-    """The end of the chain: how many entries, and the hash that stands for all of them."""
+    """The end of the chain: the number of entries, and the last hash, which covers them."""
 
     seq: int
     hash: str
@@ -96,15 +96,15 @@ class Head(msgspec.Struct, frozen=True):
 
 
 def read_head(text: str) -> Head:
-    """A head as it is printed, `NUMBER:HASH`; InputError for what is none."""
+    """Parse a head as printed, `NUMBER:HASH`; raise InputError for other text."""
     parts = _HEAD.fullmatch(text)
     if parts is None:
-        raise InputError(f"{clean(text)[:100]} is no end of a journal", do="write NUMBER:HASH")
+        raise InputError(f"{clean(text)[:100]} is not the end of a journal", do="write NUMBER:HASH")
     return Head(int(parts[1]), parts[2])
 
 
 def canonical(body: object) -> str:
-    """The body as JSON text that is the same for the same facts; JournalError for a float."""
+    """Encode the body as canonical JSON text; raise JournalError for a float."""
     facts = msgspec.to_builtins(body, builtin_types=())
     _refuse_floats(facts)
     return msgspec.json.encode(facts, order="sorted").decode()
@@ -137,9 +137,10 @@ def entry_hash(
     public_key: str | None = None,
     signature: str | None = None,
 ) -> str:
-    """The SHA-256 over an entry as it is stored, the hash before it included.
+    """Return the SHA-256 of an entry as stored, including the previous hash.
 
-    Entries of earlier versions state neither assurance nor signature, and their hash covers none.
+    Entries of earlier versions have neither assurance nor signature, and their hash does not cover
+    them.
     """
     content = [seq, at, kind, subject, actor, actor_source, body, nonce, prev_hash]
     stated = [assurance, public_key, signature]
@@ -149,13 +150,13 @@ def entry_hash(
 
 
 def signed_hash(row: Mapping[str, Any]) -> str:
-    """What a signature is made of: the hash of the entry as it is without one."""
+    """Return the digest to sign: the hash of the entry without its signature."""
     unsigned = {name: row[name] for name in row if name not in {"hash", "signature"}}
     return entry_hash(**unsigned)
 
 
 def unbroken(row: Mapping[str, Any], before: Head) -> Head:
-    """The head after a stored row; JournalError where the chain breaks at it."""
+    """Return the head after a stored row; raise JournalError if the chain breaks there."""
     stored = row["hash"]
     if row["seq"] != before.seq + 1:
         raise _broken(before.seq + 1, "is missing")
@@ -169,6 +170,6 @@ def unbroken(row: Mapping[str, Any], before: Head) -> Head:
 def _broken(seq: int, how: str) -> JournalError:
     return JournalError(
         f"the journal is not as it was written: entry {seq} {how}",
-        do="nothing is decided on it any more: keep it as evidence, and restore the journal from a"
+        do="no more decisions are accepted: keep it as evidence, and restore the journal from a"
         " copy",
     )

@@ -1,11 +1,11 @@
-"""How far this process has verified the chain, and whether it may still rely on that.
+"""Verification of the chain: how far it has come in this process, and whether it still holds.
 
-Each entry is held against the chain, and against the rules of signatures. All of them are verified
-once in a process, and again whenever the rules changed or somebody else wrote to the database:
-another process, a shell, an editor of bytes. A SQLite file shows both. `data_version`
-changes with every transaction of another connection, so it has to be asked on one and the same
-connection; the file's own times, size and identity change with everything else. PostgreSQL shows
-neither, so there a decision that moves money or closes a month verifies everything (`thorough`).
+Each entry is checked against the chain and the signature rules. A process verifies all entries
+once, and again if the rules changed or somebody else (another process, a shell, a hex editor) wrote
+to the database. A SQLite file reveals such writes. `data_version` changes with each transaction of
+another connection, so it must be read on one and the same connection; other changes alter the
+file's times, size or inode. PostgreSQL reveals neither, so there a decision that moves money or
+closes a month verifies everything (`thorough`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ else:
 
 _START: Final = Head(0, FIRST)
 _AT_ONCE: Final = 5_000
-"""Rows fetched together, so that a long journal is never in memory whole."""
+"""Number of rows fetched at once, so that a long journal is never in memory completely."""
 
 
 class _Sign(msgspec.Struct, frozen=True):
-    """What changes when somebody else writes; `file` also changes with our own entries."""
+    """State that changes when somebody else writes; `file` also changes with our own entries."""
 
     process: int
     version: int = 0
@@ -42,7 +42,7 @@ class _Sign(msgspec.Struct, frozen=True):
 
 
 class _Verified(msgspec.Struct, frozen=True):
-    """How far the chain was verified, under which rules, and what the database showed then."""
+    """The verified part of the chain, the rules that applied, and the database's state then."""
 
     head: Head
     rules: SignatureRules
@@ -50,7 +50,7 @@ class _Verified(msgspec.Struct, frozen=True):
 
 
 class ChainGuard:
-    """Verifies the chain of one database on the one connection that entries are added on."""
+    """Verifies the chain of one database, on the connection that appends entries."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -58,20 +58,21 @@ class ChainGuard:
 
     @property
     def sees_changes(self) -> bool:
-        """Whether a change by somebody else shows without reading every entry."""
+        """True if changes by others can be detected without reading every entry."""
         return self._file is not None
 
     def verify(
         self, connection: sa.Connection, rules: SignatureRules, *, whole: bool = False
     ) -> Head:
-        """The end of the chain, verified; JournalError where an entry is not as it was written.
+        """Return the verified end of the chain; raise JournalError for an altered entry.
 
-        An entry without a signature that the rules want is such a one. Everything is read only if
-        `whole`, or where it may have been changed since the last time.
+        An entry without a required signature counts as altered. Every entry is read if `whole` is
+        set or if the database may have changed since the last verification; otherwise only new
+        entries are.
         """
         sign, before, head = self._sign(connection), self._verified, _START
         if not whole and before is not None and (before.sign, before.rules) == (sign, rules):
-            # Up to here the chain needs no second look.
+            # The entries up to this head are verified already.
             head = before.head if self.sees_changes or holds(connection, before.head) else _START
         self.forget()
         entries = journal_schema.entries
@@ -84,14 +85,14 @@ class ChainGuard:
         return head
 
     def advance(self, connection: sa.Connection, head: Head) -> None:
-        """Rely on what was appended to a verified chain, where nobody else has written since."""
+        """Extend the verified part by our own new entries, unless somebody else has written."""
         sign, before = self._sign(connection), self._verified
         self.forget()
         if before is not None and _without_file(before.sign) == _without_file(sign):
             self._verified = _Verified(head, before.rules, sign)
 
     def forget(self) -> None:
-        """Rely on nothing that was verified before."""
+        """Discard the result of earlier verifications."""
         self._verified = None
 
     def _sign(self, connection: sa.Connection) -> _Sign:
@@ -104,7 +105,7 @@ class ChainGuard:
 
 
 def holds(connection: sa.Connection, head: Head) -> bool:
-    """Whether the chain has this entry, or is only asked for its beginning."""
+    """Return True if the chain has this entry; the empty chain's head always counts."""
     stored = connection.scalar(
         sa.select(journal_schema.entries.c.hash).where(journal_schema.entries.c.seq == head.seq)
     )

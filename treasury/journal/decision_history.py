@@ -1,11 +1,11 @@
-"""What people decided about bank lines and requests, folded from the journal's entries.
+"""People's decisions about bank lines and requests, derived from the journal's entries.
 
-`match.accept`, `match.reject` and `match.ignore` are verdicts on a bank line, `match.assign` hands
-it to a colleague, `match.undo` takes the last of them back, so that what stood before stands again.
-`request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove nothing.
-`payment_file.made` says which requests left in a file that may be uploaded at the bank;
-`request.not_uploaded` takes one of them out again, `payment_file.voided` all that are in one.
-`payment_file.payee_accepted` says that the name which a bank knows for an IBAN is the payee's.
+`match.accept`, `match.reject` and `match.ignore` are verdicts on a bank line. `match.assign` hands
+the line to a colleague. `match.undo` revokes the last decision, so that the previous one applies
+again. `request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove
+nothing. `payment_file.made` lists the requests in a file that may be uploaded at the bank;
+`request.not_uploaded` removes one of them, `payment_file.voided` all. `payment_file.payee_accepted`
+accepts the name that a bank knows for an IBAN as the payee's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DECISIONS: Final = grouped_schema(
     (pa.timestamp("us", tz="UTC"), "decided_at"),
     (pa.decimal128(38, 18), "share"),
 )
-"""A row for each line and expectation; `share` is what of a divided line is for that one."""
+"""One row per line and expectation; `share` is the part of a divided line for that expectation."""
 MATCH: Final = "match."
 _REQUEST: Final = "request."
 FILE_MADE: Final = "payment_file.made"
@@ -35,18 +35,18 @@ FILE_VOIDED: Final = "payment_file.voided"
 PAYEE_ACCEPTED: Final = "payment_file.payee_accepted"
 NOT_UPLOADED: Final = "not_uploaded"
 SHEET: Final = "sheet"
-"""The field of a decision's body that says which row of a sheet it was decided in."""
+"""Field of a decision's body that identifies the row of the sheet it was made in."""
 _VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
 _GIVES_HASH: Final = "ramp_request.submit_hash"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that stands. `expectations` is empty for a line that is closed or handed on.
+    """A decision in force. `expectations` is empty for a line that is closed or handed on.
 
-    `facts` are those of the line and of each expectation as its maker saw them; `seq` is its place
-    in the journal, None while it is only planned. Of a line whose month was closed it names that
-    month, and the open one that the decision `posts_to`.
+    `facts` are the facts about the line and each expectation as the decider saw them. `seq` is the
+    entry's number in the journal, None while only planned. A decision on a line of a closed month
+    has that month in `closed_month`, and the open month it `posts_to`.
     """
 
     seq: int | None
@@ -61,19 +61,19 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     closed_month: str = ""
     posts_to: str = ""
     shares: dict[str, Decimal] = {}
-    """What of a line that was divided is for each expectation."""
+    """Parts of a divided line, by expectation."""
     undoes: int | None = None
-    """The place in the journal of the decision that an undo takes back."""
+    """Number of the journal entry that an undo revokes."""
     despite: tuple[str, ...] = ()
-    """What spoke against it, and was outweighed by its reason."""
+    """Contradicting facts that the reason outweighed."""
     proposed_by: str = ""
-    """Whom the sheet that it was decided in names as having proposed it."""
+    """The proposer named by the sheet that it was decided in."""
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """A remark on a ramp request that stands: `marked_sent` or `will_not_fund`.
+    """A remark in force on a ramp request: `marked_sent` or `will_not_fund`.
 
-    `name` is how people call the request: its payment reference, else its id.
+    `name` is the request's payment reference, or its id if it has none.
     """
 
     seq: int | None
@@ -84,43 +84,43 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     name: str = ""
     undoes: int | None = None
-    """The place in the journal of the remark or payment file that it takes back."""
+    """Number of the journal entry (remark or payment file) that it revokes."""
     proposed_by: str = ""
-    """Whom the sheet that it was made in names as having proposed it."""
+    """The proposer named by the sheet that it was made in."""
 
 
 class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The last payment file that a request left in, which nobody says was not uploaded."""
+    """The last payment file with a request, unless reported as not uploaded."""
 
     seq: int
     name: str
     by: str
     at: datetime
     message_id: str = ""
-    """Its id in the file, by which the bank answers."""
+    """Message id of the file, which the bank's answers refer to."""
     reference: str = ""
-    """The request's end-to-end id in it."""
+    """End-to-end id of the request in the file."""
     execution: date | None = None
-    """The day on which the bank is to carry it out."""
+    """Execution date requested from the bank."""
     payee: str = ""
-    """Whom it pays, by the name in the file, and `payee_iban` where."""
+    """Name of the payee in the file; its IBAN is `payee_iban`."""
     payee_iban: str = ""
     payer: str = ""
-    """The IBAN of the account that it is to be debited from."""
+    """IBAN of the debtor account."""
     amount: Decimal | None = None
-    """What it orders for the request, in EUR; None where that was not journaled."""
+    """Amount ordered for the request in EUR; None if it was not journaled."""
     rejections_alone: bool = False
-    """Whether its bank reports of rejected payments alone."""
+    """True if the bank reports rejected payments only."""
     is_standing: bool = True
-    """False once somebody said that it was not uploaded, or took it back."""
+    """False after somebody reported it as not uploaded, or voided it."""
 
 
 class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
-    """A name that a bank knows for an IBAN, accepted as that of the payee who is ordered so.
+    """A bank's name for an IBAN, accepted as the name of the payee.
 
-    It holds for that IBAN, that name and what the bank said, until any of them is another; where
-    the bank gave no name, for the payment file alone that it said it of. `alone`
-    says that whoever made the payment file accepted it, under a policy of one person.
+    It applies as long as the IBAN, the name and the bank's answer stay the same. If the bank gave
+    no name, it applies only to the payment file in question. `alone` is True if the maker of the
+    payment file accepted it, under a policy of one person.
     """
 
     iban: str
@@ -131,17 +131,18 @@ class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     alone: bool = False
     file: str = ""
-    """The payment file that the bank said it of."""
+    """The payment file that the bank's answer was about."""
 
     def holds_in(self, file: PaymentFile) -> bool:
-        """Whether it holds in a payment file to that IBAN and name, of which the bank says so."""
+        """Return True if it applies to a payment file with that IBAN and name."""
         return bool(self.known_as) or self.file == file.name
 
 
 class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
-    """The transaction hash that was last given for a request: by whom, and how far it has come.
+    """The last transaction hash given for a request: its giver and its state.
 
-    `open` waits for a colleague or to be carried out, `left` may be at the service, `done` is.
+    `open` means waiting for approval or execution, `left` that it may be at the service, and `done`
+    that it is.
     """
 
     seq: int
@@ -153,7 +154,7 @@ class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
 
 @reads_entries
 def standing(entries: Iterable[Entry]) -> list[Decision]:
-    """The decisions that stand, in the order they were taken; entries of other kinds are passed."""
+    """Return the decisions in force, oldest first; entries of other kinds are skipped."""
     stand: dict[int, Decision] = {}
     for entry in entries:
         if not entry.kind.startswith(MATCH):
@@ -167,16 +168,16 @@ def standing(entries: Iterable[Entry]) -> list[Decision]:
 
 
 def decisions(journal: Journal, *, until: datetime | None = None) -> pa.Table:
-    """The verdict that stands for each bank line and expectation, by line then expectation.
+    """Return the verdict in force per bank line and expectation, sorted by both.
 
-    `until` leaves out what was decided later.
+    `until` leaves out later decisions.
     """
     entries = (entry for entry in journal.entries(MATCH) if until is None or entry.at <= until)
     return decision_table(standing(entries))
 
 
 def decision_table(stand: Iterable[Decision]) -> pa.Table:
-    """The verdicts among these decisions as the matching takes them; the latest counts."""
+    """Return the verdicts among these decisions as input for matching; the latest one counts."""
     latest: dict[tuple[str, str], dict[str, object]] = {}
     for decision in stand:
         if decision.verb not in _VERDICTS:
@@ -196,7 +197,7 @@ def decision_table(stand: Iterable[Decision]) -> pa.Table:
 
 @reads_entries
 def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
-    """The remark that stands on each request, by the request's id."""
+    """Return the remark in force per request id."""
     stand: dict[str, list[Remark]] = {}
     for entry in entries:
         if not entry.kind.startswith(_REQUEST):
@@ -213,7 +214,7 @@ def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
 
 
 def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
-    """The payment file that each request is in, by the request's id."""
+    """Return the payment file in force per request id."""
     return {
         request: files[-1]
         for request, files in files_made(entries).items()
@@ -223,7 +224,7 @@ def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
 
 @reads_entries
 def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
-    """Every payment file that each request ever left in, by the request's id, the latest last."""
+    """Return every payment file of each request, by request id, the latest last."""
     made: dict[str, list[PaymentFile]] = {}
     for entry in entries:
         if entry.kind == FILE_MADE:
@@ -264,7 +265,7 @@ _ACCEPTED: Final = ("iban", "name", "known_as", "reason", "alone", "file")
 
 @reads_entries
 def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str, AcceptedPayee]]:
-    """What was accepted, by the payee's IBAN and name as ordered, then by the bank's name."""
+    """Return the accepted names, by the payee's IBAN and ordered name, then by the bank's name."""
     accepted: dict[tuple[str, str], dict[str, AcceptedPayee]] = {}
     for entry in entries:
         if entry.kind != PAYEE_ACCEPTED:
@@ -277,9 +278,9 @@ def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str,
 
 @reads_entries
 def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
-    """The hash that was last given for each request by an action which has not come to nothing.
+    """Return the last hash given per request id, ignoring actions that failed or were dropped.
 
-    By the request's id; `acts` are the entries of actions.
+    `acts` are the entries of actions.
     """
     hashes: dict[str, tuple[str, GivenHash]] = {}
     for entry in acts:
@@ -297,7 +298,7 @@ def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
 
 
 def _hash_after(last: GivenHash, entry: Entry) -> GivenHash | None:
-    """What one more entry of its action makes of a hash; None for nothing."""
+    """Apply an entry of its action to a hash; return None if the action came to nothing."""
     match entry.kind.removeprefix("action."):
         case "done":
             return msgspec.structs.replace(last, state="done")
@@ -318,7 +319,7 @@ def _hash_after(last: GivenHash, entry: Entry) -> GivenHash | None:
 
 
 def read_decision(entry: Entry) -> Decision:
-    """The decision that a journal's entry makes or takes back."""
+    """Read the decision that a journal entry makes or revokes."""
     body = entry.body
     expectation_id = body.get("expectation_id")
     several = body.get("expectation_ids") or ([] if expectation_id is None else [expectation_id])
@@ -342,7 +343,7 @@ def read_decision(entry: Entry) -> Decision:
 
 
 def _undone(entry: Entry, undo: Decision, stand: dict[int, Decision]) -> int:
-    """Which decision is taken back: the one that is named, else the last on that pair."""
+    """Return the number of the revoked decision: the named one, or the last on the same pair."""
     seq_undone = entry.body.get("undoes")
     if seq_undone is not None:
         return int(seq_undone)
@@ -354,7 +355,7 @@ def _undone(entry: Entry, undo: Decision, stand: dict[int, Decision]) -> int:
 
 
 def read_remark(entry: Entry) -> Remark:
-    """The remark that a journal's entry makes or takes back."""
+    """Read the remark that a journal entry makes or revokes."""
     facts = entry.body.get("facts") or {}
     return Remark(
         seq=entry.seq,
@@ -370,5 +371,5 @@ def read_remark(entry: Entry) -> Remark:
 
 
 def _proposer(entry: Entry) -> str:
-    """Whom the sheet that a decision came in names; nobody where it came in none."""
+    """Return the proposer named by a decision's sheet, or an empty text."""
     return (entry.body.get(SHEET) or {}).get("proposed_by") or ""

@@ -1,8 +1,8 @@
-"""Decisions one after another: journaled only onto the decisions that their maker had read.
+"""Serialised decisions: one is journaled only if the decisions it was based on are unchanged.
 
-Of two that were made on the same state the second finds the state changed, and is made again; so
-nothing is claimed twice, whoever else is deciding. Entries of other kinds that come in between, as
-actions at the services do, change nothing that a decision rests on.
+If two decisions are made on the same state, the second finds the state changed and is built again.
+So nothing is claimed twice, however many people decide. Entries of other kinds in between, such as
+actions at the services, do not matter.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _KINDS: Final = (
     "coins.",
     "exposure.",
 )
-"""The kinds that rest on each other."""
+"""Kinds of entries that depend on each other."""
 _ACTIONS: Final = "action."
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What people have decided, in order, and the journal's end when that was read.
+    """All decisions in order, and the journal's head when they were read.
 
-    `until` is the instant at which it was known; None for everything up to the end. `acts` are the
-    entries of actions at the services up to then, on which no decision rests.
+    `until` limits them to an instant; None means up to the head. `acts` are the entries of actions
+    at the services, on which no decision depends.
     """
 
     head: Head
@@ -47,12 +47,12 @@ class Decided(msgspec.Struct, frozen=True):
     acts: tuple[Entry, ...] = ()
 
     def after(self, added: Sequence[Entry]) -> Decided:
-        """These decisions and those that were journaled after them, if any."""
+        """Return these decisions with entries appended."""
         head = Head(added[-1].seq, added[-1].hash) if added else self.head
         return Decided(head, (*self.entries, *added), self.until, self.acts)
 
     def foresee(self, planned: Sequence[tuple[datetime, Draft]]) -> Decided:
-        """What would be decided once these were journaled, each at its instant."""
+        """Return the decisions as if the drafts were journaled, each at its instant."""
         return self.after(
             [
                 Entry(
@@ -71,7 +71,7 @@ class Decided(msgspec.Struct, frozen=True):
         )
 
     def covers(self, entry: Entry) -> bool:
-        """Whether an entry, of whatever kind, was written by then."""
+        """Return True if an entry of any kind is within the head and instant of these decisions."""
         return entry.seq <= self.head.seq and (self.until is None or entry.at <= self.until)
 
 
@@ -82,9 +82,9 @@ def read_decided(
     head: Head | None = None,
     verdicts: bool = True,
 ) -> Decided:
-    """Every decision up to a head, the journal's own if None, or those known at `until`.
+    """Read every decision up to a head (by default the journal's) or known at `until`.
 
-    Without `verdicts` those on bank lines are left out.
+    Without `verdicts`, decisions on bank lines are left out.
     """
     bounds = Decided(head or journal.head(), (), until)
     kinds = _KINDS if verdicts else _KINDS[1:]
@@ -97,10 +97,10 @@ def read_decided(
 
 
 def require_present(until: datetime | None) -> None:
-    """InputError at an earlier instant, where everything is decided already."""
+    """Raise InputError if the workspace is opened as of an earlier instant."""
     if until is not None:
         raise InputError(
-            f"this is the workspace as known at {until}, where nothing is decided any more",
+            f"this is the workspace as known at {until}, where no decisions can be made",
             do="use the workspace itself",
         )
 
@@ -113,10 +113,11 @@ def decide(
     until: datetime | None = None,
     dry_run: bool = False,
 ) -> tuple[list[Entry], Plan]:
-    """Journal what `build` makes of what is decided: the entries, and the plan they come from.
+    """Journal the drafts of `build`; return the entries and the plan they come from.
 
-    With `dry_run` it makes a plan of what was decided `until` then, and nothing is journaled.
-    Raises InputError at an earlier instant, and what `Journal.decide` raises.
+    With `dry_run`, `build` plans on the decisions known at `until` and nothing is journaled. Raise
+    InputError if the workspace is opened as of an earlier instant, and everything that
+    `Journal.decide` raises.
     """
     if dry_run:
         return [], build(read_decided(journal, until=until))[1]

@@ -1,12 +1,11 @@
-"""How the journal's database is reached: SQLite by default, PostgreSQL by URL.
+"""Connections to the journal's database: SQLite by default, PostgreSQL by URL.
 
-SQLite keeps a rollback journal rather than a write-ahead log, which does not work on network
-folders; the file of it is kept from one append to the next, for making it anew costs more than the
-entry.
+SQLite uses a rollback journal, because a write-ahead log does not work on network folders. Its file
+is kept between appends, because creating it again costs more than the entry.
 
-PostgreSQL proves who it is by a verified certificate, unless it is on this machine, and is sent no
-password in the clear: by default libpq continues without encryption if the server offers
-none, and sends the password in any form that the server requests.
+PostgreSQL must prove its identity by a verified certificate, unless it is on this machine, and
+never receives a password in the clear. By default libpq would continue without encryption if the
+server offers none, and send the password in any form that the server requests.
 """
 
 from __future__ import annotations
@@ -28,34 +27,35 @@ from treasury.core.settings import Secret, is_loopback
 if TYPE_CHECKING:
     import sqlalchemy as sa
 else:
-    sa = Later("sqlalchemy")  # a desk on which nothing was decided yet does without
+    # Loaded on first use: a desk without any decision does not need it.
+    sa = Later("sqlalchemy")
 
 _DRIVERS: Final = frozenset({"postgresql", "postgresql+psycopg"})
 _VERIFIED: Final = "verify-full"
 _LIBPQ: Final = 160000
-"""The first version that can refuse a way of logging in."""
+"""First libpq version that can refuse an authentication method."""
 WAIT_SECONDS: Final = 10
 _CLOCK_SECONDS: Final = 60
 _CLOCK_SPAN: Final = timedelta(seconds=_CLOCK_SECONDS)
-"""For how long a reading of the server's clock is counted on."""
+"""How long a reading of the server's clock stays valid."""
 _PROMPT_SECONDS: Final = 1
-"""How long a reading that is counted on may take: it is wrong by at most so much."""
+"""Maximum duration of a valid reading, which is also its maximum error."""
 WRITES: Final = "treasury_writes"
-"""The option of a connection that will write: its transaction takes the lock at once."""
+"""Option of a connection that will write: its transaction takes the lock at once."""
 
 
 class ServerClock:
-    """The clock of a database server: read once a minute, and counted on by the machine's clocks.
+    """The clock of a database server, read once a minute and continued with the machine's clocks.
 
-    It is read again as soon as either clock of the machine shows that a minute has passed, so after
-    a suspend as well, or that it went back.
+    It is read again as soon as either clock of the machine shows that a minute has passed, for
+    example after a suspend, or that the clock went back.
     """
 
     def __init__(self) -> None:
         self._read: tuple[datetime, datetime, float] | None = None
 
     def now(self, reading: Callable[[], AbstractContextManager[sa.Connection]]) -> datetime:
-        """The server's time in UTC; `reading` opens a connection."""
+        """Return the server's time in UTC; `reading` opens a connection."""
         here, boot = datetime.now(UTC), boot_seconds()
         if self._read is not None:
             server, here_then, boot_then = self._read
@@ -65,22 +65,22 @@ class ServerClock:
         with reading() as connection:
             server = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
         server = server.astimezone(UTC)
-        # After a slow reading, or in a process that was stopped meanwhile, it is not known when
-        # between the two readings of the boot clock the server read its own.
+        # If reading took long, or the process was suspended meanwhile, the moment at which the
+        # server read its clock is unknown.
         is_prompt = boot_seconds() - boot < _PROMPT_SECONDS
         self._read = (server, here, boot) if is_prompt else None
         return server
 
 
 def address_of(url: sa.URL) -> str:
-    """A journal's address as it is noted: without who reads it."""
+    """Return a journal's address without the user, as noted in the workspace."""
     return f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
 
 
 def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, sa.Engine]:
-    """One to read with, and the one whose connection the chain is verified and added to on.
+    """Return the engine for reading, and the one for verifying and appending.
 
-    A path is that of a SQLite file.
+    A path names a SQLite file.
     """
     if isinstance(url, Path):
         parsed = sa.URL.create("sqlite", database=str(url))
@@ -105,13 +105,13 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
 
 
 def _secured(url: sa.URL) -> dict[str, str]:
-    """Return the options that every connection to this server is made with.
+    """Return the options of every connection to this server.
 
-    Raises JournalError for another database than PostgreSQL, and for an address with less security.
+    Raise JournalError for any database but PostgreSQL, and for an address with less security.
     """
     if url.drivername not in _DRIVERS:
         raise JournalError(
-            f"the journal's address is of {url.drivername}, and a shared journal is in PostgreSQL",
+            f"the journal's address uses {url.drivername}, but a shared journal needs PostgreSQL",
             do="write [journal] url as postgresql+psycopg://USER@HOST/DATABASE",
         )
     import psycopg
@@ -127,7 +127,7 @@ def _secured(url: sa.URL) -> dict[str, str]:
         stated = _stated(url, "sslmode") or [_VERIFIED]
         if stated != [_VERIFIED]:
             raise JournalError(
-                f"the journal's address says sslmode={stated[0]}, and {url.host or 'its server'} is"
+                f"the journal's address has sslmode={stated[0]}, but {url.host or 'its server'} is"
                 " not this machine: nothing was sent",
                 do=f"write sslmode={_VERIFIED}, and sslrootcert=FILE for a private authority"
                 " (docs/setup.md)",
@@ -137,7 +137,7 @@ def _secured(url: sa.URL) -> dict[str, str]:
 
 
 def _ways_to_log_in(url: sa.URL) -> str:
-    """The ways that the address allows, never the one that sends the password in the clear."""
+    """Return the allowed authentication methods, without the one that sends a clear password."""
     stated = [way.strip() for value in _stated(url, "require_auth") for way in value.split(",")]
     if not stated:
         return "!password"
@@ -152,21 +152,22 @@ def _ways_to_log_in(url: sa.URL) -> str:
 
 
 def _is_on_this_machine(url: sa.URL) -> bool:
-    """Whether every server that the address can mean is on loopback or a local socket."""
+    """Return True if every server that the address can mean is on loopback or a local socket."""
     if _stated(url, "service") or os.environ.get("PGSERVICE"):
-        return False  # a file names the server
+        # A service file names the server.
+        return False
     hosts = [url.host or "", *_stated(url, "host")]
     if not any(hosts):
         hosts = [os.environ.get("PGHOST", "")]
     hosts += _stated(url, "hostaddr") or [os.environ.get("PGHOSTADDR", "")]
     each = [host.strip() for listed in hosts if listed for host in listed.split(",")]
-    # In a list of hosts each may have a port.
+    # Each host of a list may have a port.
     names = [host if host == "::1" else re.sub(r":\d+$", "", host).strip("[]") for host in each]
     return all(name.startswith(("/", "@")) or is_loopback(name) for name in names)
 
 
 def _stated(url: sa.URL, option: str) -> list[str]:
-    """The values of an option of the address; one may be given several times."""
+    """Return the values of an option of the address, which may be repeated."""
     value = url.query.get(option, ())
     return [value] if isinstance(value, str) else list(value)
 
@@ -176,14 +177,15 @@ def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: sqlite3.Connection, _: object) -> None:
-        connection.isolation_level = None  # the transactions are ours
+        # The journal controls its transactions explicitly.
+        connection.isolation_level = None
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA journal_mode = PERSIST").close()
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get(WRITES, False)
-        # The pages that SQLite keeps are not those of a file that was copied over the one it read.
+        # SQLite's cached pages are outdated if another file was copied over the database.
         connection.exec_driver_sql("PRAGMA shrink_memory").close()
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
@@ -191,22 +193,23 @@ def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
 
 
 def file_of(url: sa.URL) -> Path | None:
-    """The file of a SQLite journal; None for another database, or one in memory."""
+    """Return the file of a SQLite journal; None for another database, or one in memory."""
     database = url.database if url.get_backend_name() == "sqlite" else None
     return Path(database) if database and database != ":memory:" else None
 
 
 def create_file(database: Path) -> None:
-    """Make the file where there is none: SQLite itself makes none that a group may write to.
+    """Create the database file if it is missing, because SQLite would not make it group-writable.
 
-    One that exists is not opened: closing it would free the locks that SQLite holds on it here.
+    An existing file is not opened: closing it would release the locks that SQLite holds on it in
+    this process.
     """
     with suppress(FileExistsError):
         os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
 
 
 def unusable(url: sa.URL, error: Exception) -> JournalError:
-    """The error for a database that cannot be read or written now."""
+    """Return the error for a database that cannot be read or written now."""
     place = url.database if url.get_backend_name() == "sqlite" else url.host or url.database
     text = str(getattr(error, "orig", None) or error)
     if "locked" in text or "lock timeout" in text:

@@ -1,12 +1,12 @@
-"""The end of the journal, noted beside it: a journal that was put back from an older copy shows.
+"""The journal's end, noted in a file next to it, to detect a journal restored from an old copy.
 
-An older copy does not know what was sent since, so what it holds as ready could be sent twice. The
-number and hash of the last entry are noted in a file of their own once the entry is stored and
-before anything follows from it. A journal that does not hold the noted entry is read, but nothing
-is added to it until a person has adopted it.
+An old copy does not know what was sent since, so its ready actions could be sent twice. The number
+and hash of the last entry are noted after the entry is stored and before anything follows from it.
+If the journal does not have the noted entry, it can be read, but nothing is added until a person
+has adopted it.
 
-The file is one of its own: what is linked to another place, and what is no file, is neither read
-nor written.
+The noted end must be a regular file of its own: links and other kinds of files are neither read nor
+written.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from treasury.core.files import durable
 from treasury.journal.chain import Head, read_head
 
 ADOPTED: Final = "journal.adopted"
-"""The kind of entry by which a journal that went back is taken for the journal from then on."""
+"""Kind of the entry that accepts a journal which went back as the valid one."""
 _FILE_NAME: Final = "journal.end"
 LONGEST: Final = 10_000
-"""More bytes than the longest address of a journal takes."""
+"""Upper limit in bytes, more than the longest address of a journal needs."""
 WAIT_SECONDS: Final = 10
 
 
 class NotedEnd:
-    """The end that this workspace knows of the journal at `place`; another place has another."""
+    """The end that this workspace noted for the journal at `place`."""
 
     def __init__(self, folder: Path, place: str) -> None:
         self._file = folder / _FILE_NAME
         self._place = place
 
     def read(self) -> Head | None:
-        """The noted end; None where none is, or that of a journal elsewhere."""
+        """Return the noted end; None if there is none, or if it is for a journal elsewhere."""
         try:
             text = self._text()
         except FileNotFoundError:
@@ -55,7 +55,7 @@ class NotedEnd:
         return head if place == self._place else None
 
     def _text(self) -> str:
-        """What the file holds, if it is one, of this one name, that no link leads to."""
+        """Return the file's content; raise OSError for links and other kinds of files."""
         flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(self._file, os.O_RDONLY | flags)
         try:
@@ -72,7 +72,7 @@ class NotedEnd:
         return content.decode("utf-8")
 
     def note(self, head: Head, *, instead: bool = False) -> None:
-        """Note the end; never an earlier one than is noted, except `instead` of a lost one."""
+        """Note the end, never replacing a later one, except `instead` of a lost one."""
         try:
             with FileLock(f"{self._file}.lock", timeout=WAIT_SECONDS):
                 last = None if instead else self.read()
@@ -83,23 +83,23 @@ class NotedEnd:
             raise JournalError(
                 f"entry {head.seq} is in the journal, but its end cannot be noted in"
                 f" {error.filename or self._file}: {error.strerror or error}",
-                do="make room for that file, remove it if it is a link, and look at what was"
-                " decided before you go on",
+                do="make room for that file, remove it if it is a link, and check what was"
+                " decided before you continue",
             ) from error
 
     def _unreadable(self, why: str) -> JournalError:
         return JournalError(
-            f"{self._file} does not hold the end of a journal ({why}); nothing was added",
+            f"{self._file} does not contain the end of a journal ({why}); nothing was added",
             do="hold `treasury journal verify --head` against the last close report; if nothing"
             " else is wrong, remove that file",
         )
 
 
 def gone_back(end: Head) -> JournalError:
-    """The error for a journal that does not hold the entry that was noted as its end."""
+    """Return the error for a journal without the entry that was noted as its end."""
     return JournalError(
         f"the journal went back: its entry {end.seq} was noted here and is not in it, so it may"
         " not know what was sent since; nothing was added, nothing is sent",
-        do="put the newest copy of the journal back; where there is none, `treasury journal adopt"
-        " --reason …` goes on with this one, and whatever was ready has to be proposed anew",
+        do="put the newest copy of the journal back; if there is none, `treasury journal adopt"
+        " --reason …` continues with this one, and every ready action has to be proposed again",
     )

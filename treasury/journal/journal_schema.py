@@ -1,8 +1,8 @@
-"""The journal's tables, and the steps that bring an older journal to the present form.
+"""The journal's tables, and the migrations that upgrade an older journal.
 
-A step only ever adds. It runs in one transaction that ends by counting: a journal whose rows or
-whose last hash are not what they were before is rolled back and said so. Append-only is held by
-triggers in the database, against an accident; against intent there is the chain.
+A migration only adds. It runs in one transaction that ends with a check: if the row count or the
+last hash changed, it is rolled back with an error. Database triggers enforce append-only against
+accidents; the hash chain detects deliberate changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ entries = sa.Table(
     sa.Column("public_key", sa.Text),
     sa.Column("signature", sa.Text),
 )
-# Made once: it is read before every attempt to send, and making it takes as long as reading it.
+# Built once, because it runs before every attempt to send and building it takes as long as running
+# it.
 NEWEST_ABOUT: Final = (
     sa.select(entries.c.seq, entries.c.hash)
     .where(entries.c.subject == sa.bindparam("about"))
@@ -48,26 +49,27 @@ def _statements(name: str) -> tuple[str, ...]:
 
 
 STEPS: Final[tuple[dict[str, tuple[str, ...]], ...]] = (
-    # to version 1: the tables, which are made beforehand, stay as written
+    # Version 1: triggers for the tables, which are created before.
     {"sqlite": _statements("sqlite_1")},
-    # to version 2: and in their order
+    # Version 2: triggers that keep the entries in order.
     {"sqlite": _statements("sqlite_2"), "postgresql": _statements("postgresql_2")},
-    {},  # to version 3: who vouches for the name, and the signature; columns that are added first
+    # Version 3: assurance and signature, in columns that are added before.
+    {},
 )
-"""What each version adds, by database; the first is what an empty database is given."""
+"""Statements of each version, by database; an empty database gets every version."""
 
 SCHEMA_VERSION: Final = len(STEPS)
 
 
 def schema_version(connection: sa.Connection) -> int:
-    """The version of the journal in this database; 0 where there is none."""
+    """Return the schema version of the journal in this database; 0 if there is none."""
     if not sa.inspect(connection).has_table(_schema.name):
         return 0
     return int(connection.execute(sa.select(_schema.c.version)).scalar() or 0)
 
 
 def is_present(connection: sa.Connection) -> bool:
-    """Whether the journal has the present form; JournalError where a newer treasury wrote it."""
+    """Return True if the schema is current; raise JournalError if a newer treasury wrote it."""
     version = schema_version(connection)
     if version > SCHEMA_VERSION:
         raise JournalError(
@@ -78,12 +80,13 @@ def is_present(connection: sa.Connection) -> bool:
 
 
 def bring_up_to_date(connection: sa.Connection) -> None:
-    """Make what is not there, in this transaction; JournalError where a row would be lost."""
+    """Upgrade the schema in this transaction; raise JournalError if a row would be lost."""
     _metadata.create_all(connection)
-    if is_present(connection):  # another process was quicker
+    # Another process upgraded it first.
+    if is_present(connection):
         return
     before = _end(connection)
-    # The columns that an older journal's entries do not have; there they are empty.
+    # Columns that an older journal lacks are added and stay empty.
     present = {column["name"] for column in sa.inspect(connection).get_columns(entries.name)}
     unless_present = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
     for column in entries.columns:
@@ -98,13 +101,13 @@ def bring_up_to_date(connection: sa.Connection) -> None:
     connection.execute(sa.insert(_schema).values(version=SCHEMA_VERSION))
     if _end(connection) != before:
         raise JournalError(
-            "bringing the journal to the present form would have lost an entry",
+            "bringing the journal up to date would have lost an entry",
             do="nothing was changed; keep a copy of the journal, then report this",
         )
 
 
 def _end(connection: sa.Connection) -> tuple[int, int | None, str | None]:
-    """How many entries there are, the last number and the last hash."""
+    """Return the number of entries, the last number and the last hash."""
     count = connection.execute(sa.select(sa.func.count()).select_from(entries)).scalar()
     last = connection.execute(
         sa.select(entries.c.seq, entries.c.hash).order_by(entries.c.seq.desc()).limit(1)

@@ -1,9 +1,9 @@
-"""The journal in its database: SQLite by default, PostgreSQL by URL; entries are only added.
+"""The journal in its database: SQLite by default, PostgreSQL by URL; entries are only appended.
 
-Whoever decides does so in `Journal.decide`: the chain is verified, what to write is made of what it
-says, and that is appended onto the head that was read. If anything that the decision rests on was
-written in between, nothing is appended, and it is made again. An append holds the database's write
-lock and verifies the chain once more, so threads and processes need no arrangement.
+Every decision goes through `Journal.decide`: it verifies the chain, builds the entries from the
+current state and appends them to the head that was read. If an entry that the decision depends on
+was written in between, nothing is appended and the decision is built again. An append holds the
+database's write lock and verifies the chain again, so threads and processes need no coordination.
 """
 
 from __future__ import annotations
@@ -46,17 +46,18 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from treasury.journal import journal_schema
-else:  # a desk on which nothing was decided yet does without
+# Loaded on first use: a desk without any decision does not need it.
+else:
     sa = Later("sqlalchemy")
     journal_schema = Later("treasury.journal.journal_schema")
 
 _FILE_NAME: Final = "journal.sqlite"
 ATTEMPTS: Final = 50
-"""How often a decision is made anew because somebody else was first."""
+"""Attempts before a decision gives up because others keep writing first."""
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An entry before it has its place in the chain; `body` is anything msgspec can write."""
+    """An entry before it is chained; `body` is anything msgspec can encode."""
 
     kind: str
     subject: str
@@ -66,11 +67,11 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Journal:
-    """People's decisions, in the order they were taken; `place` is a workspace folder or a URL.
+    """People's decisions in order; `place` is a workspace folder or a URL.
 
-    A URL's password is given apart from it, and is shown in no error. The journal's end is noted in
-    `folder`, the workspace's: the place itself where that is one. `who` says who is at this
-    process, and `signing` what their entries are signed with.
+    A URL's password is passed separately and never shown in errors. The journal's end is noted in
+    `folder`, the workspace's folder, which is the default if `place` is a folder. `who` returns the
+    person at this process, `signing` the key for their entries.
     """
 
     def __init__(
@@ -114,11 +115,11 @@ class Journal:
 
     @property
     def _engine(self) -> sa.Engine:
-        """What the journal is read with."""
+        """The engine for reading."""
         return self._both()[0]
 
     def _both(self) -> tuple[sa.Engine, sa.Engine]:
-        """What is read with, and what the chain is verified and added to on; made when needed."""
+        """Return the engines for reading and for verifying and appending, created on first use."""
         with self._opening:
             if self._engines is None:
                 self._engines = engines.open_engines(self._url, self._password)
@@ -129,10 +130,10 @@ class Journal:
     def append(
         self, kind: str, subject: str, body: object, *, actor: Actor, nonce: str | None = None
     ) -> Entry:
-        """Add an entry; `body` is anything msgspec can write, amounts as Decimal.
+        """Append an entry; `body` is anything msgspec can encode, with amounts as Decimal.
 
-        A nonce is good for one entry: ActionRefused says that this was already decided. Raises
-        JournalError where the database cannot be written, or was changed after it was written.
+        A nonce is valid for one entry: a repeated one raises ActionRefused, because this was
+        already decided. Raise JournalError if the database cannot be written, or was altered.
         """
         draft = Draft(kind, subject, body, actor, nonce)
         return self.decide(lambda _: [draft], rests_on=())[0]
@@ -144,13 +145,13 @@ class Journal:
         rests_on: Sequence[str] | None = None,
         thorough: bool = False,
     ) -> list[Entry]:
-        """Append what `build` makes of the journal up to a verified head, all of it or nothing.
+        """Append the entries that `build` makes for a verified head, all or none.
 
-        `build` is asked again where an entry was written in between of a kind that the decision
-        `rests_on` (`match.` for all that begin so; any kind if None), and is never refused on what
-        is old. `thorough` verifies the whole chain where the database does not show whether it was
-        changed. Raises what `build` raises, and JournalError, with nothing decided, for a journal
-        that was changed after it was written or went back.
+        `build` runs again if an entry of a kind that the decision `rests_on` was written in between
+        (`match.` means every kind with this prefix, None any kind), so it never fails because of
+        outdated data. `thorough` verifies the whole chain if the database does not reveal changes.
+        Raise what `build` raises; raise JournalError, with nothing decided, if the journal was
+        altered or went back.
         """
 
         def attempt() -> list[Entry] | None:
@@ -166,7 +167,7 @@ class Journal:
         return _until_first(attempt)
 
     def note(self, drafts: Sequence[Draft]) -> list[Entry]:
-        """Append what has happened, whatever others wrote and whatever became of the journal."""
+        """Append events, regardless of other entries and even if the journal is damaged."""
         return _until_first(lambda: self.extend(drafts, happened=True))
 
     def extend(
@@ -177,11 +178,11 @@ class Journal:
         rests_on: Sequence[str] | None = None,
         happened: bool = False,
     ) -> list[Entry] | None:
-        """Append once what `decide` or `note` is about; None where somebody else was first.
+        """Make one attempt to append; return None if somebody else wrote first.
 
-        The chain is verified first. ActionRefused where the policy wants signatures, and there is
-        no key to sign with. What has `happened` is written down also where the chain is broken,
-        where its end is not the one that was noted, and where it cannot be signed.
+        The chain is verified first. Raise ActionRefused if the policy requires signatures and there
+        is no key. What has `happened` is appended even if the chain is broken, its end is not the
+        noted one, or it cannot be signed.
         """
         rules, key = self._signing_terms(drafts, happened=happened)
         bodies = [canonical(draft.body) for draft in drafts]
@@ -195,16 +196,19 @@ class Journal:
                     if after is not None and not _is_current(connection, after, rests_on):
                         return None
                     added = self._add(connection, drafts, bodies, key)
-            except sa.exc.IntegrityError:  # where the database has no lock to wait for
+            # Databases without a lock to wait for report the conflict here.
+            except sa.exc.IntegrityError:
                 return None
             if added:
                 head = Head(added[-1].seq, added[-1].hash)
                 if self._end is not None and lost is None:
                     self._end.note(head, instead=adopts)
-                try:  # what was just appended need not be verified again
+                # The new entries need not be verified again.
+                try:
                     with self._on_chain(writing=False) as connection:
                         self._guard.advance(connection, head)
-                except JournalError:  # it is stored; the next decision verifies the whole chain
+                # The entries are stored; the next decision verifies the whole chain.
+                except JournalError:
                     self._guard.forget()
             return added
 
@@ -215,9 +219,9 @@ class Journal:
         *,
         since: int = 0,
     ) -> list[Entry]:
-        """The entries in order, those after number `since`.
+        """Return the entries in order, starting after number `since`.
 
-        `kind` may end in a dot for all that begin with it (`match.`); several are read at once.
+        A `kind` that ends in a dot is a prefix (`match.`); several kinds can be read at once.
         """
 
         def query() -> sa.Select[Any]:
@@ -232,7 +236,7 @@ class Journal:
         return [_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
-        """The entries after an end that was read, and what is wrong with the chain among them."""
+        """Return the entries after a known end, and the first fault of the chain among them."""
         rows = self._rows(lambda: _after(after.seq))
         rules = self.signing.rules() if rows else SignatureRules()
         added, wrong, head = list[Entry](), None, after
@@ -249,17 +253,17 @@ class Journal:
         return added, wrong
 
     def head(self) -> Head:
-        """The end of the chain; `Head(0, …)` while it is empty."""
+        """Return the end of the chain; `Head(0, …)` while it is empty."""
         rows = self._rows(_newest)
         return Head(rows[0]["seq"], rows[0]["hash"]) if rows else Head(0, FIRST)
 
     def last(self) -> Entry | None:
-        """The last entry; None while there is none."""
+        """Return the last entry; None while there is none."""
         rows = self._rows(_newest)
         return _entry(rows[0]) if rows else None
 
     def newest_about(self, subject: str) -> Head | None:
-        """The last entry about a subject; None where there is none. One read of an index."""
+        """Return the last entry about a subject, or None, with one index lookup."""
         if not self._may_exist():
             return None
         with self._reading() as connection:
@@ -267,19 +271,19 @@ class Journal:
         return None if row is None else Head(row.seq, row.hash)
 
     def wall_clock(self) -> datetime:
-        """The time by the clock that the desks of this journal share, in UTC.
+        """Return the time of the clock that all desks of this journal share, in UTC.
 
-        That is the database server's for PostgreSQL, and the machine's for a file.
+        It is the database server's clock for PostgreSQL, and the machine's for a file.
         """
         is_shared = self._file is None and self._engine.dialect.name == "postgresql"
         return self._server_clock.now(self._reading) if is_shared else datetime.now(UTC)
 
     def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
-        """Walk the whole chain; JournalError names the first entry that is not as it was written.
+        """Verify the whole chain; raise JournalError for the first altered entry.
 
-        Entries cut off at the end are found by the end that is noted in the workspace, and by
-        `noted`, ends that were kept elsewhere: the error names the first that is not held. Where
-        the policy wants signatures, or `rules` in its place, each entry has to have a valid one.
+        Entries cut off at the end are detected by the end noted in the workspace and by `noted`,
+        ends that were kept elsewhere; the error names the first missing one. Each entry must have a
+        valid signature if the policy, or `rules` in its place, requires one.
         """
         rules = rules or self.signing.rules()
         head, missing = Head(0, FIRST), [end for end in noted if end != Head(0, FIRST)]
@@ -299,15 +303,15 @@ class Journal:
         return head
 
     def signatures(self, rules: SignatureRules | None = None) -> dict[int, signing.Signature]:
-        """What each entry's signature is worth, by number, under the policy's keys or these."""
+        """Return each entry's signature check by number, under the policy's keys or `rules`."""
         rules = rules or self.signing.rules()
         rows = self._rows(lambda: _after(0))
         return {row["seq"]: signing.signature_of(row, rules) for row in rows}
 
     def verified_head(self, *, thorough: bool = False) -> Head:
-        """The end of the chain, verified as far as it can have been changed since the last time.
+        """Return the end of the chain, verifying what may have changed since the last time.
 
-        `thorough` verifies all of it where the database does not show whether it was changed.
+        `thorough` verifies everything if the database does not reveal changes.
         """
         if not self._may_exist():
             return Head(0, FIRST)
@@ -316,9 +320,9 @@ class Journal:
             return self._guard.verify(connection, rules, whole=whole)
 
     def problem(self) -> str:
-        """Why the journal is not as it was written, or nothing where it verifies.
+        """Return why the journal is damaged, or an empty text if it verifies.
 
-        Only what may have changed since this process verified it is read again.
+        Only entries that may have changed since this process verified them are read again.
         """
         try:
             self.verified_head()
@@ -328,33 +332,33 @@ class Journal:
         return "" if lost is None else str(gone_back(lost))
 
     def holds(self, head: Head) -> bool:
-        """Whether an entry that was read before is still in the journal."""
+        """Return True if an entry that was read before is still in the journal."""
         if not self._may_exist():
             return head == Head(0, FIRST)
         with self._reading() as connection:
             return holds(connection, head)
 
     def lost(self) -> Head | None:
-        """The end that was noted in the workspace, if the journal does not hold it; else None."""
+        """Return the end noted in the workspace if the journal lacks it, otherwise None."""
         end = None if self._end is None else self._end.read()
         return None if end is None or self.holds(end) else end
 
     @property
     def folder(self) -> Path | None:
-        """Where its file is; None for a database that brings whoever shares it into one order."""
+        """The folder of its file; None for a database server, which orders everyone's entries."""
         return None if self._file is None else self._file.parent
 
     def close(self) -> None:
-        """Close the connections; the next call opens them again."""
+        """Close the connections; the next call opens new ones."""
         for engine in self._engines or ():
             engine.dispose()
 
     def _signing_terms(
         self, drafts: Sequence[Draft], *, happened: bool
     ) -> tuple[SignatureRules | None, SigningKey | None]:
-        """The rules of signatures and the key to sign with, if any; neither where they are wrong.
+        """Return the signature rules and the signing key, or neither if they are invalid.
 
-        ActionRefused or SettingsError say what is wrong, except about what has happened.
+        Raise ActionRefused or SettingsError for invalid ones, except when noting what has happened.
         """
         try:
             rules, key = self.signing.rules(), self.signing.key()
@@ -368,7 +372,7 @@ class Journal:
     def _faults(
         self, connection: sa.Connection, rules: SignatureRules | None, *, adopts: bool
     ) -> tuple[JournalError | None, JournalError | None]:
-        """The error for a broken chain or end; that for an end that is lost or does not read."""
+        """Return the error for a broken chain or end, and that for a lost or unreadable end."""
         lost = None
         try:
             end = None if adopts or self._end is None else self._end.read()
@@ -376,7 +380,8 @@ class Journal:
             lost = unreadable
         else:
             lost = None if end is None or holds(connection, end) else gone_back(end)
-        if rules is None:  # what has happened is not signed: the next decision verifies everything
+        # An unsigned note of what has happened: the next decision verifies everything.
+        if rules is None:
             self._guard.forget()
             return lost, lost
         try:
@@ -398,7 +403,7 @@ class Journal:
         bodies: list[str],
         key: SigningKey | None,
     ) -> list[Entry]:
-        """The drafts as entries, none earlier than the one before it; written together."""
+        """Append the drafts as entries with increasing times; they are written together."""
         rows: list[dict[str, Any]] = []
         unwritten: list[dict[str, Any]] = []
         head, before = _last(connection)
@@ -440,7 +445,7 @@ class Journal:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def _may_exist(self) -> bool:
-        """Whether a journal may be there: asking a SQLite file that is not must not make it."""
+        """Return True if a journal may exist, without creating a SQLite file by asking."""
         return self._ready or self._file is None or self._file.exists()
 
     def _reading(self) -> AbstractContextManager[sa.Connection]:
@@ -448,14 +453,14 @@ class Journal:
 
     @contextmanager
     def _on_chain(self, *, writing: bool) -> Iterator[sa.Connection]:
-        """The connection that the chain is verified and added to on, one thread after another."""
+        """Open the connection that verifies and appends, for one thread at a time."""
         with self._turn, self._connected(self._both()[1], writing=writing) as connection:
             yield connection
 
     @contextmanager
     def _connected(self, engine: sa.Engine, *, writing: bool) -> Iterator[sa.Connection]:
         try:
-            # Let go of connections that a parent process opened, or to a file that was replaced.
+            # Drop connections opened by a parent process, or to a file that was replaced.
             status = None
             with suppress(OSError):
                 status = None if self._file is None else self._file.stat()
@@ -471,7 +476,7 @@ class Journal:
         except sa.exc.IntegrityError:
             raise
         except (sa.exc.DBAPIError, OSError) as error:
-            # The frames below hold the password that the driver was given: no traceback shows them.
+            # The frames below hold the password given to the driver, so no traceback shows them.
             raise engines.unusable(self._engine.url, error) from None
 
     @contextmanager
@@ -483,7 +488,7 @@ class Journal:
             yield connection
 
     def _prepare(self) -> None:
-        """Make the tables where there are none; refuse those of a newer version."""
+        """Create or upgrade the tables; refuse those of a newer version."""
         with self._lock:
             if self._ready:
                 return
@@ -495,7 +500,8 @@ class Journal:
                     with self._transaction(self._engine, writing=True) as connection:
                         journal_schema.bring_up_to_date(connection)
                 except sa.exc.DBAPIError:
-                    if not self._has_present_form():  # another process may have been quicker
+                    # Another process may have been faster.
+                    if not self._has_present_form():
                         raise
             self._ready = True
 
@@ -505,30 +511,31 @@ class Journal:
 
 
 def _after(seq: int) -> sa.Select[Any]:
-    """The entries after a number, in order."""
+    """Select the entries after a number, in order."""
     entries = journal_schema.entries
     return sa.select(entries).where(entries.c.seq > seq).order_by(entries.c.seq)
 
 
 def _newest() -> sa.Select[Any]:
-    """The last entry."""
+    """Select the last entry."""
     return sa.select(journal_schema.entries).order_by(journal_schema.entries.c.seq.desc()).limit(1)
 
 
 def _last(connection: sa.Connection) -> tuple[Head, datetime | None]:
-    """The end of the chain, and when its last entry was written, where that reads."""
+    """Return the end of the chain, and the time of its last entry if that is readable."""
     last = connection.execute(_newest()).one_or_none()
     if last is None:
         return Head(0, FIRST), None
     try:
         written_at = datetime.fromisoformat(last.at)
-    except (TypeError, ValueError):  # it was changed; what happened is written down all the same
+    # The entry was altered, but what happened must be written down all the same.
+    except (TypeError, ValueError):
         written_at = None
     return Head(last.seq, last.hash), written_at
 
 
 def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] | None) -> bool:
-    """Whether nothing that a decision rests on was written after a head."""
+    """Return True if no entry that a decision depends on was written after a head."""
     if rests_on is None:
         return _last(connection)[0] == head
     kinds = [_is_kind(kind) for kind in rests_on]
@@ -538,25 +545,25 @@ def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] |
 
 
 def _is_kind(kind: str) -> sa.ColumnElement[bool]:
-    """Whether an entry is of a kind, or of those that begin so where it ends in a dot."""
+    """Match entries of a kind, or with a prefix that ends in a dot."""
     if kind.endswith("."):
         return journal_schema.entries.c.kind.startswith(kind, autoescape=True)
     return journal_schema.entries.c.kind == kind
 
 
 def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
-    """What an attempt appended, the first that nobody else was quicker than."""
+    """Repeat an attempt until it appends without interference."""
     for _ in range(ATTEMPTS):
         added = attempt()
         if added is not None:
             return added
     raise JournalError(
-        "others are deciding all the time; nothing was journaled", do="run this again"
+        "other people's decisions kept coming first; nothing was journaled", do="run this again"
     )
 
 
 def _write(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
-    """Add the rows to the table, all by one statement; the list is empty afterwards."""
+    """Insert the rows with one statement and empty the list."""
     if rows:
         connection.execute(sa.insert(journal_schema.entries), rows)
         rows.clear()
@@ -569,7 +576,7 @@ def _refuse_repeated_nonce(connection: sa.Connection, nonce: str) -> None:
     if entry is not None:
         raise ActionRefused(
             f"already decided: {entry.kind} for {entry.subject} by {entry.actor} at {entry.at}",
-            do="look at what was decided; to decide anew, begin anew",
+            do="look at what was decided; to decide again, start again",
         )
 
 
@@ -594,5 +601,5 @@ def _entry(row: dict[str, Any]) -> Entry:
 
 @lru_cache(1_000)
 def _actor(name: str, source: str, assurance: str) -> Actor:
-    """The person of an entry; a journal has few, and names them often."""
+    """Return the person of an entry, cached because a journal repeats few people often."""
     return convert({"name": name, "source": source, "assurance": assurance}, Actor)

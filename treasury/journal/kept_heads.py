@@ -1,7 +1,7 @@
-"""Heads of the journal that are kept elsewhere: a line for each, `NUMBER:HASH INSTANT and why`.
+"""Heads of the journal kept elsewhere: one per line, `NUMBER:HASH INSTANT and why`.
 
-A head stands for every entry before it. Where it is kept out of reach of whoever may write to the
-journal (printed, mailed, on a disk of somebody else), it shows that the chain was made anew since.
+A head covers every entry before it. If it is kept out of reach of people who can write to the
+journal (printed, mailed, on somebody else's disk), it reveals a chain that was rebuilt since.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from treasury.journal.chain import Entry, Head, read_head
 
 _SUFFIX: Final = ".head"
 _LINE: Final = re.compile(r"\s*(?:#.*|[0-9]+:.*)?")
-"""A line of a file of heads, also one that was cut off."""
+"""A line of a file of heads, possibly cut off."""
 
 
 def head_line(last: Entry, why: str = "") -> str:
-    """The head after a journal's last entry, as it is printed and published."""
+    """Format the head after a journal's last entry, as printed and published."""
     return f"{Head(last.seq, last.hash)} {last.at:%Y-%m-%dT%H:%M:%SZ} {why}".rstrip()
 
 
 def publish_head(place: Path, last: Entry, why: str) -> None:
-    """Add the head to a file, or leave it in a folder as a file of its own; on the disk at the end.
+    """Write the head to a file, or as a new file into a folder, and flush it to disk.
 
-    A missing folder is not made, as a disk may not be there. A file with other content is not added
-    to: other people may write the setting that names it. Raises StorageError.
+    A missing folder is not created, because a disk may not be mounted. A file with other content is
+    not extended, because other people may write the setting that names it. Raise StorageError on
+    failure.
     """
     line = head_line(last, why) + "\n"
     try:
@@ -54,7 +55,7 @@ def publish_head(place: Path, last: Entry, why: str) -> None:
         raise StorageError(
             f"the journal's head cannot be written to {place}: {why_not}",
             do="make that place writable and run this again, or keep what `treasury journal head`"
-            " prints; what was decided stands",
+            " prints; the decisions are stored",
         ) from error
 
 
@@ -68,7 +69,7 @@ def _append(path: Path, line: str) -> None:
 
 
 def read_heads(place: Path) -> list[Head]:
-    """The heads in a file, or in a folder of such files; InputError names the line that is none."""
+    """Read the heads of a file, or of a folder of such files; InputError names an invalid line."""
     files = sorted(place.glob(f"*{_SUFFIX}")) if place.is_dir() else [place]
     heads: list[Head] = []
     for path in files:
@@ -87,5 +88,5 @@ def read_heads(place: Path) -> list[Head]:
                     f"{clean(str(path))}, line {number}: {error.what}", do=error.do
                 ) from None
     if not heads:
-        raise InputError(f"{place} holds no head of a journal", do="name the file of heads")
+        raise InputError(f"{place} contains no head of a journal", do="name the file of heads")
     return heads

@@ -1,8 +1,8 @@
-"""Notices to people and programs, folded from the journal's entries.
+"""Notices to people and programs, derived from the journal's entries.
 
-`notice.sending` is journaled before a notice leaves, and `notice.sent`, `notice.refused` or
-`notice.unknown` after. One without an end may have arrived: its facts are not told again unless a
-person says, by `notice.settled`, that it was lost.
+`notice.sending` is journaled before a notice leaves; `notice.sent`, `notice.refused` or
+`notice.unknown` after. A notice without an end may have arrived, so its facts are not sent again,
+unless a person settles it as lost with `notice.settled`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import msgspec
 from treasury.journal.chain import Entry, reads_entries
 
 NOTICE: Final = "notice."
-"""The beginning of the kinds of these entries."""
+"""Prefix of the kinds of these entries."""
 DOUBTFUL: Final = ("sending", "unknown")
-"""States in which nobody knows whether the notice arrived."""
+"""States in which it is unknown whether the notice arrived."""
 _NOT_TOLD: Final = ("refused", "lost")
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """A notice to one channel, and what became of it.
+    """A notice to one channel, and its state.
 
-    `marks` stand for the facts that it tells. `host` and `pid` are the process that sent it.
+    `marks` identify the facts in it. `host` and `pid` identify the sending process.
     """
 
     id: str
@@ -38,12 +38,12 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     state: Literal["sending", "sent", "refused", "unknown", "arrived", "lost"] = "sending"
     why: str = ""
-    """Why it was refused, is unknown, or is settled as it is."""
+    """Reason for being refused, unknown or settled."""
 
 
 @reads_entries
 def notices_of(entries: Iterable[Entry]) -> Mapping[str, Notice]:
-    """Every notice by its id, oldest first; entries of other kinds are passed."""
+    """Return every notice by id, oldest first; entries of other kinds are skipped."""
     notices: dict[str, Notice] = {}
     for entry in entries:
         if not entry.kind.startswith(NOTICE):
@@ -69,7 +69,7 @@ def notices_of(entries: Iterable[Entry]) -> Mapping[str, Notice]:
 
 
 def told_marks(notices: Iterable[Notice], channel: str) -> frozenset[str]:
-    """The facts that a channel was told, or may have been told."""
+    """Return the facts that a channel received, or may have received."""
     return frozenset(
         mark
         for notice in notices

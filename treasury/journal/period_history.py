@@ -1,9 +1,9 @@
-"""Months that are closed, and the rules that were in force, folded from the journal's entries.
+"""Closed months, and the rules in force, derived from the journal's entries.
 
-`period.prepare` pins everything that a month's answer is made from, `period.withdraw` takes that
-back; `period.close` is a second person's signature under it and locks the month, `period.reopen`
-lets it go again. `rules.saved` holds the whole content of the rules, so that an answer of any
-earlier instant is given under the rules of then.
+`period.prepare` pins everything that a month's answer is computed from; `period.withdraw` revokes
+it. `period.close` is a second person's signature, which locks the month; `period.reopen` unlocks
+it. `rules.saved` contains the complete rules, so that an answer for an earlier instant uses the
+rules of that time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RULES_SAVED: Final = "rules.saved"
 
 
 class AnswerFile(msgspec.Struct, frozen=True):
-    """A table that a close stored: its name, its rows, and the SHA-256 of its file."""
+    """A table that a close stored: its name, row count, and the SHA-256 of its file."""
 
     name: str
     rows: int
@@ -35,16 +35,16 @@ class AnswerFile(msgspec.Struct, frozen=True):
 
 
 class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a month is closed on: the body of `period.prepare`, and signed that of `period.close`.
+    """The basis of a month's close: the body of `period.prepare` and of `period.close`.
 
-    `commit` is the lake's commit, pinned, and `known_at` its instant; `head` is the journal's end
-    before the preparation; `rules` their content, `desk` the settings that the answer depends on.
-    `roll_forward` has a row for each kind and currency, amounts as decimal text, and `items_hash`
-    stands for the rows of single requests behind it. `open_items` are the kinds of what stayed
-    open, `list_hash` stands for each of those items; `outcomes_hash` for what became of the bank
-    lines. Whoever signs adds `reviewed_by`, the preparation's entry, whether they prepared it
-    themselves (`alone`), `models`, the version of the models that answered, and `answers`, the
-    tables that they gave.
+    `commit` is the lake's pinned commit, and `known_at` its instant. `head` is the journal's end
+    before the preparation. `rules` is the content of the rules, `desk` the settings that affect the
+    answer. `roll_forward` has a row per kind and currency with amounts as decimal text;
+    `items_hash` covers the rows per request behind it. `open_items` lists the kinds of open items,
+    `list_hash` covers each item, and `outcomes_hash` covers the outcomes of the bank lines.
+
+    The signer adds `reviewed_by`, the preparation's entry, whether they prepared it themselves
+    (`alone`), the version of the `models` that computed the answers, and the tables of `answers`.
     """
 
     month: str
@@ -70,7 +70,7 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def name(self) -> str:
-        """The month and the journal's end before: no two closes share both."""
+        """The month and the journal's previous end, which no two closes share."""
         return f"{self.month}-{self.head.seq}"
 
 
@@ -88,25 +88,25 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Period(msgspec.Struct, frozen=True, kw_only=True):
-    """A month that was closed: the close, its entry in the journal, and its reopening if any."""
+    """A closed month: its close, its entry in the journal, and its reopening, if any."""
 
     month: str
     close: Close
     closed_at: datetime
     entry: Head
-    """The close's own place in the journal, and the hash that stands for all up to it."""
+    """Number and hash of the close's entry."""
     reopened_at: datetime | None = None
     reopened_by: str = ""
     reopen_reason: str = ""
 
     @property
     def is_closed(self) -> bool:
-        """Whether it is still closed."""
+        """True if it is still closed."""
         return self.reopened_at is None
 
 
 class RulesInForce(msgspec.Struct, frozen=True):
-    """The content of the rules, its hash, and since when they are known to be in force."""
+    """The content of the rules, its hash, and the instant they are known to apply from."""
 
     content: dict[str, Any]
     hash: str
@@ -115,7 +115,7 @@ class RulesInForce(msgspec.Struct, frozen=True):
 
 @reads_entries
 def period_history(entries: Iterable[Entry]) -> list[Period]:
-    """Every close there was, in order, also those that were reopened since."""
+    """Return every close in order, including closes reopened since."""
     history: list[Period] = []
     for entry in entries:
         if entry.kind == CLOSE:
@@ -133,19 +133,19 @@ def period_history(entries: Iterable[Entry]) -> list[Period]:
 
 
 def closed_periods(entries: Iterable[Entry]) -> dict[str, Period]:
-    """The months that are closed, by month, earliest first."""
+    """Return the closed months by name, earliest first."""
     return closed_months(period_history(entries))
 
 
 def closed_months(history: Iterable[Period]) -> dict[str, Period]:
-    """Those of the closes that stand, by month, earliest first."""
+    """Return the closes still in force by month, earliest first."""
     closed = {period.month: period for period in history if period.is_closed}
     return dict(sorted(closed.items()))
 
 
 @reads_entries
 def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
-    """The months that are prepared and neither signed nor withdrawn, by month."""
+    """Return the months that are prepared but neither signed nor withdrawn, by name."""
     stand: dict[str, Preparation] = {}
     for entry in entries:
         if entry.kind == PREPARE:
@@ -159,15 +159,15 @@ def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
 
 @reads_entries
 def commits_of_closes(entries: Iterable[Entry]) -> frozenset[int]:
-    """The commits of every close that was prepared or signed, also where it was taken back."""
+    """Return the commits of every prepared or signed close, including revoked ones."""
     return frozenset(_close(entry).commit for entry in entries if entry.kind in (PREPARE, CLOSE))
 
 
 def require_turn(month: Month, entries: Iterable[Entry]) -> None:
-    """ActionRefused where a month cannot be closed next.
+    """Raise ActionRefused if a month is not the next to close.
 
-    Months are closed one after another from the first that ever was, so that each opens with what
-    the month before ended with.
+    Months are closed in order from the first one ever closed, so that each opens with the closing
+    state of the month before.
     """
     everything = tuple(entries)
     history = period_history(everything)
@@ -180,7 +180,7 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
         )
     if closed and max(closed) > str(month):
         raise ActionRefused(
-            f"{max(closed)} is closed after {month}, and months are closed one after another",
+            f"{max(closed)} is already closed after {month}, and months are closed in order",
             do=f"reopen {max(closed)} first: treasury periods reopen {max(closed)} --reason …",
         )
     waiting = min(preparations(everything), default=str(month))
@@ -196,23 +196,24 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
         follows = follows.next
     if str(follows) < str(month):
         raise ActionRefused(
-            f"{follows} is open before {month}, and months are closed one after another",
+            f"{follows} is still open before {month}, and months are closed in order",
             do=f"close {follows} first: treasury close {follows}",
         )
 
 
 @reads_entries
 def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> RulesInForce | None:
-    """The rules in force at `until`, or after all these entries; None where none names any.
+    """Return the rules in force at `until`, or after all entries; None if no entry has rules.
 
-    Before the first entry that names rules, those were in force that it replaced.
+    Before the first entry with rules, the rules that it replaced were in force.
     """
     rules: RulesInForce | None = None
     for entry in entries:
         is_in_force = until is None or entry.at <= until
         if entry.kind not in (RULES_SAVED, CLOSE) or not (is_in_force or rules is None):
             continue
-        if entry.kind == CLOSE:  # it changes none
+        # A close does not change the rules.
+        if entry.kind == CLOSE:
             content, content_hash = entry.body["rules"], entry.body["rules_hash"]
         elif is_in_force:
             content, content_hash = entry.body["content"], entry.subject
@@ -229,6 +230,6 @@ def _close(entry: Entry) -> Close:
         return convert(entry.body, Close)
     except msgspec.ValidationError as error:
         raise JournalError(
-            f"entry {entry.seq} of the journal closes {entry.subject} and does not read: {error}",
+            f"entry {entry.seq} of the journal closes {entry.subject} but cannot be read: {error}",
             do="run `treasury journal verify`; update treasury if a newer version wrote it",
         ) from error

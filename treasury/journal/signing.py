@@ -1,9 +1,9 @@
-"""Signed entries: an Ed25519 key for each person, and whose keys the policy knows.
+"""Signed entries: an Ed25519 key per person, and the public keys known to the policy.
 
-The chain shows that an entry was changed, but whoever may write to the journal can make the whole
-chain anew. A signature cannot be made anew without its person's key. The public keys stand outside
-the journal, in the policy or in a file that the reader keeps, for keys inside it would be rewritten
-with the rest. What is signed is the entry's place, time, content, author and the hash before it.
+The chain reveals a changed entry, but anybody who can write to the journal can rebuild the whole
+chain. A signature cannot be rebuilt without its person's key. The public keys are kept outside the
+journal, in the policy or in the reader's own file, because keys inside it would be rewritten too. A
+signature covers the entry's position, time, content, author and the previous hash.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from treasury.journal.person_names import same_name
 _PUBLIC: Final = "ed25519:"
 _PRIVATE: Final = "ed25519-private:"
 ENTRY: Final = b"treasury journal entry 1\n"
-"""What every signed text begins with: no signature made for another purpose is one of an entry."""
+"""Prefix of every signed text, so that a signature made for another purpose is never valid for an
+entry.
+"""
 
 _PRIME: Final = 2**255 - 19
 _SIGN: Final = 1 << 255
@@ -41,14 +43,15 @@ _SMALL_ORDER: Final = frozenset({
     0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
     0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
 })  # fmt: skip
-"""The y of the curve's points of order 1, 2, 4 and 8: under one of them as a key, one
-signature can be valid for any content. The last two are of order 8."""
+"""The y coordinates of the curve's points of order 1, 2, 4 and 8. With one of them as a key, one
+signature can be valid for any content. The last two are of order 8.
+"""
 
 _State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
 
 
 class SigningKey:
-    """A person's private key; it signs, and shows itself to nobody."""
+    """A person's private signing key; its text is never shown."""
 
     def __init__(self, private: Secret) -> None:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -61,8 +64,8 @@ class SigningKey:
             self._key = Ed25519PrivateKey.from_private_bytes(raw)
         except ValueError:
             raise SettingsError(
-                "what is kept as the signing key is no key",
-                do="put it back from a copy, or make a new one and have it enrolled",
+                "the stored signing key is not a valid key",
+                do="restore it from a copy, or make a new one and have it enrolled",
             ) from None
         self.public: Final = _PUBLIC + _text(self._key.public_key().public_bytes_raw())
 
@@ -70,32 +73,31 @@ class SigningKey:
         return f"<SigningKey {self.public}>"
 
     def sign(self, digest: str, context: bytes = ENTRY) -> str:
-        """Return the signature of a digest as text; `context` separates entries from the rest."""
+        """Return the signature of a digest as text; `context` separates entries from other uses."""
         return _text(self._key.sign(context + digest.encode()))
 
 
 def public_key(text: str) -> str:
-    """A public key as it is compared; InputError for what is none."""
+    """Parse and normalise a public key; raise InputError if it is invalid."""
     try:
         raw = base64.b64decode(text.strip().removeprefix(_PUBLIC), validate=True)
     except (binascii.Error, ValueError):
         raw = b""
     if not text.strip().startswith(_PUBLIC) or len(raw) != 32:
-        raise InputError("that is no public key", do=f"write {_PUBLIC} and what follows it")
+        raise InputError("that is not a public key", do=f"write {_PUBLIC} followed by the key")
     y = int.from_bytes(raw, "little") & ~_SIGN
     if y >= _PRIME or y in _SMALL_ORDER:
         raise InputError(
-            "that public key is one with which anybody could sign",
+            "anybody could sign with that public key",
             do="make another with `treasury journal key make`",
         )
     return _PUBLIC + _text(raw)
 
 
 def load_key(place: str) -> SigningKey | None:
-    """The key at a place (`file:PATH`, `keyring:SERVICE/USER`, `env:NAME`); None where none is.
+    """Load the key at a place (`file:PATH`, `keyring:SERVICE/USER`, `env:NAME`); None if missing.
 
-    SettingsError for a key file that others may read, for what is no key, and where it cannot be
-    read.
+    Raise SettingsError for an invalid or unreadable key, and for a key file that others may read.
     """
     kind, _, where = place.partition(":")
     try:
@@ -106,12 +108,12 @@ def load_key(place: str) -> SigningKey | None:
             mode = path.stat().st_mode
             if not stat.S_ISREG(mode) or (os.name == "posix" and mode & 0o077):
                 raise SettingsError(
-                    f"the signing key {path} may be read by others, or is no file",
+                    f"the signing key {path} can be read by others, or is not a file",
                     do=f"make a new key if others may have it, else run chmod 600 {path}",
                 )
         elif kind not in {"env", "keyring"}:
             raise SettingsError(
-                f"journal.key names no place: {kind}",
+                f"journal.key does not name a place: {kind}",
                 do="write file:PATH, keyring:SERVICE/USER or env:NAME",
             )
         private = find_secret(place, "key", is_sent=False)[0]
@@ -124,7 +126,7 @@ def load_key(place: str) -> SigningKey | None:
 
 
 def make_key(place: str) -> SigningKey:
-    """Make a key and keep it at a place where none is; InputError where one is."""
+    """Create a key and store it at a place; raise InputError if the place already has one."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     kind, _, where = place.partition(":")
@@ -135,8 +137,8 @@ def make_key(place: str) -> SigningKey:
         )
     if load_key(place) is not None:
         raise InputError(
-            f"there is a key at {place} already",
-            do="keep it: what it signed can be proved by it only; or name another place",
+            f"{place} already has a key",
+            do="keep it, because only it can prove what it signed; or name another place",
         )
     text = _PRIVATE + _text(Ed25519PrivateKey.generate().private_bytes_raw())
     if kind == "file":
@@ -148,10 +150,10 @@ def make_key(place: str) -> SigningKey:
 
 def _put_into_keyring(where: str, text: str) -> None:
     try:
-        import keyring  # only where it is used: it loads the desktop's secret service
+        import keyring
     except ImportError:
         raise SettingsError(
-            "there is no keyring here",
+            "this machine has no keyring",
             do="pip install 'treasury-toolkit[keyring]', or name file:PATH",
         ) from None
     service, _, user = where.partition("/")
@@ -159,7 +161,7 @@ def _put_into_keyring(where: str, text: str) -> None:
         keyring.set_password(service, user, text)
     except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
         raise SettingsError(
-            f"the keyring does not take the key: {type(error).__name__}",
+            f"the keyring does not accept the key: {type(error).__name__}",
             do="unlock it, or name file:PATH",
         ) from None
 
@@ -181,20 +183,20 @@ def _write_private(path: Path, text: str) -> None:
 
 
 class SignatureRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy says of signatures: each person's keys, and from where on they are due."""
+    """The policy's rules on signatures: each person's keys, and the first entry that needs one."""
 
     keys: Mapping[str, tuple[str, ...]] = {}
     required: bool = False
     after: int = 0
-    """Entries up to this number may be unsigned: they were written before signatures were due."""
+    """Entries up to this number may be unsigned, because signatures were not required yet."""
 
     def owner(self, key: str) -> str | None:
-        """Whose key it is; None for one that nobody enrolled."""
+        """Return the owner of a key; None if it is not enrolled."""
         return next((name for name, listed in self.keys.items() if key in listed), None)
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What an entry's signature is worth, and by whom it is."""
+    """The validity of an entry's signature, and its owner."""
 
     state: _State
     by: str = ""
@@ -204,7 +206,7 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
-    """What the signature of a stored row is worth under the keys that are known."""
+    """Check the signature of a stored row against the known keys."""
     if row["signature"] is None and row["public_key"] is None:
         return Signature("unsigned")
     key = row["public_key"] or ""
@@ -216,9 +218,10 @@ def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
     return Signature("valid" if same_name(owner, row["actor"]) else "another's key", owner)
 
 
-@lru_cache(maxsize=100_000)  # verifying one takes longer than all else about an entry
+# Cached, because verifying a signature takes longer than the rest of an entry's checks.
+@lru_cache(maxsize=100_000)
 def is_signature(signature: str, digest: str, key: str, context: bytes = ENTRY) -> bool:
-    """Whether this key signed this digest in this context."""
+    """Return True if this key signed this digest in this context."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -232,21 +235,21 @@ def is_signature(signature: str, digest: str, key: str, context: bytes = ENTRY) 
 
 
 def require_signed(row: Mapping[str, Any], rules: SignatureRules) -> None:
-    """JournalError where the policy wants a signature and a stored row has no valid one."""
+    """Raise JournalError if a stored row lacks a valid signature that the policy requires."""
     if not rules.required or row["seq"] <= rules.after:
         return
     signature = signature_of(row, rules)
     if signature.state != "valid":
         raise JournalError(
-            f"entry {row['seq']} by {row['actor']} is not signed as the policy wants it:"
+            f"entry {row['seq']} by {row['actor']} is not signed as the policy requires:"
             f" {signature}",
-            do="nothing is decided on it any more: find out who wrote it; entries of the time"
-            " before signatures are named in policy.toml with signed_after",
+            do="no more decisions are accepted: find out who wrote it; for entries from the time"
+            " before signatures set signed_after in policy.toml",
         )
 
 
 class Signing:
-    """The key of the person at this process, and the rules of signatures at this desk."""
+    """The key of the person at this process, and the signature rules of this desk."""
 
     def __init__(
         self,
@@ -259,13 +262,13 @@ class Signing:
         self._rules: SignatureRules | None = None
 
     def key(self) -> SigningKey | None:
-        """The key, read once it is there; None where this person has none."""
+        """Return the person's key, read once it exists; None if there is none."""
         if self._key is None and self._place is not None:
             self._key = load_key(self._place)
         return self._key
 
     def rules(self) -> SignatureRules:
-        """The rules as the policy says now, or as last read: an effect is noted in any case."""
+        """Return the policy's rules, or the last valid ones, so that effects can be noted."""
         try:
             self._rules = self._load_rules()
         except SettingsError:
@@ -275,7 +278,7 @@ class Signing:
 
 
 def require_key(key: SigningKey | None, rules: SignatureRules, actors: Iterable[Actor]) -> None:
-    """ActionRefused where people's entries have to be signed, and cannot be with this key."""
+    """Raise ActionRefused if entries of these people must be signed and this key cannot."""
     if not rules.required:
         return
     owner = None if key is None else rules.owner(key.public)
@@ -285,13 +288,13 @@ def require_key(key: SigningKey | None, rules: SignatureRules, actors: Iterable[
         if key is None:
             why, do = "there is no signing key here", "run `treasury journal key make`"
         elif owner is None:
-            why = f"the key {key.public} is nobody's"
+            why = f"the key {key.public} belongs to nobody"
             do = f"have it written below [keys] in policy.toml as the key of {actor.name}"
         else:
             why, do = f"the key here is that of {owner}", "decide under your own name"
         raise ActionRefused(
-            f"the policy wants signed decisions, and {actor.name} cannot sign: {why}; nothing was"
-            " decided",
+            f"the policy requires signed decisions, but {actor.name} cannot sign: {why}; nothing"
+            " was decided",
             do=do,
         )
 

@@ -1,22 +1,22 @@
-"""Which folder is the workspace, and which is a copy of it: a copy sends nothing.
+"""Detection of copied workspaces: a copy must not send anything.
 
-Of two copies of a workspace whose journal is a file, neither knows what the other has sent. So each
-workspace has a random identity, in a file of its own in the folder, and the user's own state folder
-says where the workspace of that identity is: its path, and the inodes of the folder and of that
-file. One place stands there at a time; whatever else has the identity is a copy.
+If a workspace with a journal file is copied, neither copy knows what the other has sent. So each
+workspace has a random identity in a file of its folder, and the user's state folder records the
+workspace's location: its path, and the inodes of the folder and of that file. Only one location is
+recorded; any other folder with the same identity is a copy.
 
-    same path                       the workspace: a reboot, a pod with the same home, a restore
-    other path, nothing registered  the workspace: a colleague's first use of a shared folder
-    other path, the same folder     the workspace, by a link or another mount
-    other path, the old one is gone,
-      the same inodes               the workspace, which was moved
-      other inodes                  a copy: it was copied, or put back from a copy, elsewhere
-    other path, the old one there   a copy
+ same path                       the workspace: a reboot, a pod with the same home, a restore
+ other path, nothing recorded    the workspace: a colleague's first use of a shared folder
+ other path, the same folder     the workspace, by a link or another mount
+ other path, the old one is gone,
+   the same inodes               the workspace, which was moved
+   other inodes                  a copy: it was copied or restored elsewhere
+ other path, the old one exists  a copy
 
-The number of the device is not looked at, for it changes with each mount, nor are the host and the
-boot. Two paths that can both be looked at are compared as they are now. What this cannot see: a
-copy that was put in the place of the original, and one that is used with another state folder (on a
-cloned machine, by a user who never used the original).
+The device number is ignored, because it changes with each mount; host and boot are ignored too. If
+both paths exist, they are compared as they are now. Two cases cannot be detected: a copy put in the
+place of the original, and a copy used with another state folder (on a cloned machine, or by a user
+who never used the original).
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _LETTERS: Final = frozenset("0123456789abcdef")
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a workspace is: its path, and the inodes of the folder and of its identity."""
+    """Location of a workspace: its path, and the inodes of the folder and of its identity file."""
 
     path: str
     inodes: tuple[int, int]
 
 
 def original_of(folder: Path) -> Path | None:
-    """Where the workspace is that this folder is a copy of; None where it is none.
+    """Return the original workspace if this folder is a copy, otherwise None.
 
-    Writes nothing. Raises JournalError where the identity or its place cannot be read.
+    Nothing is written. Raise JournalError if the identity or its location cannot be read.
     """
     identity = _identity(folder)
     registered = None if identity is None else _registered(identity)
@@ -58,9 +58,9 @@ def original_of(folder: Path) -> Path | None:
 
 
 def register(folder: Path) -> Path | None:
-    """Register a workspace, and say as `original_of` where it is if this folder is a copy.
+    """Record a workspace's location; return the original, as `original_of`, if it is a copy.
 
-    Raises JournalError where its identity or the state folder cannot be written.
+    Raise JournalError if its identity or the state folder cannot be written.
     """
     identity = _identity(folder) or _identify(folder)
     file = _state_file(identity)
@@ -84,19 +84,19 @@ def register(folder: Path) -> Path | None:
 
 
 def require_original(folder: Path) -> None:
-    """Register a workspace; ActionRefused for a copy of another, JournalError as `register`."""
+    """Record a workspace's location; raise ActionRefused if it is a copy."""
     original = register(folder)
     if original is not None:
         raise ActionRefused(
             f"{folder} is a copy of the workspace {original}, and neither knows what the other has"
             " sent: nothing was sent",
-            do=f"go on in {original}; or run `treasury journal adopt --reason …` here, after which"
-            " whatever was ready has to be proposed anew",
+            do=f"use {original} instead; or run `treasury journal adopt --reason …` here, after"
+            " which every ready action has to be proposed again",
         )
 
 
 def adopt_copy(folder: Path) -> None:
-    """Make a copy a workspace of its own, with a new identity; the original keeps the old one."""
+    """Make a copy a workspace of its own with a new identity; the original keeps its identity."""
     _identify(folder, instead=True)
     register(folder)
 
@@ -113,7 +113,7 @@ def _is_original(folder: Path, identity: str, registered: _Place) -> bool:
 
 
 def _identity(folder: Path) -> str | None:
-    """The identity of a workspace; None before it has one."""
+    """Return the identity of a workspace; None if it has none yet."""
     file = folder / FILE_NAME
     try:
         text = read_regular(file).strip()
@@ -127,7 +127,7 @@ def _identity(folder: Path) -> str | None:
 
 
 def _identify(folder: Path, *, instead: bool = False) -> str:
-    """Give a workspace its identity, unless somebody has; `instead` of the one that it has."""
+    """Give a workspace an identity if it has none, or `instead` of the current one."""
     file = folder / FILE_NAME
     try:
         durable.make_folder(folder)
@@ -145,7 +145,7 @@ def _identify(folder: Path, *, instead: bool = False) -> str:
 
 
 def _registered(identity: str) -> _Place | None:
-    """Where this user has the workspace of an identity; None where it was not used yet."""
+    """Return the recorded location of an identity; None if this user never used it."""
     file = _state_file(identity)
     try:
         return decode_json(regular_bytes(file), _Place)
@@ -165,4 +165,4 @@ def _place(folder: Path) -> _Place:
 
 
 def _unreadable(file: Path, do: str) -> JournalError:
-    return JournalError(f"{file} does not say which workspace is which; nothing was sent", do=do)
+    return JournalError(f"{file} does not identify the workspace; nothing was sent", do=do)

@@ -1,6 +1,6 @@
-"""The lake: what the services and the banks told us, in Delta tables, temporal and consistent.
+"""The lake: temporal, consistent Delta tables with data from the services and the banks.
 
-One commit names one version of every table; readers pin a commit, one writer at a time adds one.
+A commit names one version of every table. Readers pin a commit; one writer at a time adds one.
 """
 
 from treasury.core.tables.column_types import (

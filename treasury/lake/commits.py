@@ -1,8 +1,8 @@
-"""The commits: which version of every table belongs together.
+"""The commits: each names the version of every table that belongs to it.
 
-A writer changes many tables, adds a row to the list of commits, which is a table as well, and then
-puts one small file in the place of the one before. That file is the commit: until it is there
-nothing has happened, and once it is there everything has, for what it names is on the disk by then.
+A writer changes tables, appends a row to the table of commits, and finally replaces one small file.
+That file is the commit: nothing is visible before it is replaced, and everything is visible after,
+because all files that it names are flushed to disk by then.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ LAST: Final = "last_commit.json"
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """A finished writing: its number from 1, its instant, and every table's version after it.
+    """A completed write: its number from 1, its instant, and every table's version after it.
 
-    `refetch` marks what a repair could not find again and a source may still have: a table, all of
-    whose records are to be asked for again, or one part of it (`statement_entries/4f1c…`).
+    `refetch` marks data that a repair could not restore and a source may still have: a whole table
+    to fetch again, or one part of it (`statement_entries/4f1c…`).
     """
 
     number: int
@@ -46,39 +46,39 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 SCHEMA: Final = schema_of(Commit)
-"""The columns of the list of commits; `versions` is JSON."""
+"""Columns of the table of commits; `versions` is JSON."""
 
 
 class LastCommit(msgspec.Struct, frozen=True):
-    """The newest commit, and the version of the list of commits whose last row it is."""
+    """The newest commit, and the version of the table of commits that ends with it."""
 
     commit: Commit
     listed: int
 
     @property
     def versions(self) -> dict[str, int]:
-        """The version of every table, the list of commits among them."""
+        """The version of every table, including the table of commits."""
         return {**self.commit.versions, COMMITS: self.listed}
 
 
 def mark_of(table: str, part: str) -> str:
-    """The mark for one part of a table that has to be asked for again (`Commit.refetch`)."""
+    """Return the mark for one part of a table to fetch again (`Commit.refetch`)."""
     return f"{table}/{part}"
 
 
 def split_mark(table_part: str) -> tuple[str, str]:
-    """The table of a mark and its part; no part where it is the whole table."""
+    """Split a mark into table and part; the part is empty for a whole table."""
     table, _, part = table_part.partition("/")
     return table, part
 
 
 def tables_of(refetch: Iterable[str]) -> list[str]:
-    """The tables that marks are about, each once."""
+    """Return the tables that marks refer to, without duplicates."""
     return sorted({split_mark(part)[0] for part in refetch})
 
 
 def last_commit(folder: Path) -> LastCommit | None:
-    """The newest commit of the lake in `folder`; None where there is no file of it."""
+    """Return the newest commit of the lake in `folder`; None if its file does not exist."""
     path = folder / LAST
     try:
         return read_sealed(path, LastCommit)
@@ -88,18 +88,18 @@ def last_commit(folder: Path) -> LastCommit | None:
         raise denied(path) from error
     except (OSError, ValueError) as error:
         raise WorkspaceDamaged(
-            f"{path}, which names the last of the commits, does not read ({error})", do=REPAIR
+            f"{path}, which names the last commit, cannot be read ({error})", do=REPAIR
         ) from error
 
 
 def put_last(folder: Path, last: LastCommit) -> None:
-    """Make a commit the newest one; it is on the disk when this returns."""
+    """Make a commit the newest one, and flush it to disk."""
     with writing(folder / LAST):
         write_sealed(folder / LAST, last)
 
 
 def commits_in(folder: Path, version: int) -> pa.Table:
-    """Every commit in a version of the list, oldest first."""
+    """Return every commit in a version of the table of commits, oldest first."""
     parts = [SCHEMA.empty_table()]
     for file in delta.load(folder / COMMITS, version).files:
         refuse_pipes([file.path])
@@ -108,24 +108,24 @@ def commits_in(folder: Path, version: int) -> pa.Table:
             parts.append(_commits_of(file.path, status.st_size, status.st_mtime_ns))
         except (OSError, pa.ArrowException) as error:
             raise WorkspaceDamaged(
-                f"the stored file {file.path} is missing or does not read", do=REPAIR
+                f"the stored file {file.path} is missing or cannot be read", do=REPAIR
             ) from error
     return pa.concat_tables(parts).sort_by("number")
 
 
 @lru_cache(maxsize=256)
 def _commits_of(path: str, size: int, modified: int) -> pa.Table:  # noqa: ARG001 - which file it is
-    """The commits of a file: every commit adds one, and every question reads all of them."""
+    """Read a file's commits, cached because every commit adds a file and every query reads all."""
     return pq.read_table(path, schema=SCHEMA, partitioning=None)
 
 
 def add_commit(folder: Path, commit: Commit) -> int:
-    """Add a commit to the list, which makes it visible to nobody; the list's new version."""
+    """Append a commit to the table without making it visible; return the table's new version."""
     return delta.append(folder / COMMITS, commits_table([commit]), widening=True)
 
 
 def commits_table(commits: Sequence[Commit]) -> pa.Table:
-    """The rows of commits, as stored."""
+    """Convert commits to rows."""
     rows = [msgspec.structs.asdict(commit) for commit in commits]
     for row in rows:
         row["versions"] = msgspec.json.encode(row["versions"], order="sorted").decode()
@@ -133,7 +133,7 @@ def commits_table(commits: Sequence[Commit]) -> pa.Table:
 
 
 def newest_listed(folder: Path) -> LastCommit | None:
-    """The newest commit that the list has; None where it has none or does not read."""
+    """Return the newest commit in the table; None if there is none or it cannot be read."""
     try:
         version = delta.newest(folder / COMMITS)
         commits = rows_of(commits_in(folder, version))
@@ -143,7 +143,7 @@ def newest_listed(folder: Path) -> LastCommit | None:
 
 
 def rows_of(commits: pa.Table) -> list[Commit]:
-    """Stored rows as commits."""
+    """Convert stored rows to commits."""
     rows = commits.to_pylist()
     for row in rows:
         row["versions"] = msgspec.json.decode(str(row["versions"]), type=dict[str, int])

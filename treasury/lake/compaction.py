@@ -1,8 +1,8 @@
-"""Upkeep joins small files and removes the files and log entries that no reader can need.
+"""Compaction and cleanup: merge small files, and remove files that no reader can need.
 
-Small files are joined step by step: once there are more than a few below half a size, they become
-files of that size, so a row is rewritten a handful of times in its life and a table of any age has
-few files. A file is removed when no kept commit, no pin and no reader names it.
+Files are merged step by step: once more than a few are below half a target size, they become files
+of that size. So a row is rewritten only a few times, and a table of any age has few files. A file
+is removed if no kept commit, no pin and no reader needs it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
 
 
 class Swept(msgspec.Struct, frozen=True):
-    """The files, bytes and log entries that a sweep removed."""
+    """Number of files, bytes and log entries that a cleanup removed."""
 
     files: int = 0
     size: int = 0
@@ -32,7 +32,7 @@ class Swept(msgspec.Struct, frozen=True):
 
 
 def joined(folder: Path, stored: delta.StoredTable) -> int:
-    """Join the small files of a table where there are too many; its version then."""
+    """Merge the small files of a table if there are too many; return its version then."""
     for size in _SIZES:
         small = Counter(file.is_open for file in stored.files if file.size < size // 2)
         if max(small.values(), default=0) > FEW:
@@ -47,10 +47,10 @@ def sweep(
     listed: int,
     is_due: Callable[[float], bool],
 ) -> Swept:
-    """Remove from the lake in `folder` what neither these commits nor these pins name.
+    """Remove files from the lake in `folder` that neither these commits nor these pins name.
 
-    `listed` is the version of the list of commits, `is_due` says whether a file that was written
-    then, in seconds by the clock of the files, may go. For whoever holds the lock.
+    `listed` is the version of the table of commits. `is_due` returns True if a file written at that
+    time, in seconds of the file system's clock, may be removed. The caller holds the lock.
     """
     commits = list(needed)
     pinned = {
@@ -73,7 +73,8 @@ def _swept(
     try:
         needed = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
     except WorkspaceDamaged:
-        return Swept()  # what an earlier commit named is not known, so all of it stays
+        # The files of an earlier commit are unknown, so nothing is removed.
+        return Swept()
     files = size = 0
     for path in delta.data_files(folder, drafts=True):
         status = path.stat()

@@ -1,6 +1,6 @@
-"""DuckDB over the lake's Parquet files: views that read, and settings that let nothing else happen.
+"""DuckDB over the lake's Parquet files: views for reading, with everything else locked.
 
-A connection lives in memory and sees the files of one snapshot. It can reach no other file, no
+A connection is in memory and sees the files of one snapshot. It can access no other file, no
 network and no extension, and its settings are locked.
 """
 
@@ -25,11 +25,11 @@ from treasury.lake.store.disk import REPAIR, problem_of, refuse_pipes
 from treasury.lake.table_declaration import OPEN, VALID_FROM, VALID_TO
 
 _PATTERN: Final = re.compile(r"[\[*?]")
-"""Characters that DuckDB takes for a pattern in the path of a file; in brackets each is itself."""
+"""Characters of a path that DuckDB treats as a pattern; brackets escape them."""
 
 
 def lock_down(connection: duckdb.DuckDBPyConnection, readable: Iterable[str]) -> None:
-    """Allow these files and nothing else from here on."""
+    """Restrict the connection to these files."""
     files = tuple(readable)
     allowed = dict.fromkeys((*files, *map(_as_itself, files)))
     connection.execute(f"SET allowed_paths = [{', '.join(map(literal, allowed))}]")
@@ -37,7 +37,7 @@ def lock_down(connection: duckdb.DuckDBPyConnection, readable: Iterable[str]) ->
 
 
 def paths_of(files: Iterable[StoredFile]) -> str:
-    """The paths of files as SQL strings, each of which means that file and no pattern."""
+    """Return the paths of files as SQL strings, with pattern characters escaped."""
     paths = [file.path for file in files]
     refuse_pipes(paths)
     return ", ".join(map(literal, map(_as_itself, paths)))
@@ -48,7 +48,7 @@ def _as_itself(path: str) -> str:
 
 
 def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]) -> str:
-    """SQL that reads the files of one version with the wanted columns, typed even where empty.
+    """Return SQL that reads the wanted columns of one version's files, typed even if empty.
 
     A column that the stored version does not have yet reads as null.
     """
@@ -67,7 +67,7 @@ def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]
 
 
 def known_at(current: str, history: str, schema: pa.Schema, instant: datetime) -> str:
-    """SQL for the rows as known at `instant`, from the scans of a table and of its history."""
+    """Return SQL for the rows as known at `instant`, from the scans of a table and its history."""
     columns = ", ".join(quoted(name) for name in schema.names)
     now = moment(instant)
     versions = (
@@ -85,17 +85,17 @@ def damage(
     files: Iterable[StoredFile],
     altered: Callable[[str], bool | None] = lambda _: None,
 ) -> WorkspaceDamaged | None:
-    """The stored file that an error comes from; None where all of them are as they were written.
+    """Return the damaged file that explains an error; None if all files are intact.
 
-    `altered` says whether a file holds other bytes than were written, where that is known.
-    StorageError where it is that one of them may not be read.
+    `altered` returns whether a file's bytes changed, if that is known. Raise StorageError if a file
+    may not be read.
     """
     for file in files:
         problem = problem_of(Path(file.path), file.size)
         if not problem and altered(file.path):
             problem = "is not as it was written"
         if not problem and file.path in str(error):
-            problem = f"does not read ({error})"
+            problem = f"cannot be read ({error})"
         if problem:
             return WorkspaceDamaged(f"the stored file {file.path} {problem}", do=REPAIR)
     return None

@@ -1,7 +1,7 @@
-"""Rows on their way in: checked against the declaration, then given a content hash.
+"""Incoming rows: checked against the declaration, then given a content hash.
 
-A row that does not fit is an error that names the column; nothing is rounded, guessed or dropped.
-Two rows have the same content hash exactly when a reader would call their content the same.
+A row that does not fit raises an error that names the column; nothing is rounded, guessed or
+dropped. Two rows have the same content hash exactly if their content is the same.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from treasury.core.tables.column_types import AMOUNT, INSTANT, INTEGER, TEXT, TE
 from treasury.lake.table_declaration import HASH, RAW, Table
 
 RULE: Final = "4:"
-"""The prefix of a hash by the present rule; one of an earlier rule can only be made again."""
+"""Prefix of hashes by the current rule; hashes by an earlier rule must be recomputed."""
 
 _AT_ONCE: Final = 1 << 16
-"""Rows whose bytes are joined at a time: some 40 MB."""
+"""Number of rows processed at once, about 40 MB of bytes."""
 
 
 _ACCEPTED: Final = {
-    # What may be cast without losing anything, beside the type itself and all-null columns.
+    # Types that can be cast without loss, in addition to the type itself and all-null columns.
     TEXT: (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary),
     AMOUNT: (pa.types.is_decimal, pa.types.is_integer),
     INSTANT: (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,),
@@ -37,7 +37,7 @@ _ACCEPTED: Final = {
 
 
 def conform(table: Table, rows: pa.Table) -> pa.Table:
-    """The rows with exactly the declared columns and `raw`, in order; TableError says what is off.
+    """Return the rows with exactly the declared columns and `raw`; raise TableError otherwise.
 
     Observations may come without `raw`.
     """
@@ -86,15 +86,15 @@ def _check_keys(table: Table, rows: pa.Table) -> None:
         twice = counted.filter(pc.greater(counted["count_all"], 1)).slice(0, 1).to_pylist()[0]
         key = ", ".join(str(twice[name]) for name in table.key)
         raise TableError(
-            f"rows for {table.name}: the key {key} is there {twice['count_all']} times",
+            f"rows for {table.name}: the key {key} appears {twice['count_all']} times",
             do="give each record once",
         )
 
 
 def hashed(table: Table, rows: pa.Table) -> pa.Table:
-    """The rows as they are compared and stored: conformed, with their content hash.
+    """Return the rows as compared and stored: conformed, with their content hash.
 
-    Rows that come with it were here before: whoever has threads can have them do this.
+    Rows that already have a hash keep it, so that callers can compute hashes in threads.
     """
     if HASH.name not in rows.column_names:
         return with_hash(conform(table, rows), table.volatile)
@@ -103,12 +103,12 @@ def hashed(table: Table, rows: pa.Table) -> pa.Table:
 
 
 def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
-    """The rows and their content hash: 128 bits over every column that is not empty, by name.
+    """Append the content hash of each row: 128 bits over every non-null column, by name.
 
-    `volatile` columns, and top-level fields of `raw` with such a name, do not count. A column that
-    is empty does not either, so declaring a new one changes no hash that was stored. A hash is
-    `4:` and 32 hexadecimal digits; it tells versions apart and damage, while that nobody edited a
-    file is for its SHA-256 to say.
+    `volatile` columns, and top-level fields of `raw` with these names, are ignored. Null columns
+    are ignored too, so declaring a new column changes no stored hash. A hash is `4:` and 32
+    hexadecimal digits. It identifies versions and reveals damage; only a file's SHA-256 reveals
+    deliberate edits.
     """
     counted = rows.drop_columns([name for name in volatile if name in rows.column_names])
     if volatile:
@@ -126,10 +126,10 @@ def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
 
 
 def _content(rows: pa.RecordBatch) -> pa.Array:
-    """The bytes of each row: an entry for each column that is not null, by name, then the texts.
+    """Return the bytes of each row: an entry per non-null column, sorted by name, then the texts.
 
-    Rows that differ differ here: an entry says of which column it is, and how long its text is, so
-    a row whose entries go on where those of another end is the longer one.
+    Different rows have different bytes: an entry identifies its column and the length of its text,
+    so no row's bytes can be split in two ways.
     """
     columns = zip(rows.schema.names, rows.columns, strict=True)
     filled = {name: column for name, column in sorted(columns) if column.null_count < rows.num_rows}
@@ -142,11 +142,13 @@ def _content(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _entries(columns: dict[str, pa.Array]) -> pa.Array:
-    """Tag and value of columns without a null, or of one that has some; null where it is."""
-    import numpy as np  # only what stores rows needs it; loading it takes a tenth of a second
+    """Return tags and values of columns; a column with nulls comes alone and gives nulls."""
+    # NumPy is needed only for storing rows, and loading it takes a tenth of a second.
+    import numpy as np
 
     values = {}
-    for name, column in columns.items():  # the bytes in which Arrow keeps each value
+    # The bytes in which Arrow stores each value.
+    for name, column in columns.items():
         flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
         kind = np.dtype((np.void, flat.type.bit_width // 8))
         values[name] = np.frombuffer(flat.buffers()[1], kind)[flat.offset :][: len(flat)]
@@ -169,7 +171,7 @@ def _text(column: pa.Array) -> pa.Array:
 
 
 def _drop(text: str, volatile: tuple[str, ...]) -> str:
-    """The record without its volatile fields; every other byte of a value stays as it is."""
+    """Return the record without its volatile fields; every other value keeps its bytes."""
     try:
         record = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:

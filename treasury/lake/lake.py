@@ -1,8 +1,8 @@
-"""The lake: everything the world told us, in Delta tables, one commit after another.
+"""The lake: all data from outside in Delta tables, one commit after another.
 
-A writer holds the workspace lock, writes its tables, brings them to the disk and then puts the new
-commit in the place of the last. Whatever a run left behind that no commit names is undone by the
-next writer before it begins.
+A writer holds the workspace lock, writes its tables, flushes them to disk and then replaces the
+last commit with the new one. If a run leaves data that no commit names, the next writer removes it
+first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from treasury.lake.views.published import published
 from treasury.lake.writer import Writer
 
 CLOSE_OF: Final = "close of "
-"""How the purpose of a pin begins that the close of a month made."""
+"""Prefix of the purpose of a pin made by the close of a month."""
 
 T = TypeVar("T")
 
@@ -49,12 +49,12 @@ T = TypeVar("T")
 class Lake(LakeFolder):
     """The tables of one workspace, in the folder `lake` of `workspace`.
 
-    The last `commits_kept` commits always stay readable as they were, and after each as many the
-    files that nobody needs are removed; one younger than `grace` stays, as a reader may be at it
-    that could not say so. `rests_on` tells which commits something outside rests on, and what: a
-    pin of one of them is not let go, nor one of another desk's close, of which `rested_on` says
-    nothing. With a `home` a commit shows here once a head there names it; `tell` is given sentences
-    about the exchange with it.
+    The last `commits_kept` commits always stay readable. After that many new commits, superseded
+    files are removed; files younger than `grace` stay, because a reader without write access has no
+    lease. `rests_on` returns the commits that something outside depends on, with the reason: their
+    pins cannot be released. Nor can pins of another desk's close, unless `rested_on` includes the
+    commit. With a `home`, a commit becomes visible once a head of the home names it; `tell`
+    receives messages about the exchange with it.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class Lake(LakeFolder):
         self.sharing = None if home is None else Sharing(self, home, tell)
 
     def snapshot(self, at: datetime | None = None, *, commit: int | None = None) -> Snapshot:
-        """The last commit, or the records as they were known at `at`; empty before the first.
+        """Return the last commit, or the records as known at `at`; empty before the first commit.
 
-        `commit` is the number of an earlier commit that is pinned, or recent enough to be there.
+        `commit` is the number of an earlier commit that is pinned or recent.
         """
         if commit is None:
             return self._snapshot(self.last_commit(), at, is_leased=True)
@@ -96,26 +96,26 @@ class Lake(LakeFolder):
             if kept.number == commit >= last_repair(recent):
                 return self._snapshot(kept, at, is_leased=True)
         raise InputError(
-            f"commit {commit} is not kept file by file",
+            f"commit {commit} no longer has its files",
             do="read the tables as known at its instant instead; `treasury lake status` lists pins",
         )
 
     def again(self, work: Callable[[], T], sentence: str) -> T:
-        """Do work that ends in a commit on the newest head of the home, where there is a home.
+        """Run work that ends in a commit, on the newest head of the home if there is one.
 
-        Where another desk's commit comes first, it is done again. `sentence` is what a person would
-        do to do it again.
+        The work is repeated if another desk's commit comes first. `sentence` is the command that
+        would do it again.
         """
         return work() if self.sharing is None else self.sharing.again(work, sentence)
 
     def offer(self, subject: str) -> None:
-        """Bring to the lake's home, where there is one, what was stored beside the lake."""
+        """Share data stored next to the lake, if the lake has a home."""
         if self.sharing is not None:
             with self.locked("push"):
                 self.sharing.offer(subject)
 
     def require_writable(self) -> None:
-        """HomeReadOnly, with who may, where this desk may not write to the lake's home."""
+        """Raise HomeReadOnly, naming the writers, if this desk may not write to the lake's home."""
         if self.sharing is not None:
             self.sharing.require_writable()
 
@@ -123,10 +123,10 @@ class Lake(LakeFolder):
     def writer(
         self, kind: str, now: datetime, *, note: str = "", patience: float = 0.0
     ) -> Iterator[Writer]:
-        """Write under the lock and commit at a clean exit; after an exception nothing has changed.
+        """Write under the lock and commit on a clean exit; an exception leaves the lake unchanged.
 
-        `kind` says what is writing (`sync`, `statements`). A commit that changed nothing is made
-        all the same: it proves when we last looked. Raises WorkspaceLocked, StorageError.
+        `kind` names the writer (`sync`, `statements`). A commit without changes is made too,
+        because it records the time of the check. Raise WorkspaceLocked or StorageError.
         """
         if now.tzinfo is None:
             raise InputError(f"{now} has no time zone", do="give an instant in UTC")
@@ -147,7 +147,8 @@ class Lake(LakeFolder):
                 commit = Commit(number, instant, kind, writer.versions, note, refetch_after)
                 versions_before = {} if before is None else before.versions
                 self.show(self._list(commit), versions_before, writer.stored)
-                if self.last_commit() == commit:  # what is staged may be undone, and is not kept
+                # A staged commit may be undone, so its versions are not cached.
+                if self.last_commit() == commit:
                     for (name, version), table in writer.loaded.items():
                         if commit.versions.get(name) == version:
                             self._keep_in_mind(name, version, table)
@@ -156,9 +157,9 @@ class Lake(LakeFolder):
                 self._sweep()
 
     def base(self, kind: str, now: datetime) -> tuple[Snapshot, datetime]:
-        """What a commit would be made on now, and its instant, for who writes it later.
+        """Return the snapshot and instant of a commit that a caller will write later.
 
-        Nobody is kept from writing meanwhile. Raises WorkspaceLocked, StorageError.
+        Other writers are not blocked meanwhile. Raise WorkspaceLocked or StorageError.
         """
         with self.locked(kind):
             snapshot = self._base(self.recover(), is_leased=True)
@@ -171,9 +172,9 @@ class Lake(LakeFolder):
         return self._snapshot(last, None, opened, listed, is_leased=is_leased)
 
     def accept_loss(self, tables: Iterable[str], now: datetime) -> tuple[str, ...]:
-        """Take away, in a commit, the marks of these tables: nothing will bring it back.
+        """Commit the removal of these tables' marks, accepting that their data is lost.
 
-        Returns the tables that were marked; where none was, nothing is committed.
+        Return the tables that were marked; if there are none, nothing is committed.
         """
         names = {self.snapshot().declared(name).name for name in tables}
         verb = f"treasury doctor {' '.join(f'--accept-loss {name}' for name in sorted(names))}"
@@ -190,45 +191,46 @@ class Lake(LakeFolder):
         return self.again(work, verb)
 
     def pin(self, why: str, now: datetime, *, commit: int | None = None) -> Pin:
-        """Keep a commit, the last one if not said, readable for good; NothingStored before one."""
+        """Keep a commit (by default the last) readable for good; raise InputError without one."""
         with self.locked("pin"):
             self.require_writable()
             snapshot = self.snapshot(commit=commit)
             if snapshot.commit is None:
                 raise InputError("there is no commit to keep", do="run `treasury sync` first")
             with disk.writing(self.folder):
-                durable.sync_files([self.folder / LAST], self.workspace)  # its writer may be killed
+                # Its writer may have been killed before flushing this file.
+                durable.sync_files([self.folder / LAST], self.workspace)
             pin = add_pin(self.folder, snapshot.commit, why, now, snapshot.stored())
             if self.sharing is not None:
                 self.sharing.offer("the pin")
             return pin
 
     def unpin(self, commit: int) -> None:
-        """Let a pinned commit go; ActionRefused where something rests on it."""
+        """Release a pinned commit; raise ActionRefused if something depends on it."""
         with self.locked("unpin"):
             reason = self.resting().get(commit)
-            # A shared lake has pins of closes that the journal here never knew.
+            # A shared lake has pins of closes that are not in this journal.
             if reason is None and self.sharing is not None and commit not in self._rested_on():
                 whys = (pin.why for pin in self.pins() if pin.commit.number == commit)
                 closes = (why for why in whys if why.removeprefix("the ").startswith(CLOSE_OF))
                 reason = next((f"{why}, by the journal of another desk," for why in closes), None)
             if reason is not None:
                 raise ActionRefused(
-                    f"commit {commit} is what {reason} rests on",
-                    do="keep it: nothing brings its files back",
+                    f"commit {commit} is needed: {reason} depends on it",
+                    do="keep it, because its files cannot be restored",
                 )
             if self.sharing is not None:
                 self.sharing.let_go(f"{PINS}/{commit}.json")
             if not remove_pin(self.folder, commit) and self.sharing is None:
                 raise InputError(
                     f"commit {commit} is not pinned",
-                    do="`treasury lake status` lists those that are",
+                    do="`treasury lake status` lists the pinned commits",
                 )
 
     def sweep(self) -> compaction.Swept:
         """Remove superseded files that no kept or pinned commit and no reader needs.
 
-        This happens by itself after each `commits_kept` commits.
+        This happens automatically after each `commits_kept` commits.
         """
         with self.locked("sweep"):
             self._undone()
@@ -240,11 +242,11 @@ class Lake(LakeFolder):
         before: Mapping[str, int],
         opened: Callable[[str, int], delta.StoredTable] | None = None,
     ) -> None:
-        """Bring to the disk what a commit names, then let readers see the commit.
+        """Flush a commit's files to disk, then make the commit visible.
 
-        The versions of tables in `before` are there; `opened` is how to come by one that no commit
-        names yet. With a home it shows once a head there names it; CommitOvertaken where another
-        desk's commit came there first.
+        The tables in `before` have not changed; `opened` loads a version that no commit names yet.
+        With a home, the commit becomes visible once a head names it; raise CommitOvertaken if
+        another desk's commit came first.
         """
         versions = last.versions
         changed = {name: number for name, number in versions.items() if before.get(name) != number}
@@ -266,12 +268,12 @@ class Lake(LakeFolder):
         return LastCommit(commit, add_commit(self.folder, commit))
 
     def unpublished(self) -> str:
-        """The problem of `treasury.duckdb`; empty where it shows the last commit."""
+        """Return the problem of `treasury.duckdb`; empty if it shows the last commit."""
         last = self.last_commit()
         return "" if last is None else published(self.workspace, self.folder, about_commit(last))
 
     def publish(self) -> None:
-        """Write `treasury.duckdb` anew, as each commit does."""
+        """Rewrite `treasury.duckdb`, as each commit does."""
         with self.locked("publish"):
             last = self.last_commit()
             if last is not None:
@@ -279,6 +281,6 @@ class Lake(LakeFolder):
 
 
 def _after(last: Commit | None, now: datetime) -> datetime:
-    """The instant of a commit that is made now: later than that of the last."""
+    """Return the instant of a new commit, later than the last one's."""
     instant = now.astimezone(UTC)
     return instant if last is None else max(instant, last.at + timedelta(microseconds=1))

@@ -1,6 +1,6 @@
-"""The lake's folder: its tables and commits on disk, read and brought back to the last commit.
+"""The lake's folder: its tables and commits on disk, and recovery of the last commit.
 
-Whatever a run left behind that no commit names is undone by the next writer before it begins.
+If a run leaves data that no commit names, the next writer removes it before it begins.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from treasury.lake.table_declaration import Table
 from treasury.lake.views.published import FILE_NAME, publish
 
 REPAIRED: Final = "repair"
-"""The kind of a commit that a repair made."""
+"""Kind of a commit made by a repair."""
 
 COMMITS_KEPT: Final = 24
 _OPENED_KEPT: Final = 256
-"""How many versions of tables a process that runs for months keeps in mind."""
+"""Size of the cache of table versions in a long-running process."""
 
 
 class LakeFolder:
     """The tables and commits of one workspace, in the folder `lake` of `workspace`.
 
-    The last `commits_kept` commits stay readable as they were; of what no commit needs, what is
-    younger than `grace` stays too, as a reader may be at it that could not say so. `rests_on` tells
-    which commits something outside rests on, and what. `home` is where the lake is shared.
+    The last `commits_kept` commits stay readable, and unused files younger than `grace` stay too,
+    because a reader without write access has no lease. `rests_on` returns the commits that
+    something outside depends on, with the reason. `home` is the place where the lake is shared.
     """
 
     def __init__(
@@ -66,26 +66,27 @@ class LakeFolder:
         rests_on: Callable[[], Mapping[int, str]] = dict,
         home: LakeHome | None = None,
     ) -> None:
-        folder = folder.absolute()  # files are named to other programs, which run elsewhere
+        # Other programs open these files from another working directory.
+        folder = folder.absolute()
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
         self.workspace = folder
         self._commits_kept = commits_kept
         self._grace = grace
         self.resting = rests_on
-        """The commits that something outside rests on, and what that is."""
+        """Return the commits that something outside depends on, with the reason."""
         self._has_form = False
         self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
         self.digests = Digests(self.folder)
         self.home = home
 
     def last_commit(self) -> Commit | None:
-        """The newest commit; None before the first."""
+        """Return the newest commit; None before the first."""
         last = self.last()
         return None if last is None else last.commit
 
     def last(self) -> LastCommit | None:
-        """The newest commit and where it is listed; WorkspaceDamaged where that is lost."""
+        """Return the newest commit and its place in the table; WorkspaceDamaged if it is lost."""
         self.require_readable()
         last = last_commit(self.folder)
         if last is not None or (self.folder / STAGED).exists():
@@ -93,9 +94,9 @@ class LakeFolder:
         if is_incoming(self.folder):
             raise WorkspaceDamaged(
                 f"the first pull into {self.folder} was cut off",
-                do="run `treasury lake pull`: it goes on from there",
+                do="run `treasury lake pull`: it continues there",
             )
-        # Without a commit a run that was cut off lists one at most.
+        # Without a commit, an interrupted run adds at most one row to the table of commits.
         listed = self.folder / COMMITS
         if (
             (self.workspace / FILE_NAME).exists()
@@ -103,38 +104,39 @@ class LakeFolder:
             or (delta.exists(listed) and delta.newest(listed) > 0)
         ):
             raise WorkspaceDamaged(
-                f"{self.folder / LAST}, which names the last of the commits, is lost",
+                f"{self.folder / LAST}, which names the last commit, is missing",
                 do=disk.REPAIR,
             )
         return last
 
     def commits(self) -> pa.Table:
-        """Every commit, oldest first: number, at, kind, versions (JSON), note, refetch."""
+        """Return every commit, oldest first: number, at, kind, versions (JSON), note, refetch."""
         return self._listed(self.last())
 
     def _listed(self, last: LastCommit | None) -> pa.Table:
-        """Every commit up to one, oldest first."""
+        """Return every commit up to one, oldest first."""
         return commits_table([]) if last is None else commits_in(self.folder, last.listed)
 
     def pins(self) -> list[Pin]:
-        """The pinned commits, oldest first."""
+        """Return the pinned commits, oldest first."""
         self.require_readable()
         return all_pins(self.folder)
 
     def unkept(self) -> dict[int, str]:
-        """The commits that something rests on and no pin keeps, and what that is."""
+        """Return the commits that something depends on and no pin keeps, with the reason."""
         pinned = {path.stem for path in (self.folder / PINS).glob("*.json")}
         resting = self.resting()
         return {number: reason for number, reason in resting.items() if str(number) not in pinned}
 
     def require_readable(self) -> None:
-        """Finish an exchange with the home that was cut off, and check the lake's form.
+        """Complete an interrupted exchange with the home, and check the lake's format.
 
-        Raises WorkspaceLocked while another process writes, and StorageError where a later version
+        Raise WorkspaceLocked while another process writes, and StorageError if a later version
         stored the lake.
         """
         if is_exchanging(self.folder):
-            with self.locked("pull"):  # which finishes it
+            # Taking the lock completes the exchange.
+            with self.locked("pull"):
                 return
         self._has_form = self._has_form or storage_form.has_form(self.folder)
 
@@ -149,11 +151,12 @@ class LakeFolder:
                 disk.refuse_links(folder)
             self._has_form = storage_form.has_form(self.folder)
             if self.home is not None and is_exchanging(self.folder):
-                finish_exchange(self.home, self.digests)  # only that makes it readable
+                # The lake is unreadable until the exchange is complete.
+                finish_exchange(self.home, self.digests)
             yield
 
     def refresh(self, commit: Commit) -> None:
-        """Let `treasury.duckdb` show a commit, unless it is staged and shows to nobody yet."""
+        """Show a commit in `treasury.duckdb`, unless it is only staged."""
         last = self.last()
         if last is None or last.commit != commit:
             return
@@ -164,7 +167,7 @@ class LakeFolder:
         publish(self.workspace, views, about_commit(commit))
 
     def table_folders(self, *, discarded: bool = False) -> list[Path]:
-        """Folders of tables, that of the list of commits among them."""
+        """Return the folders of tables, including the table of commits."""
         if not self.folder.is_dir():
             return []
         names = {COMMITS, *self.catalogue, *(t.history for t in self.catalogue.values())}
@@ -176,7 +179,7 @@ class LakeFolder:
         ]
 
     def tidy(self, before: int) -> None:
-        """Sweep, for whoever holds the lock, where commits came after the number `before`."""
+        """Run a cleanup if one became due after commit `before`; the caller holds the lock."""
         last = self.last_commit()
         if last is not None and last.number // self._commits_kept > before // self._commits_kept:
             self._sweep()
@@ -186,7 +189,8 @@ class LakeFolder:
         if last is None:
             return compaction.Swept()
         pins, reading = self.pins(), leased(self.folder)
-        unpinned = reading - {pin.commit.number for pin in pins}  # a pinned commit needs no log
+        # A pinned commit needs no log.
+        unpinned = reading - {pin.commit.number for pin in pins}
         reach = last.commit.number - min(unpinned) + 1 if unpinned else 0
         commits = self._recent(max(self._commits_kept, reach), last)
         repaired = last_repair(commits)
@@ -197,8 +201,8 @@ class LakeFolder:
         older, committed = (datetime.now(UTC) - self._grace).timestamp(), self._committed_at()
 
         def is_due(written: float) -> bool:
-            # What is older has no reader any more that could not say so; what came after the last
-            # commit never had one, and who wrote it is gone.
+            # Older files have no readers without a lease any more. Files newer than the last commit
+            # never had readers, and their writer is gone.
             return written < older or written > committed
 
         swept = compaction.sweep(self.folder, needed, pins, last.listed, is_due)
@@ -206,14 +210,14 @@ class LakeFolder:
         return swept
 
     def _opens(self, commit: Commit) -> bool:
-        """Whether there is still something to keep of a commit: a repair may have put it aside."""
+        """Return True if a commit's tables still open: a repair may have moved them away."""
         try:
             return all(self._open(*item) for item in commit.versions.items())
         except WorkspaceDamaged:
             return False
 
     def _recent(self, count: int, last: LastCommit | None) -> list[Commit]:
-        """The newest `count` commits up to one, oldest first."""
+        """Return the newest `count` commits up to one, oldest first."""
         commits = self._listed(last)
         return rows_of(commits.slice(max(commits.num_rows - count, 0)))
 
@@ -240,7 +244,7 @@ class LakeFolder:
         return snapshot
 
     def _open(self, name: str, version: int) -> delta.StoredTable:
-        """A committed version never changes, so what its log says is kept in mind for a while."""
+        """Load a committed version, cached because it never changes."""
         table = self._opened.get(self._key(name, version))
         if table is None:
             table = delta.load(self.folder / name, version)
@@ -248,7 +252,7 @@ class LakeFolder:
         return table
 
     def _opened_anew(self, name: str, version: int) -> delta.StoredTable:
-        """A version that no commit shows yet, which another may take the place of."""
+        """Load a version that no commit names yet, without caching because it may be replaced."""
         return delta.load(self.folder / name, version)
 
     def _keep_in_mind(self, name: str, version: int, table: delta.StoredTable) -> None:
@@ -257,38 +261,42 @@ class LakeFolder:
             self._opened.pop(next(iter(self._opened)), None)
 
     def _key(self, name: str, version: int) -> tuple[str, int, int]:
-        # A repair may have begun a table anew, with other versions of the same numbers.
+        # A repair may have rewritten a table, with other versions under the same numbers.
         try:
             return name, version, (self.folder / name / delta.LOG).stat().st_ino
         except OSError:
-            return name, version, 0  # whoever opens it says what is wrong
+            # Opening the table raises the error.
+            return name, version, 0
 
     def recover(self) -> LastCommit | None:
-        """Undo what no commit names, and remove its files; the last commit.
+        """Remove tables, versions and files that no commit names; return the last commit.
 
-        For whoever holds the lock: nobody else is writing.
+        The caller holds the lock, so no other process is writing.
         """
         last = self._undone()
-        leased(self.folder)  # removes those of readers that were killed
+        # Removes the leases of killed readers.
+        leased(self.folder)
         if last is not None and not read_pins(self.folder)[1]:
             committed = self._committed_at()
             folders = (self.folder / name for name in last.versions)
             files = (path for folder in folders for path in delta.data_files(folder, drafts=True))
             if any(path.stat().st_mtime > committed for path in files):
-                self._sweep()  # a run wrote into a table and came to no commit
+                # A run wrote into a table but did not commit.
+                self._sweep()
         return last
 
     def _tip(self) -> LastCommit | None:
-        """The commit that the next one is made on: the last, or what is staged for the home."""
+        """Return the commit to build on: the last one, or the one staged for the home."""
         staged = None if self.home is None else self.home.staged()
         return self.last() if staged is None else staged.last
 
     def _undone(self) -> LastCommit | None:
-        """The last commit, once tables have no version that it does not name."""
+        """Return the last commit, after removing table versions that it does not name."""
         last = self._tip()
         versions = {} if last is None else last.versions
         listed = () if last is None else delta.load(self.folder / COMMITS, last.listed).files
-        for file in listed:  # nothing is added to a list of commits that is not there
+        # A damaged table of commits must not be extended.
+        for file in listed:
             problem = disk.problem_of(Path(file.path), file.size)
             if problem:
                 raise WorkspaceDamaged(f"the stored file {file.path} {problem}", do=disk.REPAIR)
@@ -303,16 +311,16 @@ class LakeFolder:
         return last
 
     def _committed_at(self) -> float:
-        """When the last commit came to the disk, or was staged, by the clock of the files."""
+        """Return when the last commit was written or staged, by the file system's clock."""
         paths = [path for name in (LAST, STAGED) if (path := self.folder / name).exists()]
         return max(path.stat().st_mtime for path in paths)
 
 
 def last_repair(commits: Iterable[Commit]) -> int:
-    """The number of the last repair: a version that an earlier commit names may be another now."""
+    """Return the number of the last repair, since which earlier commits' versions may differ."""
     return max((commit.number for commit in commits if commit.kind == REPAIRED), default=0)
 
 
 def about_commit(commit: Commit) -> str:
-    """Return how `treasury.duckdb` names the commit that it shows."""
+    """Return the text by which `treasury.duckdb` names its commit."""
     return f"commit {commit.number} of {commit.at:%F %T}Z"

@@ -1,7 +1,7 @@
-"""Pinned commits: the files that a closed period was made from stay readable for good.
+"""Pinned commits: the files behind a closed period stay readable for good.
 
-A pin is a small file that names every Parquet file of a commit, so it needs neither the log of a
-table nor any later version of it. Upkeep removes no file that a pin names.
+A pin is a small file with the path of every Parquet file of a commit, so it depends neither on a
+table's log nor on later versions. Files named by a pin are never removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PINS: Final = "pins"
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """A commit that is kept, why, since when, and its tables; paths are below the lake's folder."""
+    """A pinned commit, the reason and time, and its tables with paths below the lake's folder."""
 
     commit: Commit
     why: str
@@ -31,7 +31,7 @@ class Pin(msgspec.Struct, frozen=True):
     tables: dict[str, delta.StoredTable]
 
     def opened(self, folder: Path) -> Mapping[tuple[str, int], delta.StoredTable]:
-        """Its tables, by name and version, with paths as they are opened."""
+        """Return its tables by name and version, with absolute paths."""
         return {
             (name, table.version): delta.with_paths(table, lambda path: str(folder / path))
             for name, table in self.tables.items()
@@ -41,9 +41,9 @@ class Pin(msgspec.Struct, frozen=True):
 def add_pin(
     folder: Path, commit: Commit, why: str, now: datetime, tables: Mapping[str, delta.StoredTable]
 ) -> Pin:
-    """Pin a commit whose tables are these, on the disk when this returns.
+    """Pin a commit with these tables, and flush the pin to disk.
 
-    A commit that is pinned stays as it was pinned.
+    An existing pin of the commit is returned unchanged.
     """
     path = folder / PINS / f"{commit.number}.json"
     if path.is_file():
@@ -60,7 +60,7 @@ def add_pin(
 
 
 def remove_pin(folder: Path, number: int) -> bool:
-    """Let a commit go; whether it was pinned."""
+    """Remove a pin; return True if there was one."""
     path = folder / PINS / f"{number}.json"
     is_pinned = path.is_file()
     if is_pinned:
@@ -71,13 +71,13 @@ def remove_pin(folder: Path, number: int) -> bool:
 
 
 def all_pins(folder: Path) -> list[Pin]:
-    """The pins, by commit."""
+    """Return the pins, sorted by commit."""
     pins = [_read(path) for path in (folder / PINS).glob("*.json")]
     return sorted(pins, key=lambda pin: pin.commit.number)
 
 
 def read_pins(folder: Path) -> tuple[list[Pin], list[tuple[Path, str]]]:
-    """The pins that read, by commit, and each that does not with what is wrong with it."""
+    """Return the readable pins by commit, and each unreadable one with its problem."""
     pins, broken = [], []
     for path in sorted((folder / PINS).glob("*.json")):
         try:
@@ -94,8 +94,8 @@ def _read(path: Path) -> Pin:
         raise disk.denied(path) from error
     except (OSError, ValueError) as error:
         raise WorkspaceDamaged(
-            f"the pin {path} does not read ({error})",
-            do="restore the file from a copy: no stored file is removed while it does not read",
+            f"the pin {path} cannot be read ({error})",
+            do="restore the file from a copy: no stored file is removed until it can be read",
         ) from error
     versions = {name: table.version for name, table in pin.tables.items()}
     if versions != pin.commit.versions or path.stem != str(pin.commit.number):

@@ -1,8 +1,8 @@
-"""How a lake with a home commits: pull, stage, push the files, create the next head.
+"""Commits of a lake with a home: pull, stage, push the files, create the next head.
 
-Nothing that is staged shows to a reader before a head names it. Where another desk's head came
-first, what was staged is undone here, that head is pulled, and the work is done again on it. Where
-the home cannot be reached the work stays staged, and is said to be.
+A staged commit is invisible until a head names it. If another desk's head came first, the staged
+commit is undone, that head is pulled, and the work is repeated on it. If the home cannot be
+reached, the commit stays staged and a message is shown.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from treasury.lake.store import delta
 from treasury.lake.store.file_digests import digest_of
 
 ATTEMPTS: Final = 50
-"""How often work is done again for another desk's sake before that is said to be hopeless."""
+"""Attempts before giving up because other desks keep committing first."""
 _OVERTAKEN: Final = 2
-"""A desk that was overtaken so often asks the others to let it pass."""
+"""Number of lost races after which a desk asks the others to wait."""
 _PAUSE: Final = 0.5
-"""Seconds that a desk waits at most before it does its work again, so that two do not collide."""
+"""Maximum pause in seconds before work is repeated, random so that two desks do not collide."""
 _GUARD: Final = timedelta(days=1)
-"""What no head names and is younger stays in the home: a push may be under way."""
+"""Unused objects younger than this stay in the home, because a push may be running."""
 SWEPT_EVERY: Final = 24
 
 T = TypeVar("T")
 
 
 class Pushed(msgspec.Struct, frozen=True):
-    """What a push moved: the head that it made, if any, and how many files and bytes came to it."""
+    """The result of a push: the head that it created, if any, and the files and bytes uploaded."""
 
     number: int
     is_new: bool = False
@@ -54,7 +54,7 @@ class Pushed(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         if not self.is_new:
-            return f"nothing to push: head {self.number} is what is here"
+            return f"nothing to push: head {self.number} is up to date"
         return (
             f"pushed {self.files:,} files of {self.size:,} bytes: head {self.number},"
             f" commit {self.commit}"
@@ -62,7 +62,7 @@ class Pushed(msgspec.Struct, frozen=True):
 
 
 class Sharing:
-    """The commits of a lake with a home."""
+    """The exchange of a lake's commits with its home."""
 
     def __init__(self, lake: LakeFolder, home: LakeHome, tell: Callable[[str], object]) -> None:
         self.home = home
@@ -74,16 +74,18 @@ class Sharing:
     # Work that ends in a commit
 
     def again(self, work: Callable[[], T], sentence: str) -> T:
-        """Pull and do work that ends in a commit, again where another desk was first.
+        """Pull, then run work that ends in a commit; repeat both if another desk was first.
 
-        `sentence` is the work as a person would do it again. HomeReadOnly, before anything is done,
-        says who may write.
+        `sentence` is the command that would do the work again. Raise HomeReadOnly, naming the
+        writers, before any work is done.
         """
-        around = self._work  # a sync lets other work be done while it waits for the services
+        # Other work may run inside a sync while it waits for the services.
+        around = self._work
         turns = PushOrder(self.home.place, self.home.note().desk, self._tell)
         with ExitStack() as stack:
             for attempt in range(ATTEMPTS):
-                with suppress(HomeUnreachable):  # which is said by what follows
+                # The steps below report an unreachable home.
+                with suppress(HomeUnreachable):
                     if attempt == _OVERTAKEN:
                         stack.callback(self._give_up, turns)
                     if attempt >= _OVERTAKEN:
@@ -94,7 +96,7 @@ class Sharing:
                 try:
                     return work()
                 except CommitOvertaken as overtaken:
-                    self._tell(f"{overtaken.what}: it is pulled, and this is done again on it")
+                    self._tell(f"{overtaken.what}: it is pulled, then this work is repeated")
                     time.sleep(random.uniform(0, _PAUSE * min(attempt, 4) / 4))  # noqa: S311
                 finally:
                     self._work = around
@@ -103,7 +105,8 @@ class Sharing:
         )
 
     def _give_up(self, turns: PushOrder) -> None:
-        with suppress(StorageError):  # the others do not wait for long
+        # The others do not wait long in any case.
+        with suppress(StorageError):
             turns.give_up()
 
     def _catch_up(self, *, again: bool) -> None:
@@ -112,18 +115,20 @@ class Sharing:
                 self.home.require_writable(self.home.note())
                 undone = self._pull().undone
             except HomeUnreachable as error:
-                self._tell(f"{error}; the work goes on with what is here")
+                self._tell(f"{error}; the work continues on this desk's data")
             else:
                 self._tell_undone(undone[:-1] if again else undone)
 
     def _tell_undone(self, works: Iterable[str]) -> None:
         for work in works:
-            self._tell(f"another desk was first, so this was undone here; do it again: {work}")
+            self._tell(
+                f"another desk committed first, so this was undone here; do it again: {work}"
+            )
 
     def commit(self, last: LastCommit, stored: Iterable[delta.StoredTable]) -> None:
-        """Stage a commit that is on the disk, push it, and show it once a head names it.
+        """Stage a commit that is on disk, push it, and make it visible once a head names it.
 
-        CommitOvertaken where another desk was first: then it shows to nobody.
+        Raise CommitOvertaken if another desk was first; the commit stays invisible then.
         """
         note, before = self.home.note(), self.home.staged()
         names = (self._lake.digests.name(file.path) for table in stored for file in table.files)
@@ -139,11 +144,12 @@ class Sharing:
             self._push(note, staged)
         except HomeUnreachable as error:
             self._tell(
-                f"{error.what}: commit {last.commit.number} is staged and shows to nobody yet;"
-                " `treasury lake push` brings it home"
+                f"{error.what}: commit {last.commit.number} is staged and not visible yet;"
+                " `treasury lake push` shares it"
             )
         except CommitOvertaken:
-            raise  # the pull that follows undoes it, and says what of earlier works goes with it
+            # The following pull undoes it, and reports the earlier work that is undone with it.
+            raise
         except StorageError:
             if before is None:
                 self.home.unstage()
@@ -151,13 +157,13 @@ class Sharing:
                 self.home.stage(before)
             raise
 
-    # The verbs
+    # Commands
 
     def pull(self, *, is_checked: bool = False) -> pulling.Pulled:
-        """Bring what this desk lacks; with `is_checked` every file here is compared with its hash.
+        """Download what this desk lacks; with `is_checked` verify every local file's hash.
 
-        Raises HomeUnreachable, and WorkspaceDamaged where an object of the home is not as its head
-        says; then this desk stays as it is.
+        Raise HomeUnreachable, or WorkspaceDamaged if an object of the home was altered; this desk
+        stays unchanged then.
         """
         with self._lake.locked("pull"):
             pulled = self._pull(is_checked=is_checked)
@@ -165,37 +171,37 @@ class Sharing:
             return pulled
 
     def push(self) -> Pushed:
-        """Let a head name what only this desk has: a staged commit, pins, or all at the first push.
+        """Share what only this desk has: a staged commit, pins, or everything at the first push.
 
-        What is staged on a head that is no longer the newest is undone, and what it was is told.
+        A commit staged on an outdated head is undone and reported.
         """
         with self._lake.locked("push"):
             self.home.require_writable(self.home.note())
             return self._pushed()
 
     def let_go(self, pin: str) -> None:
-        """Let the next head name this pin no more; HomeUnreachable where there can be none."""
+        """Create a head without this pin; raise HomeUnreachable if that is impossible."""
         self.home.require_writable(self.home.note())
         self._pushed(without=pin)
 
     def offer(self, subject: str) -> None:
-        """Let a head name the pins and closes of this desk; offline they wait for the next push."""
+        """Share the pins and closes of this desk, or leave them for the next push if offline."""
         try:
             self._pushed()
         except HomeUnreachable as error:
-            self._tell(f"{error.what}: {subject} is here; `treasury lake push` brings it home")
+            self._tell(f"{error.what}: {subject} is stored here; `treasury lake push` shares it")
 
     def require_writable(self) -> None:
-        """HomeReadOnly says who may write where this desk may not; offline nothing is said."""
+        """Raise HomeReadOnly with the writers' names if this desk may not write, unless offline."""
         with suppress(HomeUnreachable):
             self.home.require_writable(self.home.note())
 
     def sweep(self) -> HomeSwept:
-        """Remove from the home what no head of late names and is older than the guard."""
+        """Remove objects from the home that no recent head names and that are past the guard."""
         return sweep_home(self.home, self.home.note(), self.guard)
 
     def _pushed(self, without: str = "") -> Pushed:
-        """Pull, then push what is pending; again where another desk was first."""
+        """Pull, then push pending changes; repeat both if another desk was first."""
         for _ in range(ATTEMPTS):
             pulled = self._pull()
             self._tell_undone(pulled.undone)
@@ -222,7 +228,7 @@ class Sharing:
             f"other desks' commits came first {ATTEMPTS} times", do="run this again a little later"
         )
 
-    # Underneath
+    # Implementation
 
     def _push(
         self, note: heads.HomeNote, staged: heads.StagedCommit | None, without: str = ""
@@ -231,7 +237,8 @@ class Sharing:
         if not note.is_probed:
             self.home.require_writable(note)
         last = self._lake.last() if staged is None else staged.last
-        assert last is not None  # both callers have a commit
+        # Both callers have a commit.
+        assert last is not None
         files = self._files(note, last, () if staged is None else staged.added)
         files.pop(without, None)
         after = self.home.push(
@@ -250,12 +257,12 @@ class Sharing:
             if after.number % SWEPT_EVERY == 0:
                 self.sweep()
         except StorageError as error:
-            # The head stands; whoever pushes next puts the logs in their places.
-            self._tell(f"{error.what}: commit {last.commit.number} is in the home all the same")
+            # The head is created; the next push puts the logs in their places.
+            self._tell(f"{error.what}: commit {last.commit.number} is in the home nevertheless")
         return after
 
     def _pull(self, *, is_checked: bool = False) -> pulling.Pulled:
-        """Take the newest head; for whoever holds the lock."""
+        """Take over the newest head; the caller holds the lock."""
         lake, home = self._lake, self.home
         note, staged = home.note(), home.staged()
         newest = home.newest(note)
@@ -279,7 +286,8 @@ class Sharing:
             last = lake.recover()
         except WorkspaceDamaged:
             if not (note.number or pulling.is_incoming(lake.folder)):
-                raise  # nothing says that the home has what is damaged here
+                # It is unknown whether the home has an intact copy of the damaged data.
+                raise
         files, size = pulling.take_head(
             home, lake.digests, head, sha256, before=note, is_checked=is_checked,
             resting=[f"{PINS}/{number}.json" for number in lake.resting()],
@@ -293,15 +301,16 @@ class Sharing:
         )
 
     def _require_same_lake(self, head: heads.HomeHead) -> None:
-        """StorageError where this desk has commits that are none of the home's."""
+        """Raise StorageError if this desk has commits that the home does not have."""
         lake = self._lake
         if pulling.is_incoming(lake.folder):
-            return  # a first pull that was cut off
+            # A first pull was interrupted.
+            return
         last = lake.last()
         number = head.number
         while last is not None and number:
             known, _ = heads.read_head(self.home.place, number)
-            # The log of commits here must have the same files as the head's.
+            # The commit log here must have the same files as the head's.
             if known.last.commit == last.commit and all(
                 stored.sha256 == digest_of(lake.folder / path)
                 for path, stored in heads.read_manifest(self.home.place, known).items()
@@ -311,15 +320,15 @@ class Sharing:
             number = number - 1 if known.last.commit.number > last.commit.number else 0
         if last is not None:
             raise StorageError(
-                f"{lake.folder} has commits of its own, and the lake's home"
-                f" {self.home.place.address} has those of another lake",
-                do="clone the home into a new folder, and add there what only this one has",
+                f"{lake.folder} has its own commits, but the lake's home"
+                f" {self.home.place.address} belongs to another lake",
+                do="clone the home into a new folder, and add this lake's own data there",
             )
 
     def _files(
         self, note: heads.HomeNote, last: LastCommit, added: Iterable[str]
     ) -> dict[str, heads.StoredPrint]:
-        """Every file that a head is to name, by its path below the lake's folder."""
+        """Return every file for a head, by its path below the lake's folder."""
         lake = self._lake
         digests = lake.digests.by_path()
 
@@ -353,7 +362,7 @@ class Sharing:
         return heads.StoredPrint(whole.stat().st_size, digest or digest_of(whole))
 
     def _beside(self, note: heads.HomeNote) -> dict[str, heads.StoredPrint]:
-        """The pins of this desk, and what closes stored of their answers, which never changes."""
+        """Return this desk's pins and the answers stored by closes, which never change."""
         folder = self._lake.folder
         files = {p: stored for p, stored in note.files.items() if p.startswith(f"{heads.CLOSES}/")}
         for path in sorted((folder / PINS).glob("*.json")):

@@ -1,7 +1,7 @@
-"""One consistent view of every table: the last commit, or the records as known at an instant.
+"""A consistent view of every table: the last commit, or the records as known at an instant.
 
-A snapshot pins the versions that one commit names, so what it reads never changes and never waits,
-whatever a writer does meanwhile.
+A snapshot pins the versions that one commit names. So its content never changes, and reading never
+waits for a writer.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -30,7 +30,7 @@ from treasury.lake.store import delta
 from treasury.lake.table_declaration import HISTORY, Table
 
 _OF_THE_QUERY = (
-    # What a query can do wrong by itself; anything else is first held against the stored files.
+    # Errors caused by the query; any other error is first checked against the stored files.
     duckdb.ParserException,
     duckdb.BinderException,
     duckdb.CatalogException,
@@ -38,21 +38,21 @@ _OF_THE_QUERY = (
 )
 
 _LISTS = ("show", "information_schema", "duckdb_", "pragma")
-"""Words of a query that asks which tables there are."""
+"""Words in a query that lists the tables."""
 
 
 FEW = 8 << 20
-"""Bytes of Parquet that one thread reads as soon as several do."""
+"""Bytes of Parquet up to which one thread reads as fast as several."""
 Keys: TypeAlias = dict[str, tuple[Hashable, ...]]
-"""What `Snapshot.keys` gives."""
+"""The result of `Snapshot.keys`."""
 _NONE_BESIDE: Final[Mapping[str, Path]] = {}
 _GIVEN: Final = "given_rows"
 _SHARED_AT_MOST: Final = 2
-"""Databases that are kept: of the latest records, and of those that they are compared with."""
+"""Maximum number of cached databases: the latest data, and the data compared with it."""
 
 
 class _Database:
-    """A database in memory with the tables that were defined in it."""
+    """A database in memory, and the tables defined in it."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
@@ -62,8 +62,9 @@ class _Database:
 
 _LOCK: Final = threading.Lock()
 _DATABASES: Final[dict[Hashable, _Database]] = {}
-"""The databases over few records, which snapshots of the same files share: opening one and defining
-its tables takes as long as many a question."""
+"""Databases over few rows, shared by snapshots of the same files: opening one and defining its
+tables takes as long as many queries.
+"""
 
 
 class Snapshot:
@@ -91,25 +92,25 @@ class Snapshot:
         self._workspace = workspace
         self._beside: Mapping[str, Callable[[], pa.Table]] = {}
         self._rows: dict[str, pa.Table] = {}
-        """Of the tables that are not in its files: what was read of them stays as it was."""
+        """Cached rows of tables without files, so that repeated reads agree."""
         self._shared: _Database | None = None
 
     def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
-        """The same snapshot, with further tables for `sql` and `table`.
+        """Return the same snapshot with further tables for `sql` and `table`.
 
-        Each is asked for when a query first names it, so that whoever does not need it neither
-        waits for it nor meets its errors.
+        Each table is loaded when a query first names it, so that other queries neither wait for it
+        nor see its errors.
         """
         self._beside = {**self._beside, **tables}
         return self
 
     @property
     def _given(self) -> dict[str, Callable[[], pa.Table]]:
-        """The tables that are in no file; kept, it would hold a reader's lease after its end."""
+        """Tables without files; not cached, because the cache would keep a lease alive."""
         return {COMMITS: self._listed_commits, **self._beside}
 
     def without_rows(self) -> Snapshot:
-        """The same commits and tables, none of which has a row: what a query would give."""
+        """Return a snapshot with the same tables but no rows, for the result types of queries."""
         return Snapshot(
             self._catalogue,
             self.commit,
@@ -119,9 +120,9 @@ class Snapshot:
         )
 
     def key(self) -> Hashable | None:
-        """A key that differs where the rows may: the commit, and what `keys` gives.
+        """Return a key that changes with the rows: the instant, the commit and `keys`.
 
-        None where a file is not to be had: whoever reads it says so.
+        Return None if a file is missing; reading it raises the error.
         """
         keys = self.keys()
         if keys is None:
@@ -129,7 +130,7 @@ class Snapshot:
         return (self.at, None if self.commit is None else self.commit.number, *keys.values())
 
     def keys(self) -> Keys | None:
-        """Of each table the instant, then each file with its time: differs where its rows may."""
+        """Return the instant and each file's path, size and time per table, as cache keys."""
         try:
             return {
                 name: (
@@ -151,17 +152,18 @@ class Snapshot:
         alone: bool = False,
         beside: Mapping[str, Path] = _NONE_BESIDE,
     ) -> duckdb.DuckDBPyConnection:
-        """A connection of its own, with a view per table, per history, and the table `commits`.
+        """Open a connection with a view per table, a view per history, and the table `commits`.
 
-        Connections share a database, but for one that is `alone`, of `one_thread`, or reads the
-        databases `beside` by their names; duckdb.Error where one of those does not open. DuckDB
-        gives memory back to the system when a database is closed, not when a connection to one is:
-        whoever works on many rows is best alone. One thread is enough for few rows of much that is
-        stored, and holds least of many.
+        Connections share a database, unless one is `alone`, of `one_thread`, or reads the databases
+        `beside` by their names; duckdb.Error is raised if one of those cannot be opened. DuckDB
+        returns memory to the system only when a database is closed, so a query over many rows
+        should be alone. One thread suffices to read few rows of a large lake, and uses the least
+        memory for many rows.
 
-        What is made on it has to be temporary: then no other connection sees it, and it goes with
-        this one. For SQL of our own: it can read the snapshot's files and no other, but it does not
-        stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
+        Objects created on it must be temporary: then no other connection sees them, and they
+        disappear with it. The connection is for our own SQL: it can read only the snapshot's files,
+        but it does not prevent a COPY onto one of them. SQL written by a person must go through
+        `sql`.
         """
         if alone or one_thread or beside:
             connection = self._new_database(one_thread=one_thread, beside=beside)
@@ -172,10 +174,11 @@ class Snapshot:
         return connection
 
     def _showing(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
-        """A connection to the database that is shared, in which these tables are defined."""
+        """Return a connection to the shared database with these tables defined."""
         if self._shared is None:
-            # What the views are a function of; None where the database is this snapshot's alone.
-            # A process that was forked has its own: locks of another may be held for ever.
+            # The key has everything that the views depend on; None means a database for this
+            # snapshot only. A forked process has its own, because the parent's locks may stay
+            # locked in it.
             key = self.key() if self._size() < FEW else None
             whole = None if key is None else (os.getpid(), key, *self._catalogue.values())
             if whole is None:
@@ -183,7 +186,8 @@ class Snapshot:
             else:
                 with _LOCK:
                     self._shared = _DATABASES.pop(whole, None) or _Database(self._new_database())
-                    _DATABASES[whole] = self._shared  # the latest last
+                    # The newest entry is last.
+                    _DATABASES[whole] = self._shared
                     while len(_DATABASES) > _SHARED_AT_MOST:
                         del _DATABASES[next(iter(_DATABASES))]
         shared = self._shared
@@ -199,7 +203,7 @@ class Snapshot:
     def _new_database(
         self, *, one_thread: bool = False, beside: Mapping[str, Path] = _NONE_BESIDE
     ) -> duckdb.DuckDBPyConnection:
-        """A database that reads the snapshot's files, of several threads where much is stored."""
+        """Open a database on the snapshot's files, with several threads for a large lake."""
         size = self._size()
         workspace = None if size < FEW else self._workspace
         connection = duckdb_engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
@@ -211,7 +215,7 @@ class Snapshot:
         return connection
 
     def _show(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Give the connection these tables, each with its history: defining them all takes time."""
+        """Define these tables and their histories on demand, because defining all takes time."""
         with self._errors():
             try:
                 for name in names:
@@ -219,12 +223,13 @@ class Snapshot:
                         connection.execute(
                             f"CREATE OR REPLACE VIEW {duckdb_engine.quoted(view)} AS {select}"
                         )
-            except duckdb.PermissionException as error:  # as of a file that is gone
+            # Raised, for example, for a missing file.
+            except duckdb.PermissionException as error:
                 self._check_files(error)
                 raise
 
     def _give(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Give this one connection the rows of the tables that are not in files of the snapshot."""
+        """Add tables without files to this connection."""
         for name in names:
             if name not in self._rows:
                 self._rows.setdefault(name, self._given[name]())
@@ -233,7 +238,7 @@ class Snapshot:
             connection.unregister(_GIVEN)
 
     def _listed_commits(self) -> pa.Table:
-        """The commits up to this snapshot's, and up to its instant."""
+        """Return the commits up to this snapshot's commit and instant."""
         if self.commit is None:
             return COMMITS_SCHEMA.empty_table()
         listed = self._commits()
@@ -244,22 +249,23 @@ class Snapshot:
         return listed.filter(shown)
 
     def sql(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:
-        """The rows of one SELECT, decimals exact; QueryError for anything else."""
+        """Return the rows of one SELECT, with exact decimals; raise QueryError otherwise."""
         with self._cursor(query, (*self._catalogue, COMMITS)) as cursor:
             query_checks.check_reads(cursor, query, params)
             return duckdb_engine.rows(cursor, query, params)
 
     def select(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:
-        """The rows of a SELECT of our own, which is not checked for being one: that plans twice."""
+        """Return the rows of our own SELECT, unchecked because checking would plan it twice."""
         named = [name for name in self._catalogue if name in query]
         with self._cursor(query, named) as cursor:
             return duckdb_engine.rows(cursor, query, params)
 
     @contextmanager
     def _cursor(self, query: str, tables: Collection[str]) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection for a query that may read `tables`; errors are told as the snapshot's."""
+        """Open a cursor for a query that may read `tables`, and convert its errors."""
         folded = query.casefold()
-        lists = any(word in folded for word in _LISTS)  # it asks which there are
+        # The query lists the tables.
+        lists = any(word in folded for word in _LISTS)
         given = [name for name in self._given if lists or name in folded or name in tables]
         with self._showing(name for name in tables if name in self._catalogue) as cursor:
             self._give(cursor, given)
@@ -267,13 +273,13 @@ class Snapshot:
                 yield cursor
 
     def table(self, name: str) -> pa.Table:
-        """A whole table or history; InputError says which there are."""
+        """Return a whole table or history; raise InputError for an unknown name."""
         if name not in self._given:
             self.declared(name.removesuffix(HISTORY))
         return self.select(f"FROM {duckdb_engine.quoted(name)}")
 
     def views(self) -> dict[str, str]:
-        """The SQL of each table and history over the files of this snapshot."""
+        """Return the SQL of each table and history over the files of this snapshot."""
         return {
             view: select
             for table in self._catalogue.values()
@@ -291,26 +297,26 @@ class Snapshot:
         return {table.name: current, table.history: history}
 
     def stored(self) -> dict[str, delta.StoredTable]:
-        """Each table and history that has been written, in the version of this snapshot."""
+        """Return each stored table and history in the version of this snapshot."""
         names = () if self.commit is None else self.commit.versions
         return {name: table for name in names if (table := self._stored(name)) is not None}
 
     def row_count(self, name: str) -> int:
-        """How many rows the files of a table or a history hold."""
+        """Count the rows in the files of a table or history."""
         stored = self._stored(name)
         return 0 if stored is None else stored.row_count
 
     def declares(self, name: str) -> bool:
-        """Whether there is a table or a history of this name."""
+        """Return True if there is a table or history of this name."""
         return name in self._catalogue or any(
             table.records and table.history == name for table in self._catalogue.values()
         )
 
     def declared(self, name: str) -> Table:
-        """The declaration of a table; InputError says which there are."""
+        """Return the declaration of a table; raise InputError for an unknown name."""
         if name in self._given:
             raise InputError(
-                f"{name} is not kept version by version", do=f"read it whole: SELECT * FROM {name}"
+                f"{name} has no versions", do=f"read the whole table: SELECT * FROM {name}"
             )
         if name not in self._catalogue:
             close = difflib.get_close_matches(name, self._catalogue, 1)
@@ -321,7 +327,7 @@ class Snapshot:
         return self._catalogue[name]
 
     def files(self, table: Table | str) -> list[str]:
-        """The Parquet files of a table and of its history in this snapshot."""
+        """Return the Parquet files of a table and its history in this snapshot."""
         declared = self._catalogue[table] if isinstance(table, str) else table
         stored = (self._stored(declared.name), self._stored(declared.history))
         return [file.path for version in stored if version is not None for file in version.files]
@@ -349,7 +355,7 @@ class Snapshot:
             raise QueryError(str(error), do="correct the query") from error
 
     def _check_files(self, error: Exception) -> None:
-        """Tell damage on disk from a query's own mistake."""
+        """Raise an error for damaged files, so that damage is not reported as a wrong query."""
         names = [n for t in self._catalogue.values() for n in (t.name, t.history)]
         stored = [table for table in map(self._stored, names) if table is not None]
         files = (file for table in stored for file in table.files)

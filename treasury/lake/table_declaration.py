@@ -1,7 +1,7 @@
-"""Table declarations: the columns, the key and how the rows change; one makes one table.
+"""Table declarations: the columns, the key and the kind of changes of one table.
 
-The declaration is the only place that knows a table's columns; the writer, the views, the content
-hash and the data dictionary are all loops over it.
+The declaration is the only place that lists a table's columns. The writer, the views, the content
+hash and the data dictionary all iterate over it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ OPEN: Final = "is_open"
 
 
 _Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
-"""From names of columns and the records as received to the values of each column."""
+"""Maps column names and received records to the values of each column."""
 
 
 class Table(msgspec.Struct, frozen=True):
     """A table of the lake.
 
-    `records` have a key, a current version and a history; `observations` are only ever added.
-    `settles`: most records end up unchanging, and the column `is_open` says which may still change;
-    the table is partitioned by it. `volatile` names columns, and top-level fields of `raw`, whose
-    change alone makes no new version (a wallet's balances, which are observations of their own).
+    `records` have a key, a current version and a history; `observations` are only appended. With
+    `settles`, most records become final, the column `is_open` marks those that may still change,
+    and the table is partitioned by it. `volatile` names columns, and top-level fields of `raw`,
+    whose change alone makes no new version (such as a wallet's balances, which are stored as
+    observations).
     """
 
     name: str
@@ -51,8 +52,9 @@ class Table(msgspec.Struct, frozen=True):
     title: str = ""
     volatile: tuple[str, ...] = ()
     reread: _Reread | None = None
-    """Takes columns out of records as received, for those that are declared after rows were stored;
-    a column that it leaves out cannot be had from them."""
+    """Extracts columns from received records, for columns declared after rows were stored; columns
+    missing from its result cannot be extracted.
+    """
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -71,7 +73,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def records(self) -> bool:
-        """Whether its rows are records, with a key and a history."""
+        """True if its rows are records, with a key and a history."""
         return self.kind == "records"
 
     @property
@@ -81,7 +83,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name, and its history's where it has one."""
+        """Its name and the name of its history, if it has one."""
         return (self.name, self.history) if self.records else (self.name,)
 
     @property
@@ -91,12 +93,12 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def row_schema(self) -> pa.Schema:
-        """The columns that a writer hands over: the declared ones, and the record as received."""
+        """The columns that a writer passes: the declared ones, and the record as received."""
         return pa.schema([*((c.name, c.type) for c in self.columns), RAW])
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns as stored and read: the row's own, then what the lake keeps about it."""
+        """The columns as stored: the row's own, then the lake's additions."""
         added = [VANISHED, HASH, VALID_FROM] if self.records else [VALID_FROM]
         return pa.schema([*self.row_schema, *added])
 
@@ -110,16 +112,18 @@ LAKE_COLUMNS: Final = (
     Column(
         "raw",
         TEXT,
-        "the record exactly as received; of a statement, its own text",
+        "the record exactly as received; for a statement, its text",
         "the whole record",
     ),
-    Column("vanished_at", INSTANT, "when a complete listing first lacked the record; else null"),
+    Column(
+        "vanished_at", INSTANT, "time of the first complete listing without the record; else null"
+    ),
     Column(
         "content_hash",
         TEXT,
-        "the same for two versions exactly when their content is; begins with its rule's number",
+        "equal for two versions exactly if their content is; starts with the rule's number",
     ),
     Column("valid_from", INSTANT, "the commit that stored this version"),
-    Column("valid_to", INSTANT, "in the history: the commit that stored the next version"),
+    Column("valid_to", INSTANT, "history only: the commit that stored the next version"),
 )
-"""The columns that the lake adds to those that a table declares."""
+"""The columns that the lake adds to the declared ones."""

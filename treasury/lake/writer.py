@@ -1,9 +1,8 @@
-"""The writer compares incoming rows with stored ones, keeps superseded versions and adds the rest.
+"""The writer: compares incoming rows with stored ones, and keeps superseded versions.
 
-A row is written only when its content changed. The version it replaces goes to the history with the
-instant at which we saw the change, which is the same for everything that one commit writes. Rows
-that are added go into files that stay open, so that many small batches become few files and one
-version; they are closed as soon as something has to be compared with them.
+A row is written only if its content changed. The replaced version moves to the history with the
+commit's instant. Added rows go into files that stay open, so that many small batches become few
+files and one version; the files are closed when rows must be compared with them.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -31,7 +30,7 @@ from treasury.lake.table_declaration import HASH, OPEN, RAW, VALID_FROM, VALID_T
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """The rows that an upsert found new, changed, unchanged and vanished."""
+    """Counts of new, changed, unchanged and vanished rows of an upsert."""
 
     new: int = 0
     changed: int = 0
@@ -40,7 +39,7 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 class Writer:
-    """Writes tables under the workspace lock; nothing shows before the commit that ends it."""
+    """Writes tables under the workspace lock; everything is invisible before the final commit."""
 
     def __init__(
         self,
@@ -51,42 +50,43 @@ class Writer:
         refetch: Iterable[str] = (),
     ) -> None:
         self.now = now
-        """The commit's instant, later than every earlier one; all rows written here carry it."""
+        """The commit's instant, later than all earlier ones; every row written here carries it."""
         self.versions = dict(versions)
-        """The version of every table so far; the commit's, once it is made."""
+        """The current version of every table, which the commit will name."""
         self.refetch = set(refetch)
-        """Tables that a repair could not make whole. Who asks the source for everything that it
-        has, and not only for what can have changed, takes the name out."""
+        """Tables that a repair could not restore. A caller that fetches a table completely, and not
+        only recent changes, removes its name.
+        """
         self.base = base
-        """What was committed before this, as its rows are compared with it."""
+        """The last commit, which incoming rows are compared with."""
         self._folder = folder
         self.loaded: dict[tuple[str, int], delta.StoredTable] = {}
-        """The versions that were read, and what their logs say."""
+        """The loaded versions of tables."""
         self._adding: dict[str, Files] = {}
         self._database: duckdb.DuckDBPyConnection | None = None
 
     def close(self) -> None:
-        """Give back what the comparing took, and remove the files that no version names."""
+        """Close the database, and remove files that no version names."""
         if self._database is not None:
             self._database.close()
         for adding in self._adding.values():
             adding.drop()
 
     def join_small_files(self) -> None:
-        """Let the versions have all that was written, at a few files for each table."""
+        """Add the written files to table versions, and merge small files."""
         for name in [*self._adding]:
             self._settle(name)
         before = {} if self.base.commit is None else self.base.commit.versions
         for name, version in list(self.versions.items()):
             if before.get(name) != version:
-                # Joining only makes reading faster. On a full disk the commit keeps the small
-                # files, and the next one joins them.
+                # Merging only makes reading faster. On a full disk the commit keeps the small
+                # files, and the next commit merges them.
                 with suppress(StorageError):
                     folder = self._folder / name
                     self.versions[name] = compaction.joined(folder, self._load(name))
 
     def stored(self, name: str, version: int) -> delta.StoredTable:
-        """A version of a table as its log has it, read once."""
+        """Return a version of a table from its log, read once."""
         key = name, version
         if key not in self.loaded:
             self.loaded[key] = delta.load(self._folder / name, version)
@@ -95,18 +95,18 @@ class Writer:
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
-        """The last committed rows, not what this writer added; `where` is SQL of our own."""
+        """Return the last committed rows, without this writer's; `where` is our own SQL."""
         return stored_rows(self.base, table, columns, where)
 
     def begin(self, table: Table, files: Files) -> None:
-        """Let a table of which nothing is stored begin with files that were written elsewhere.
+        """Create a table from files that were written elsewhere.
 
-        Their rows are hashed, and stamped with the instant of this commit.
+        Their rows already have hashes, and the instant of this commit.
         """
         self._adding[table.name] = files
 
     def append(self, table: Table, rows: pa.Table) -> int:
-        """Add observations; the number added."""
+        """Append observations; return their number."""
         if table.records:
             raise TableError(f"{table.name} holds records", do="upsert them")
         conformed = conform(table, rows)
@@ -114,10 +114,10 @@ class Writer:
         return int(conformed.num_rows)
 
     def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
-        """Add the records that are new and supersede those whose content changed.
+        """Add new records, and supersede those with changed content.
 
-        `complete` says that `rows` are all there are: a stored record that is not among them is
-        marked with `vanished_at`, and kept.
+        `complete` means that `rows` are all existing records: stored records missing from them are
+        marked with `vanished_at` and kept.
         """
         if not table.records:
             raise TableError(f"{table.name} holds observations", do="append them")
@@ -144,7 +144,7 @@ class Writer:
         )
 
     def vanish(self, table: Table, keys: pa.Table) -> int:
-        """Mark the stored records with these keys as gone, and keep them; the number marked."""
+        """Mark the stored records with these keys as vanished and keep them; return the count."""
         if not keys.num_rows:
             return 0
         self._settle(table.name)
@@ -156,10 +156,10 @@ class Writer:
         return int(vanished.num_rows)
 
     def _stored_rows(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
-        """The stored rows with the incoming keys, looked for among the open records first.
+        """Return the stored rows with the incoming keys, searching open records first.
 
-        The closed ones are by far the most, and seldom asked for: they are read only for keys that
-        no open record has.
+        Settled records are by far the most, and rarely needed: they are read only for keys that no
+        open record has.
         """
         names = dict.fromkeys(
             [*table.key, HASH.name, VANISHED.name, *([OPEN] if table.settles else ())]
@@ -182,7 +182,7 @@ class Writer:
     def _by_present_rule(
         self, table: Table, stored_rows: pa.Table, stored: delta.StoredTable
     ) -> pa.Table:
-        """The stored rows; a hash by an earlier rule is made again from the whole record."""
+        """Return the stored rows, with hashes by an earlier rule computed again."""
         earlier = pc.invert(pc.starts_with(stored_rows[HASH.name], RULE))
         if not pc.any(earlier).as_py():
             return stored_rows
@@ -201,7 +201,7 @@ class Writer:
     def _compared(
         self, table: Table, incoming: pa.Table, stored_rows: pa.Table
     ) -> tuple[pa.Table, pa.Table]:
-        """The incoming rows that are new, and those that differ, with the partition they are in."""
+        """Return the new incoming rows, and the changed ones with their stored partition."""
         key = _key(table)
         rows = {"incoming": incoming, "stored": stored_rows}
         fresh = self._run(f"FROM incoming ANTI JOIN stored USING ({key})", **rows)
@@ -216,7 +216,7 @@ class Writer:
     def _present(
         self, table: Table, stored: delta.StoredTable, join: str, keys: pa.Table
     ) -> pa.Table:
-        """The stored records, not marked as gone yet, that have one of the keys or, ANTI, none."""
+        """Return the unvanished stored records with one of the keys (SEMI), or without (ANTI)."""
         scan = engine.scan(stored.files, table.schema, stored.columns)
         was_open = OPEN if table.settles else "NULL::BOOLEAN"
         return self._run(
@@ -228,7 +228,7 @@ class Writer:
     def _supersede(
         self, table: Table, changed: pa.Table, vanished: pa.Table | None, stored: delta.StoredTable
     ) -> None:
-        """Move the present versions to the history and put the new ones in their place."""
+        """Move the current versions to the history and replace them."""
         after = stamped(changed, table.schema.append(_WAS_OPEN), self.now)
         if vanished is not None:
             marked_rows = _filled(vanished.drop_columns([VANISHED.name]), VANISHED, self.now)
@@ -243,7 +243,7 @@ class Writer:
                 scan = engine.scan(files, table.schema, stored.columns)
                 before = self._run(
                     f"FROM ({scan}) SEMI JOIN here USING ({_key(table)})"
-                    # A version written by this very commit was never known to anyone.
+                    # A version written by this commit was never visible.
                     f" WHERE {VALID_FROM.name} < {duckdb_engine.moment(self.now)}",
                     here=here,
                 )
@@ -257,7 +257,7 @@ class Writer:
                 )
 
     def _add(self, table: Table, name: str, rows: pa.Table) -> None:
-        """Put rows into the open files of a table, or of its history."""
+        """Add rows to the open files of a table or its history."""
         if not rows.num_rows:
             return
         schema, partitioned = _form(table, name)
@@ -268,7 +268,7 @@ class Writer:
         self._adding[name].add(rows.select(schema.names))
 
     def _settle(self, name: str) -> None:
-        """Close the files that are open, and let a version name them."""
+        """Close the open files of a table, and add them as a version."""
         adding = self._adding.get(name)
         if adding is not None:
             folder = self._folder / name
@@ -279,21 +279,21 @@ class Writer:
             del self._adding[name]
 
     def _stored(self, table: Table) -> delta.StoredTable | None:
-        """The table as it is now, with what this writer has added."""
+        """Return the table's current version with this writer's rows; None if not stored."""
         if table.name not in self.versions:
             return None
         self._widen(table, table.name)
         return self._load(table.name)
 
     def _load(self, name: str) -> delta.StoredTable:
-        """A table in the version that this writer has come to."""
+        """Load a table in this writer's version."""
         return self.stored(name, self.versions[name])
 
     def _widen(self, table: Table, name: str) -> None:
-        """Give a stored table the columns that were declared since: every file has all columns.
+        """Add columns declared since to a stored table, so that every file has all columns.
 
-        Their values come out of the records as received, so a record that did not change at its
-        service is not taken for changed, and two versions are compared in what both have.
+        Their values come from the records as received, so that an unchanged record does not count
+        as changed, and versions are compared in the columns that both have.
         """
         if name not in self.versions:
             return
@@ -314,7 +314,7 @@ class Writer:
             )
 
     def _run(self, query: str, **tables: pa.Table) -> pa.Table:
-        """The rows of a query of our own over stored files and the named tables."""
+        """Return the rows of our own query over stored files and the named tables."""
         if self._database is None:
             self._database = duckdb_engine.connect()
         with self._database.cursor() as cursor:
@@ -325,15 +325,15 @@ class Writer:
             except duckdb.Error as error:
                 files = (file for name in self.versions for file in self._load(name).files)
                 raise engine.damage(error, files) or StorageError(
-                    f"what is stored cannot be compared: {error}",
-                    do="run this again; what was stored is unchanged",
+                    f"stored rows cannot be compared: {error}",
+                    do="run this again; the stored data is unchanged",
                 ) from error
 
 
 def stored_rows(
     base: Snapshot, table: Table, columns: Sequence[str] | None = None, where: str | None = None
 ) -> pa.Table:
-    """The rows of a table in a snapshot, none where it is not stored; `where` is our own SQL."""
+    """Return the rows of a table in a snapshot, empty if not stored; `where` is our own SQL."""
     if base.commit is None or table.name not in base.commit.versions:
         return table.schema.empty_table().select(columns or table.schema.names)
     selected = "*" if columns is None else ", ".join(map(duckdb_engine.quoted, columns))
@@ -342,7 +342,7 @@ def stored_rows(
 
 
 def stamped(rows: pa.Table, schema: pa.Schema, now: datetime) -> pa.Table:
-    """The rows as versions that begin now, in the schema's order."""
+    """Return the rows as versions that begin at `now`, in the schema's order."""
     if VALID_FROM.name in rows.column_names:
         rows = rows.drop_columns([VALID_FROM.name])
     rows = _filled(rows, VALID_FROM, now)
@@ -352,7 +352,7 @@ def stamped(rows: pa.Table, schema: pa.Schema, now: datetime) -> pa.Table:
 
 
 def _reread(table: Table, rows: pa.Table, new: Sequence[str]) -> pa.Table:
-    """The rows with the new columns' values, as their records have them, and the hash of all."""
+    """Return the rows with the new columns filled from their records, and updated hashes."""
     if table.reread is None or not rows.num_rows:
         return rows
     reread_columns = table.reread(new, rows[RAW.name].to_pylist())
@@ -369,7 +369,7 @@ _WAS_OPEN = pa.field("was_open", pa.bool_())
 
 
 def _form(table: Table, name: str) -> tuple[pa.Schema, bool]:
-    """The columns of a table, or of its history, and whether it is partitioned."""
+    """Return the columns of a table or its history, and whether it is partitioned."""
     if name == table.history:
         return table.history_schema, False
     return table.schema, table.settles
@@ -380,7 +380,7 @@ def _key(table: Table) -> str:
 
 
 def _partitions(stored: delta.StoredTable) -> list[tuple[bool | None, Sequence[delta.StoredFile]]]:
-    """The files by what `is_open` they hold, the open ones first; all together where undivided."""
+    """Return the files by their `is_open` value, open ones first; together if unpartitioned."""
     order: tuple[bool | None, ...] = (True, False, None)
     parts = [(is_open, [f for f in stored.files if f.is_open is is_open]) for is_open in order]
     return [(is_open, files) for is_open, files in parts if files]

@@ -1,7 +1,7 @@
-"""Reference rates: files of the ECB and of the company into the lake, and what an amount is worth.
+"""Reference rates: files of the ECB and of the company, and the value of amounts.
 
-`add_rates` reads a file and stores its rates, all or none; `ReferenceRates` answers what one unit
-of a currency or coin cost on a day, and says which day's rate that is and what it assumes.
+`add_rates` reads a file and stores all of its rates or none. `ReferenceRates` answers what one unit
+of a currency or coin cost on a day, and names the day of the rate used and the assumptions made.
 """
 
 from treasury.rates.brought_history import BroughtHistory, brought_history

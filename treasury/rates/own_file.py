@@ -1,7 +1,7 @@
-"""A company's own rates: a CSV or Parquet of day, base, quote and rate.
+"""A company's own rates: a CSV or Parquet file with the columns day, base, quote and rate.
 
-A day is 2026-10-31, or an instant with its zone, 2026-10-31T02:00Z: a time without one could be
-read two ways.
+A day is 2026-10-31, or an instant with its zone, 2026-10-31T02:00Z. A time without a zone is
+refused, because it is ambiguous.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from treasury.core.tables.csv_input import day as read_day
 from treasury.rates.file_rate import FileRate, read_at
 
 _MOST: Final = 2_000_000
-"""Rates that a Parquet file may have."""
+"""Maximum number of rates in a Parquet file."""
 _LONGEST: Final = 100
-"""Bytes of a text in a Parquet file: what is packed small may unpack to any size."""
+"""Maximum bytes of a text in a Parquet file: a small compressed file may unpack to any size."""
 _NAMES: Final = ["day", "base", "quote", "rate"]
 
 
 def csv_rates(
     path: Path, rows: Sequence[tuple[int, list[str]]], zone: ZoneInfo
 ) -> Iterator[FileRate]:
-    """The rates of a CSV's rows, the headings first."""
+    """Yield the rates of a CSV's rows; the first row has the headings."""
     columns = (
         CsvColumn("day", lambda cell, _: _day_or_instant(cell, zone)),
         *(CsvColumn(name, text) for name in _NAMES[1:]),
@@ -42,13 +42,13 @@ def csv_rates(
 
 
 def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRate]:
-    """The rates of a Parquet file's rows, counted from 1; a column of floats is refused."""
+    """Yield the rates of a Parquet file's rows, counted from 1; refuse a rate column of floats."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     try:
         _require_columns(path, pq.read_schema(pa.BufferReader(content)))
-        # Texts are read as they are packed, each once: repeated they could be of any size.
+        # Texts are read as dictionaries, each value once: a repeated text could unpack to any size.
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=_NAMES)
         _require_size(path, file.metadata)
         number = 0
@@ -60,7 +60,7 @@ def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRa
                 longest = pc.max(pc.binary_length(column.dictionary)).as_py() if is_text else 0
                 if (longest or 0) > _LONGEST:
                     raise InputError(
-                        f"{path}: a {name} of {longest:,} bytes", do="give the right file"
+                        f"{path}: a {name} is {longest:,} bytes long", do="give the right file"
                     )
             for values in batch.to_pylist():
                 number += 1
@@ -77,11 +77,13 @@ def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRa
                     values["day"] = read_at(where, lambda: _day_or_instant(str(day), zone))  # noqa: B023 - read at once
                 yield _own_rate(where, number, values)
     except (pa.ArrowException, OSError, OverflowError, ValueError) as error:
-        raise InputError(f"{path} does not read: {str(error)[:120]}", do="write it again") from None
+        raise InputError(
+            f"{path} cannot be read: {str(error)[:120]}", do="write it again"
+        ) from None
 
 
 def _require_size(path: Path, metadata: Any) -> None:
-    """InputError for a file that would unpack to more than a person's file of rates has."""
+    """Raise InputError if the file unpacks to more than a plausible file of rates."""
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     unpacked = sum(
         group.column(at).total_uncompressed_size
@@ -95,23 +97,23 @@ def _require_size(path: Path, metadata: Any) -> None:
 
 
 def _require_columns(path: Path, schema: pa.Schema) -> None:
-    """InputError for a column that is missing, or that does not hold its values exactly."""
+    """Raise InputError if a column is missing, duplicated or of an inexact type."""
     for name in _NAMES:
         if schema.names.count(name) != 1:
             raise InputError(
-                f"{path} has no column {name!r}, or two",
+                f"{path} does not have exactly one column {name!r}",
                 do=f"give it the columns {', '.join(_NAMES)}",
             )
     kind = schema.field("rate").type
     if pa.types.is_floating(kind):
         raise InputError(
-            f"{path}: rate is a float; {kind} does not hold a rate's digits",
+            f"{path}: rate is a float; {kind} cannot hold the exact digits of a rate",
             do="write the column as text or as a decimal",
         )
     day = schema.field("day").type
     if pa.types.is_timestamp(day) and day.tz is None:
         raise InputError(
-            f"{path}: day is a timestamp without its zone",
+            f"{path}: day is a timestamp without a zone",
             do="write it as a date, as text, or in UTC",
         )
 
@@ -126,7 +128,7 @@ def _own_rate(where: str, number: int, values: dict[str, Any]) -> FileRate:
 
 
 def _day_or_instant(cell: str, zone: ZoneInfo) -> tuple[date, datetime | None]:
-    """A day, 2026-10-31, or an instant with its zone and the day that it is in."""
+    """Parse a day, 2026-10-31, or an instant with its zone; return the day and the instant."""
     if len(cell) <= len("2026-10-31"):
         return read_day(cell, "day"), None
     try:
@@ -134,8 +136,9 @@ def _day_or_instant(cell: str, zone: ZoneInfo) -> tuple[date, datetime | None]:
         if instant.tzinfo is not None:
             return instant.astimezone(zone).date(), instant.astimezone(UTC)
     except (ValueError, OverflowError):
-        pass  # it is refused as what has no zone is
+        # Refused below, like a text without a zone.
+        pass
     raise InputError(
-        f"day: {cell[:40]!r} is neither a day nor an instant with its zone",
+        f"day: {cell[:40]!r} is neither a day nor an instant with a zone",
         do="write it as 2026-10-31, or as 2026-10-31T02:00Z",
     )

@@ -1,7 +1,7 @@
-"""Files of reference rates: the ECB's `eurofxref-hist.csv`, a company's own CSV or Parquet.
+"""Files of reference rates: the ECB's `eurofxref-hist.csv`, or a company's own CSV or Parquet.
 
-The ECB's has a line for each day and a column for each currency: what one euro cost. Either may be
-the one file of a zip. A rate is an exact decimal above zero, never a float.
+The ECB's file has a line per day and a column per currency: the price of one euro. A file may be
+zipped, if the archive contains nothing else. Rates are exact decimals above zero, never floats.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 
 NOT_PUBLISHED: Final = frozenset({"", "N/A"})
-"""What stands in the file for a currency that was not published that day."""
+"""Cell values for a currency that was not published that day."""
 _BROKEN: Final = (
     OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
-"""What the standard library raises for archives that are none."""
+"""Exceptions of the standard library for broken archives."""
 
 
 class FileRates(msgspec.Struct, frozen=True, eq=False):
-    """The rates of a file by their ids: who publishes them, and where they stand."""
+    """The rates of a file by their ids, with their publisher and positions."""
 
     path: Path
     publisher: str
     source: str
     rates: dict[str, FileRate]
     word: str
-    """`line`, or `row` of a file that has no lines."""
+    """`line`, or `row` for a Parquet file."""
 
     def where(self, rate_id: str) -> str:
-        """The file and the line of a rate, for an error."""
+        """Return the file and line of a rate, for an error message."""
         return f"{self.path}, {self.word} {self.rates[rate_id].place}"
 
     def table(self) -> pa.Table:
-        """The rates as rows of `reference_rates`; `raw` has each as it stands in the file."""
+        """Return the rates as rows of `reference_rates`, with the file's own text in `raw`."""
         rates, schema = self.rates.values(), REFERENCE_RATES.row_schema
         columns = {
             "rate_id": list(self.rates),
@@ -71,11 +71,11 @@ class FileRates(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
-    """The rates of a file. InputError names the file and the line of one that cannot be right.
+    """Read the rates of a file; raise InputError with the file and line of an invalid rate.
 
-    Refused: a rate of zero or below, or that is no number; two of a pair and day, or instant, that
-    differ, or that are quoted both ways; a day after the one that `now` is in; a code that is no
-    currency; a float.
+    A rate is invalid if it is not a number above zero, is a float, uses an unknown currency or is
+    dated after the day of `now`. Two rates of the same pair and day (or instant) must not differ,
+    nor be quoted in both directions.
     """
     shown, content = opened_rates(path)
     publisher, word = OWN, "line"
@@ -96,43 +96,48 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
         inverse = kept.get(inverse_id(rate_id))
         if inverse is not None:
             raise InputError(
-                f"{where}: {rate.base}/{rate.quote} of {moment} stands the other way round on"
+                f"{where}: {rate.base}/{rate.quote} of {moment} is quoted in the other direction on"
                 f" {word} {inverse.place}",
-                do="leave one of them: two rates of a pair need not agree",
+                do="keep one of them: a pair's two directions may not agree exactly",
             )
         other = kept.setdefault(rate_id, rate)
         if other.rate != rate.rate:
             raise InputError(
-                f"{where}: {rate.base}/{rate.quote} of {moment} is {rate.published}, and"
+                f"{where}: {rate.base}/{rate.quote} of {moment} is {rate.published}, but"
                 f" {other.published} on {word} {other.place}",
-                do="leave the right one; nothing was stored",
+                do="keep the right one; nothing was stored",
             )
     if not kept:
-        raise InputError(f"{shown} has no rate", do="give it the columns day, base, quote, rate")
+        raise InputError(
+            f"{shown} contains no rates", do="give it the columns day, base, quote, rate"
+        )
     source = BANK if publisher == BANK else visible(path.name)
     return FileRates(shown, publisher, source, kept, word)
 
 
 def inverse_id(rate_id: str) -> str:
-    """The id that a rate of the same pair and moment has, quoted the other way round."""
+    """Return the id of the rate of the same pair and moment, quoted in the other direction."""
     publisher, pair, moment = rate_id.split(" ")
     base, _, quote = pair.partition("/")
     return f"{publisher} {quote}/{base} {moment}"
 
 
 def is_banks_file(head: Sequence[str]) -> bool:
-    """Whether these headings are the ECB's: Date, then a column for each currency."""
+    """Return True if the headings are the ECB's: Date, then a column per currency."""
     names = [name.strip().lower() for name in head]
     return names[0] == "date" and "rate" not in names
 
 
 def _banks_rates(path: Path, rows: Sequence[tuple[int, list[str]]]) -> Iterator[FileRate]:
-    """The rates of its lines, the headings first; InputError names a line that is not whole."""
+    """Yield the rates of the ECB's lines; raise InputError for an incomplete line."""
     number, head = rows[0]
     codes = [name.strip().upper() for name in head[1:]]
     twice = next((code for code in codes if code and codes.count(code) > 1), "")
     if twice:
-        raise InputError(f"{path}, line {number}: {twice!r:.40} twice", do="fetch the file again")
+        raise InputError(
+            f"{path}, line {number}: the column {twice!r:.40} appears twice",
+            do="fetch the file again",
+        )
     for line, cells in rows[1:]:
         where = f"{path}, line {line}"
         if len(cells) != len(head):
@@ -147,7 +152,7 @@ def _banks_rates(path: Path, rows: Sequence[tuple[int, list[str]]]) -> Iterator[
 
 
 def opened_rates(path: Path) -> tuple[Path, bytes]:
-    """What a file holds, or the one file that is packed in it, and the path that errors name."""
+    """Return a file's content, unzipped if needed, and the path to show in errors."""
     content = small_file(path)
     if not content.startswith(b"PK"):
         return path, content
@@ -156,18 +161,19 @@ def opened_rates(path: Path) -> tuple[Path, bytes]:
             members = [member for member in archive.infolist() if not member.filename.endswith("/")]
             if len(members) != 1:
                 raise InputError(
-                    f"{path} packs {len(members)} files, not one", do="unpack it, and add each"
+                    f"{path} contains {len(members)} files instead of one",
+                    do="unpack it and add each file",
                 )
             if method := unbounded_method(members[0]):
                 raise InputError(
-                    f"{path} is packed with {method}, which is not unpacked here",
-                    do="unpack it, and add the file inside",
+                    f"{path} is compressed with {method}, which is not supported",
+                    do="unpack it and add the file inside",
                 )
             with archive.open(members[0]) as packed:
                 unpacked = packed.read(LARGEST + 1)
     except _BROKEN as error:
         raise InputError(
-            f"{path} cannot be unpacked ({error})", do="fetch it again, or unpack it"
+            f"{path} cannot be unpacked ({error})", do="download it again, or unpack it"
         ) from None
     if len(unpacked) > LARGEST:
         raise InputError(f"{path} unpacks to more than 64 MB", do="give the right file")

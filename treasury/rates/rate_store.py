@@ -1,4 +1,4 @@
-"""Reference rates into the lake: a file in one commit, or nothing of it."""
+"""Storing reference rates in the lake: a file in one commit, or none of its rates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treasury.rates.rate_table import REFERENCE_RATES
 
 
 class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What adding a file did: `rates` has those that are new, or that took another's place."""
+    """The result of adding a file; `rates` has the rates that are new or replaced a stored one."""
 
     file_name: str
     source: str
@@ -34,13 +34,13 @@ class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     sql: str = "SELECT * FROM reference_rates WHERE vanished_at IS NULL ORDER BY rate_id"
 
     def sheets(self) -> Mapping[str, Table]:
-        """The rates that were stored."""
+        """Return the rates that were stored."""
         return {"Rates": self.rates}
 
     def __str__(self) -> str:
         new = len(self.rates) - self.replaced
         words = [f"{new:,} new" if new else "", f"{self.replaced:,} replaced"]
-        stored = ", ".join(filter(None, words if self.replaced else words[:1])) or "known before"
+        stored = ", ".join(filter(None, words if self.replaced else words[:1])) or "already stored"
         days = f"{self.first_day} to {self.last_day}"
         noun = "rate" if self.read == 1 else "rates"
         return f"{self.file_name}: {self.read:,} {noun} of {self.source}, {days}: {stored}"
@@ -49,11 +49,11 @@ class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 def add_rates(
     lake: Lake, path: Path, now: datetime, zone: ZoneInfo, *, replace: bool = False
 ) -> AddedRates:
-    """Store the rates of a file that are not stored; the same file again adds nothing.
+    """Store a file's new rates; adding the same file again stores nothing.
 
-    InputError names the file and the line of a rate that cannot be right, or that differs from the
-    stored one of its publisher, pair and day (`replace` puts it in that one's place, and the
-    former stays in the history); then nothing is stored.
+    Raise InputError, and store nothing, if a rate is invalid or differs from the stored rate of the
+    same publisher, pair and day. With `replace` such a rate replaces the stored one, which stays in
+    the history.
     """
     file = read_rates(path, now, zone)
     rows = file.table()
@@ -66,8 +66,9 @@ def add_rates(
         if turned.num_rows:
             rate_id = turned["rate_id"][0].as_py()
             raise InputError(
-                f"{file.where(rate_id)}: {rate_id.partition(' ')[2]} is stored the other way round",
-                do="quote the pair as before: two rates of a pair need not agree",
+                f"{file.where(rate_id)}: {rate_id.partition(' ')[2]} is stored in the other"
+                " direction",
+                do="quote the pair as before: a pair's two directions may not agree exactly",
             )
         places = pc.index_in(rows["rate_id"], value_set=stored["rate_id"])
         is_stored = pc.is_valid(places)
@@ -78,9 +79,9 @@ def add_rates(
             rate_id = other["rate_id"]
             raise InputError(
                 f"{file.where(rate_id)}: {rate_id.partition(' ')[2]} is"
-                f" {file.rates[rate_id].published}, and {plain_digits(other['rate'])} as stored"
+                f" {file.rates[rate_id].published}, but {plain_digits(other['rate'])} is stored"
                 f" from {other['source']}",
-                do="correct the file; add with replace where it is the right one",
+                do="correct the file, or add it with replace if its rate is right",
             )
         replaced = pa.array([other["rate_id"] for other in others], TEXT)
         is_written = pc.or_(pc.invert(is_stored), pc.is_in(rows["rate_id"], value_set=replaced))

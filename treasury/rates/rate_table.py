@@ -1,4 +1,4 @@
-"""The table of reference rates: a row for each pair and day, or instant, and what published it."""
+"""The table of reference rates: one row per publisher, pair and day or instant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from treasury.lake import Table
 
 BANK: Final = "ECB"
 OWN: Final = "company"
-"""Who publishes a rate: the European Central Bank, or the company by a file of its own."""
+"""Publisher of a rate: the European Central Bank, or the company through its own file."""
 
 REFERENCE_RATES: Final = Table(
     name="reference_rates",
@@ -18,10 +18,12 @@ REFERENCE_RATES: Final = Table(
     columns=(
         Column("rate_id", TEXT, "our id: who publishes it, the pair, the day or the instant"),
         Column("publisher", TEXT, "ECB, or company"),
-        Column("day", DATE, "the day of the rate; of an instant, its day in the reporting zone"),
-        Column("observed_at", INSTANT, "the instant of the rate; null for the one rate of a day"),
-        Column("base", TEXT, "one unit of this"),
-        Column("quote", TEXT, "costs so many units of this"),
+        Column(
+            "day", DATE, "the day of the rate; for an instant, its day in the reporting time zone"
+        ),
+        Column("observed_at", INSTANT, "the instant of the rate; null for a daily rate"),
+        Column("base", TEXT, "the currency or coin that is priced"),
+        Column("quote", TEXT, "the currency or coin of the price"),
         Column("rate", AMOUNT, "as published, above zero", unit="`quote` for one `base`"),
         Column("source", TEXT, "ECB, or the name of the company's file"),
     ),

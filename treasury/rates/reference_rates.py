@@ -1,11 +1,12 @@
-"""What one unit of a currency or coin cost on a day, from what was published and what is assumed.
+"""The price of one unit of a currency or coin on a day, from published and assumed rates.
 
-A rate is a fraction: a cross by way of the euro, or of a coin's assumption, is exact, and whoever
-shows an amount rounds it once. A day on which nothing is published (weekends, TARGET holidays) has
-the rate of the last day before it that was due one, and says so; any other day without a rate has
-none. The company's own rates come first, then the ECB's, then, for a pair that no file of the ECB
-has, the history that a package brings along. An own rate with an instant is that of the hour after
-it; beyond that it answers only for what nothing else has, and never for what was before it.
+A rate is a fraction, so crossing through the euro or an assumed parity is exact; the caller rounds
+an amount once. On days without publication (weekends, TARGET holidays) the last rate due before
+applies, and the answer names its day. Any other day without a rate has none.
+
+The company's own rates come first, then the ECB's, then the bundled history for pairs that no ECB
+file has. The company's rate with an instant applies for the hour after it. Beyond that hour it is
+only a last resort, and never applies to an earlier moment.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from treasury.rates.brought_history import BroughtHistory, brought_history
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 
 _INSTANT_REACH: Final = timedelta(hours=1)
-"""A rate with an instant is that of a moment up to so much later."""
+"""How long after its instant a rate still applies."""
 _EURO: Final = "EUR"
 _DOLLAR: Final = "USD"
 _COINS: Final = tuple(code for code in EXPONENTS if code not in CURRENCIES)
-"""Coins in an order, so that of two that have no currency each counts in the other one way only."""
+"""All coins in a fixed order: of two coins without a currency, only one is priced in the other."""
 
 _STORED: Final = f"""\
 SELECT publisher, day, observed_at, base, quote, rate, source FROM {REFERENCE_RATES.name}
@@ -42,7 +43,7 @@ WHERE vanished_at IS NULL AND (base = $code OR quote = $code)"""  # noqa: S608 -
 class _Rate(msgspec.Struct, frozen=True):
     rate: Fraction
     day: date | None = None
-    """None where nothing published is in it."""
+    """None if it contains no published rate."""
     at: datetime | None = None
     source: str = ""
     assumption: str = ""
@@ -51,19 +52,19 @@ class _Rate(msgspec.Struct, frozen=True):
 
 
 class _Leg(_Rate, frozen=True):
-    """A published or assumed rate on the way from one currency to another."""
+    """A published or assumed rate between two currencies, as part of a cross rate."""
 
     def rate_of(self, base: str, quote: str, day: date) -> ReferenceRate:
-        """The rate of a pair, as an answer to the question of a day."""
+        """Return the rate of a pair as the answer for a day."""
         parts = {**msgspec.structs.asdict(self), "day": self.day or day}
         return ReferenceRate(base=base, quote=quote, asked=day, **parts)
 
     def inverse(self) -> _Leg:
-        """The rate the other way round."""
+        """Return the rate in the other direction."""
         return msgspec.structs.replace(self, rate=1 / self.rate)
 
     def then(self, other: _Leg) -> _Leg:
-        """Both, one after the other; of an instant only where all that is published in it is."""
+        """Chain both rates; the result has an instant only if every published part has one."""
         published = [leg for leg in (self, other) if leg.source]
         instants = [leg.at for leg in published if leg.at is not None]
         return _Leg(
@@ -77,7 +78,7 @@ class _Leg(_Rate, frozen=True):
         )
 
     def by_way_of(self, bridge: str, onward: _Leg) -> _Leg:
-        """Both, one after the other, with the currency or coin between them by name."""
+        """Chain both rates and record the currency or coin between them."""
         whole = self.then(onward)
         if bridge == _EURO or not self.source:
             return whole
@@ -85,13 +86,13 @@ class _Leg(_Rate, frozen=True):
 
 
 class ReferenceRate(_Rate, frozen=True, kw_only=True):
-    """What one `base` cost in `quote`: the exact fraction, and what it rests on.
+    """The price of one `base` in `quote`: the exact fraction and its basis.
 
-    `asked` is the day of the question, `day` the one that the rate was published for: the earliest,
-    where several make it up. `at` is the instant of the rate, where every published part of it has
-    one that was near enough to the instant of the question. `source` is empty where nothing
-    published is in it, `assumption` where nothing is assumed. `publishers` has who published its
-    parts, `via` what it was crossed by besides the euro.
+    `asked` is the day of the question. `day` is the day of the rate, the earliest if several rates
+    make it up. `at` is the instant of the rate, set only if every published part has an instant
+    near enough to the question's. `source` is empty if no published rate is used, `assumption` if
+    nothing is assumed. `publishers` lists the publishers of its parts, `via` the currencies and
+    coins crossed other than the euro.
     """
 
     base: str
@@ -101,19 +102,19 @@ class ReferenceRate(_Rate, frozen=True, kw_only=True):
 
     @property
     def has_instant(self) -> bool:
-        """Whether it is of the instant that was asked about, and not of the day alone."""
+        """True if the rate is for the requested instant, not only for the day."""
         return self.at is not None
 
     @property
     def is_earlier(self) -> bool:
-        """Whether nothing was published that day, as on a weekend, and it is of one before."""
+        """True if nothing was published that day, as on a weekend, and an earlier rate applies."""
         return self.day < self.asked
 
     @property
     def basis(self) -> str:
-        """`ECB, 2026-10-30; 1 USDC = 1 USD`: what it rests on, in words.
+        """The basis in words, such as `ECB, 2026-10-30; 1 USDC = 1 USD`.
 
-        A way that was published says so: `own.csv · ECB, 2026-10-30, by way of GBP`.
+        A cross rate names the currencies between: `own.csv · ECB, 2026-10-30, by way of GBP`.
         """
         way = f", by way of {' and '.join(self.via)}" if self.via else ""
         published = f"{clean(self.source)}, {self.at or self.day}{way}" if self.source else ""
@@ -121,7 +122,7 @@ class ReferenceRate(_Rate, frozen=True, kw_only=True):
 
 
 class ReferenceValue(msgspec.Struct, frozen=True, kw_only=True):
-    """What an amount was worth: exact, and rounded at the decimals of its currency."""
+    """The value of an amount: exact, and rounded to its currency's decimals."""
 
     exact: Fraction
     currency: str
@@ -129,19 +130,19 @@ class ReferenceValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def amount(self) -> Decimal:
-        """The value rounded half up, once."""
+        """The value, rounded half up once."""
         return rounded(self.exact, exponent(self.currency))
 
 
 class RateSources:
-    """The sources of the rates that were taken, each to its last day, and what was assumed."""
+    """The sources of the rates used, each with its last day, and the assumptions made."""
 
     def __init__(self) -> None:
         self._last_days: dict[str, date] = {}
         self._assumptions: set[str] = set()
 
     def add(self, rate: ReferenceRate) -> None:
-        """Note that a rate was taken."""
+        """Record that a rate was used."""
         if rate.source:
             last = self._last_days.get(rate.source, rate.day)
             self._last_days[rate.source] = max(last, rate.day)
@@ -149,7 +150,7 @@ class RateSources:
             self._assumptions.add(rate.assumption)
 
     def words(self) -> tuple[str, ...]:
-        """`ECB, to 2026-10-30`, for each source; then `assumed: 1 USDC = 1 USD`."""
+        """Return `ECB, to 2026-10-30` per source, then `assumed: 1 USDC = 1 USD`."""
         sources = [f"{source}, to {day}" for source, day in sorted(self._last_days.items())]
         return (*sources, *(f"assumed: {assumed}" for assumed in sorted(self._assumptions)))
 
@@ -157,7 +158,7 @@ class RateSources:
 class _Asked(msgspec.Struct, frozen=True):
     """The day of a question, and its instant if it has one.
 
-    `is_last_resort` where nothing is known of it: then an instant that is out of reach may answer.
+    With `is_last_resort` a company rate older than its reach may answer.
     """
 
     day: date
@@ -166,16 +167,16 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class _PairRates(msgspec.Struct, frozen=True):
-    """The stored rates of one pair, all the same way round."""
+    """The stored rates of one pair, all in the same direction."""
 
     daily: dict[tuple[str, date], _Leg]
-    """By publisher and day."""
+    """Daily rates by publisher and day."""
     instants: list[tuple[datetime, date, _Leg]]
-    """The company's with an instant, its day besides, in order."""
+    """The company's rates with an instant, each with its day, in order."""
     publishers: set[str]
 
     def last_instant(self, asked: _Asked) -> tuple[datetime, date, _Leg] | None:
-        """The company's last rate up to the instant of a question, or to the end of its day."""
+        """Return the company's last rate up to the question's instant, or to the end of its day."""
         if asked.at is None:
             place = bisect_right(self.instants, asked.day, key=itemgetter(1))
         else:
@@ -184,10 +185,10 @@ class _PairRates(msgspec.Struct, frozen=True):
 
 
 class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The reference rates of a question: `rate`, `value`, `absence`. Made once for each question.
+    """The reference rates for one question; create one object per question.
 
-    `at_par` has the coins that count as a currency, by an assumption of the rules. `stored` gives
-    the stored rates that a code is in, `brought` the history for pairs that no file of the ECB has.
+    `at_par` maps coins to the currency that the rules assume them equal to. `stored` returns the
+    stored rates of a code, `brought` the bundled history for pairs that no ECB file has.
     """
 
     at_par: Mapping[str, str]
@@ -207,7 +208,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         coins_at_par: Iterable[str],
         brought: Callable[[], BroughtHistory | None] = brought_history,
     ) -> ReferenceRates:
-        """The rates of a snapshot; `coins_at_par` as in the rules, `USDC/USD`."""
+        """Return the rates of a snapshot; `coins_at_par` as in the rules, `USDC/USD`."""
 
         def stored(code: str) -> list[dict[str, Any]]:
             if not snapshot.declares(REFERENCE_RATES.name):
@@ -220,9 +221,10 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def rate(
         self, base: str, quote: str, day: date, at: datetime | None = None
     ) -> ReferenceRate | None:
-        """What one `base` cost in `quote` on a day, or near an instant; None where none is known.
+        """Return the price of one `base` in `quote` on a day or near an instant; None if unknown.
 
-        A rate of an instant is taken where one was given up to an hour before `at`; else the day's.
+        A rate with an instant applies if it is at most an hour before `at`; otherwise the day's
+        rate.
         """
         key = base, quote, day, at
         if key not in self._rates:
@@ -237,15 +239,16 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         self, amount: Decimal, currency: str, day: date, in_: str = _EURO,
         at: datetime | None = None,
     ) -> ReferenceValue | None:  # fmt: skip
-        """What an amount was worth on a day, or near an instant; None where no rate is known."""
+        """Return an amount's value on a day, or near an instant; None if no rate is known."""
         rate = self.rate(currency, in_, day, at)
         if rate is None:
             return None
         return ReferenceValue(exact=Fraction(amount) * rate.rate, currency=in_, rate=rate)
 
     def has_instants(self, currency: str) -> bool:
-        """Whether rates with an instant were given on the way from a currency to the euro."""
-        if currency == _EURO:  # whose pairs are all that the ECB publishes: they are not read
+        """Return True if rates with an instant exist between a currency and the euro."""
+        # The ECB publishes pairs of the euro only, so they need not be read.
+        if currency == _EURO:
             return False
         bridges = self._bridges(currency)
         if any(self._pair(currency, code).instants for code in bridges):
@@ -254,21 +257,21 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return any(map(self.has_instants, onward))
 
     def absence(self, currency: str, day: date, at: datetime | None = None) -> str:
-        """Why an amount in a currency has no value in euros on a day, in words."""
+        """Explain why an amount in a currency has no value in euros on a day."""
         brought = self.brought()
         pairs = self._stored_pairs(currency).values()
         if not (pairs or currency in self.at_par or (brought and currency in brought.columns)):
-            return f"not provable: no file has {currency}, and nothing is assumed of it"
+            return f"not provable: no file has {currency}, and no parity is assumed"
         moments = [moment for pair in pairs for moment, of, _ in pair.instants if of == day]
         why = ""
         if at is not None and moments and min(moments) > at:
-            why = f": the company's begins at {min(moments):%H:%MZ}"
+            why = f": the company's first rate is at {min(moments):%H:%MZ}"
         elif currency in self.at_par and self._is_in_a_file(currency):
-            why = ": a file has it, so that nothing is assumed of it"
+            why = ": a file has rates of it, so its parity is not assumed"
         return f"no reference rate of {currency} for {day}{why}"
 
     def _answer(self, base: str, quote: str, asked: _Asked) -> _Leg | None:
-        """The pair as it is published, or from one to the other by way of the euro."""
+        """Return the published rate of a pair, or the cross through the euro."""
         published = self._published(base, quote, asked)
         if published is not None:
             return published
@@ -278,7 +281,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return from_base.then(from_quote.inverse())
 
     def _in_euro(self, code: str, asked: _Asked) -> _Leg | None:
-        """What one unit cost in euros: as published, by way of another, or by an assumption."""
+        """Return the price of one unit in euros: published, crossed, or assumed."""
         if code == _EURO:
             return _Leg(Fraction(1))
         bridges = self._bridges(code)
@@ -295,14 +298,15 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return None if onward is None else at_par.then(onward)
 
     def _is_in_a_file(self, code: str) -> bool:
-        """Whether a file says what a coin is worth, so that nothing is assumed of it besides."""
+        """Return True if a file prices the coin, so that its parity must not be assumed."""
         return any(self._pair(code, bridge).publishers for bridge in self._bridges(code))
 
     def _bridges(self, code: str) -> list[str]:
-        """What a currency or coin may be quoted in, in the order in which it is looked for.
+        """Return the currencies and coins that may price this one, in order of preference.
 
-        Each is nearer to the euro, so that no way leads back: of the two in a rate, the coin counts
-        in the currency, and the coin without a currency in the one that has one.
+        Each is nearer to the euro, so that no chain of rates forms a circle. In a pair of a coin
+        and a currency, the currency prices the coin. A coin with a parity prices a coin without
+        one.
         """
         if code not in self._nearer:
             others = {other for pair in self._stored_pairs(code) for other in pair}
@@ -311,7 +315,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self._nearer[code]
 
     def _distance(self, code: str) -> tuple[int, int, str]:
-        """How far a currency or coin is from the euro: what is nearer prices what is farther."""
+        """Rank a currency or coin by its distance from the euro; the nearer prices the other."""
         if code in {_EURO, _DOLLAR}:
             return (_EURO, _DOLLAR).index(code), 0, ""
         if code in CURRENCIES:
@@ -321,11 +325,11 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return kind, _COINS.index(code) if code in _COINS else len(_COINS), code
 
     def _published(self, base: str, quote: str, asked: _Asked) -> _Leg | None:
-        """A published rate of the pair, the way it is quoted or the other; crosses apart."""
+        """Return the published rate of a pair in either direction, without crosses."""
         if base == quote:
             return _Leg(Fraction(1))
         pair, days = self._pair(base, quote), [asked.day]
-        # No rate is due on days on which TARGET is closed: the last one before counts too.
+        # No rate is published on days on which TARGET is closed: the last one before applies.
         while not is_target_day(days[-1]):
             days.append(days[-1] - timedelta(days=1))
         last = pair.last_instant(asked)
@@ -341,7 +345,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return None
 
     def _brought(self, base: str, quote: str, days: Iterable[date]) -> _Leg | None:
-        """The rate of the history that a package brings along: of the euro, or of its inverse."""
+        """Return the bundled rate of a euro pair, in either direction."""
         brought = self.brought() if _EURO in (base, quote) else None
         if brought is None:
             return None
@@ -353,7 +357,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return None
 
     def _pair(self, base: str, quote: str) -> _PairRates:
-        """The stored rates of a pair, those that are quoted the other way round turned."""
+        """Return the stored rates of a pair, with reversed quotes inverted."""
         if (base, quote) not in self._turned:
             pairs = self._stored_pairs(quote if base == _EURO else base)
             whole = _PairRates({}, [], set())
@@ -368,7 +372,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self._turned[base, quote]
 
     def _stored_pairs(self, code: str) -> dict[tuple[str, str], _PairRates]:
-        """The stored rates of every pair that a code is in, read when they are first asked for."""
+        """Return the stored rates of every pair with a code, reading them on first use."""
         if code not in self._pairs:
             pairs: dict[tuple[str, str], _PairRates] = {}
             for row in self.stored(code):

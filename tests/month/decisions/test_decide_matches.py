@@ -419,12 +419,12 @@ def test_an_earlier_view_decides_nothing(
 ) -> None:
     line, reference = suggested["entry_id"], suggested["reference"]
     then = desk.at("2026-11-02T12:00Z")
-    with pytest.raises(InputError, match="nothing is decided any more"):
+    with pytest.raises(InputError, match="no decisions can be made"):
         then.matches.accept(line, reference, actor=ANNA)
-    with pytest.raises(InputError, match="nothing is decided any more"):
+    with pytest.raises(InputError, match="no decisions can be made"):
         then.funding.marked_sent(waiting, "by phone", actor=ANNA)
-    with pytest.raises(InputError, match="nothing is decided any more"):
+    with pytest.raises(InputError, match="no decisions can be made"):
         then.rules.save(Rules(), "as before", actor=ANNA)
-    with pytest.raises(InputError, match="nothing is decided any more"):
+    with pytest.raises(InputError, match="no decisions can be made"):
         then.periods.prepare("2026-10", actor=ANNA)
     assert desk.journal.entries() == []

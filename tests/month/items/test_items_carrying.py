@@ -165,7 +165,7 @@ def test_withdrawn_it_blocks_again(desk: Workspace, item: OpenItem) -> None:
 @pytest.mark.acceptance
 def test_an_earlier_view_and_a_dry_run_write_nothing(desk: Workspace, item: OpenItem) -> None:
     desk.items.carry(item.item_id, **TERMS, actor=ANNA, dry_run=True)
-    with pytest.raises(InputError, match="nothing is decided any more"):
+    with pytest.raises(InputError, match="no decisions can be made"):
         desk.at("2026-11-02T08:00Z").items.carry(item.item_id, **TERMS, actor=ANNA)
     assert desk.journal.entries() == []
 

@@ -1,8 +1,8 @@
-"""What every request body has in common: it is checked when it is made, and then never changes.
+"""The base of all request bodies: checked on creation, then immutable.
 
-A body is a frozen struct. Making one checks what can be checked before anything is sent and fixes
-its idempotency key, so a body that is sent again, now or after a crash, is the same bytes again.
-A missing value, a wrong one and a contradiction are an InputError.
+A body is a frozen struct. Its constructor checks everything that can be checked before sending, and
+fixes the idempotency key, so that a body sent again, now or after a crash, has the same bytes.
+Missing, wrong and contradictory values raise InputError.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ __all__ = ["Amount", "Body", "Keyed", "Repeats", "new_key"]
 Amount = Decimal | int | str
 """An exact amount; a float is refused."""
 Repeats = Literal["keyed", "versioned", "write"]
-"""What a body says of sending it twice; the kinds of `transport.Call` that write."""
+"""How safe it is to send a body twice; the writing kinds of `transport.Call`."""
 _WIDE = Context(prec=80)
 
 
 def new_key() -> str:
-    """A fresh idempotency key."""
+    """Return a new random idempotency key."""
     return str(uuid4())
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A request body; what is None is not sent."""
+    """A request body; fields that are None are not sent."""
 
     REPEATS: ClassVar[Repeats] = "write"
-    """What makes sending it twice safe at every generation of the service, if anything does."""
+    """Why sending it twice is safe in every generation of the service, if it is."""
     NEEDED: ClassVar[tuple[str, ...]] = ()
-    """Fields that may be neither missing nor blank."""
+    """Fields that must not be missing or blank."""
     LONGEST: ClassVar[dict[str, int]] = {}
-    """The most characters of a field."""
+    """Maximum length of fields."""
 
     def __post_init__(self) -> None:
         if self.key is not None:
@@ -52,11 +52,11 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     @property
     def key(self) -> str | None:
-        """The idempotency key that it carries, if any."""
+        """The idempotency key of the body, if it has one."""
         return getattr(self, "idempotency_key", None)
 
     def wire(self) -> dict[str, Any]:
-        """The fields as the service names them, in their order, without those that are None."""
+        """Return the fields that are not None under the service's names, in order."""
         return {
             field.encode_name: value.wire() if isinstance(value, Body) else value
             for field in msgspec.structs.fields(self)
@@ -64,13 +64,13 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         }
 
     def is_like(self, record: Any) -> bool:
-        """Whether a listed record may be what this body created; for looking an effect up."""
+        """Return True if this body may have created a listed record; used to look up an effect."""
         raise NotImplementedError(type(self).__name__)
 
-    # What `__post_init__` of the bodies is made of
+    # Helpers for the bodies' `__post_init__`
 
     def wrong(self, problem: str, do: str) -> InputError:
-        """The error that it cannot be sent as it is."""
+        """Return the error for a body that cannot be sent."""
         return InputError(f"{type(self).__name__}: {problem}; nothing was sent", do=do)
 
     def _require(self, *names: str) -> None:
@@ -89,11 +89,11 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         if len(present) != 1:
             listed = " and ".join(present) or "none"
             raise self.wrong(
-                f"one of {', '.join(names)} is needed, {listed} given", "give just one"
+                f"one of {', '.join(names)} is needed, {listed} given", "give exactly one"
             )
 
     def _amount(self, name: str, currency: str | None, *, places: int | None = None) -> Decimal:
-        """A positive amount with no more decimals than its currency, where that is known."""
+        """Return a positive amount; refuse more decimals than a known currency has."""
         amount = parse_amount(getattr(self, name), name=f"{type(self).__name__}.{name}")
         if amount <= 0:
             raise self.wrong(f"{name} {amount} is not positive", "give a positive amount")
@@ -105,12 +105,12 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         return amount
 
     def _as_number(self, name: str, currency: str | None) -> None:
-        """Send the amount as a JSON number, in plain digits."""
+        """Store the amount for a JSON number in plain digits."""
         amount = self._amount(name, currency)
         msgspec.structs.force_setattr(self, name, Decimal(f"{amount:f}"))
 
     def _as_text(self, name: str, currency: str | None, *, places: int) -> None:
-        """Send the amount as a decimal string."""
+        """Store the amount as a decimal string."""
         amount = self._amount(name, currency, places=places)
         msgspec.structs.force_setattr(self, name, f"{amount:f}")
 
@@ -124,12 +124,13 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class Keyed(Body, frozen=True, kw_only=True):
-    """A body with an idempotency key: made with it, or given one that a journal pinned."""
+    """A body with an idempotency key, generated or taken from the journal."""
 
     REPEATS: ClassVar[Repeats] = "keyed"
 
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
     def __post_init__(self) -> None:
-        self._check_key()  # it has one, also where somebody gives None
+        # The key is required, so None is refused too.
+        self._check_key()
         super().__post_init__()

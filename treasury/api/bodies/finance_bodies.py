@@ -1,4 +1,4 @@
-"""What can be sent to the finance service: one struct for each body of its specification."""
+"""Request bodies of the finance service: one struct per body of its specification."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
 
 class PostalAddress(Body, frozen=True, kw_only=True):
-    """An address. Which parts are mandatory is not shown; the first generation wants four."""
+    """An address. The mandatory parts are not documented; the first generation requires four."""
 
     address_line1: str | None = msgspec.field(default=None, name="addressLine1")
     address_line2: str | None = msgspec.field(default=None, name="addressLine2")
@@ -47,7 +47,7 @@ class PostalAddress(Body, frozen=True, kw_only=True):
 
 
 class PartyDetails(Body, frozen=True, kw_only=True):
-    """A party to be: a natural person or a company."""
+    """A new party: a natural person or a company."""
 
     party_type: Literal["INDIVIDUAL", "ORGANISATION"]
     first_name: str | None = None
@@ -78,7 +78,7 @@ class PartyDetails(Body, frozen=True, kw_only=True):
             raise self.wrong(f"party_type is {self.party_type!r}", "use INDIVIDUAL or ORGANISATION")
 
     def is_like(self, record: Any) -> bool:
-        """The same type, names and external id."""
+        """Return True if type, names and external id match."""
         return all(
             getattr(record, name, None) in {getattr(self, name), None}
             for name in ("first_name", "last_name", "name")
@@ -86,13 +86,13 @@ class PartyDetails(Body, frozen=True, kw_only=True):
 
 
 class NewParty(PartyDetails, frozen=True, kw_only=True):
-    """`POST /parties`. Later generations ignore the key, so it is not sent twice unseen."""
+    """`POST /parties`. Later generations ignore the key, so it is not retried automatically."""
 
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
 
 class PartyChanges(Body, frozen=True, kw_only=True):
-    """`PATCH /parties/{id}`: what changes, with the version that was read where there was one."""
+    """`PATCH /parties/{id}`: the changed fields, with the version that was read, if any."""
 
     version: int | None = None
     first_name: str | None = None
@@ -110,11 +110,11 @@ class PartyChanges(Body, frozen=True, kw_only=True):
 
 def _require_change(body: PartyChanges | AccountChanges) -> None:
     if not body.wire().keys() - {"version"}:
-        raise body.wrong("nothing is changed", "give what is to change")
+        raise body.wrong("nothing is changed", "give a field to change")
 
 
 class NewAccount(Keyed, frozen=True, kw_only=True):
-    """`POST /accounts`: for a party there is, or with one that is created along."""
+    """`POST /accounts`: for an existing party, or with a new one."""
 
     REPEATS: ClassVar[Repeats] = "write"
     NEEDED = ("external_id", "chain")
@@ -130,15 +130,15 @@ class NewAccount(Keyed, frozen=True, kw_only=True):
         super().__post_init__()
         self._exactly_one("party_id", "party")
         if isinstance(self.party, NewParty):
-            raise self.wrong("its party has a key of its own", "give PartyDetails")
+            raise self.wrong("its party has its own key", "give PartyDetails")
 
     def is_like(self, record: Any) -> bool:
-        """The same external id."""
+        """Return True if the external id matches."""
         return bool(record.external_id == self.external_id)
 
 
 class AccountChanges(Body, frozen=True, kw_only=True):
-    """`PATCH /accounts/{id}`: its bodies are not shown; the first generation takes external_id."""
+    """`PATCH /accounts/{id}`: an undocumented body; the first generation takes external_id."""
 
     external_id: str | None = None
     name: str | None = None
@@ -152,7 +152,7 @@ class AccountChanges(Body, frozen=True, kw_only=True):
 
 
 class NewPartyRole(Body, frozen=True, kw_only=True):
-    """`POST /accounts/{accountId}/party-roles`; a key, where given, makes no repeat safe."""
+    """`POST /accounts/{accountId}/party-roles`; a key does not make repeats safe."""
 
     party_id: str
     role_type: str
@@ -161,14 +161,14 @@ class NewPartyRole(Body, frozen=True, kw_only=True):
     NEEDED = ("party_id", "role_type")
 
     def is_like(self, record: Any) -> bool:
-        """The same party in the same role."""
+        """Return True if the party and the role match."""
         return (record.party_id, record.role_type) == (self.party_id, self.role_type)
 
 
 class NewWallet(Body, frozen=True, kw_only=True):
     """`POST /accounts/{accountId}/wallets`: on the account's own chain.
 
-    A key, where given, makes no repeat safe.
+    A key does not make repeats safe.
     """
 
     chain: str
@@ -177,7 +177,7 @@ class NewWallet(Body, frozen=True, kw_only=True):
     NEEDED = ("chain",)
 
     def is_like(self, record: Any) -> bool:
-        """On the same chain."""
+        """Return True if the chain matches."""
         return bool(record.chain == self.chain)
 
 
@@ -207,7 +207,7 @@ class NewPaymentSession(Keyed, frozen=True, kw_only=True):
         self._as_text("in_amount", self.in_currency, places=2)
         for name in ("callback_url", "success_redirect_url", "failure_redirect_url"):
             if (url := getattr(self, name)) is not None:
-                # Encrypted, or on this machine, where a sandbox calls back.
+                # https is required, except on this machine, where a sandbox calls back.
                 parts = urlsplit(url)
                 if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
                     raise self.wrong(f"{name} is not https", "give an https address")
@@ -230,7 +230,7 @@ class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):
 
 
 class ExternalAddress(msgspec.Struct, frozen=True):
-    """A wallet outside the service, and the field that this service takes it in.
+    """A wallet address outside the service, and the field in which the service expects it.
 
     The specification does not name the field, and no deployed service has one, so there is no
     default: ask the provider.
@@ -244,7 +244,7 @@ class BankReceiver(msgspec.Struct, frozen=True):
     """A bank account that a fiat transfer pays by SEPA.
 
     The specification does not show the field names, so they come from `[services.bank_receiver]`
-    in `treasury.toml`; without that setting such a transfer is refused before anything is sent.
+    in `treasury.toml`; without that setting the transfer is refused before anything is sent.
     """
 
     iban: str
@@ -253,7 +253,7 @@ class BankReceiver(msgspec.Struct, frozen=True):
 
 
 class _Transfer(Keyed, frozen=True, kw_only=True):
-    """What both kinds of transfer have."""
+    """Fields that both kinds of transfer share."""
 
     amount: Amount
     receiver_account_id: str | None = None
@@ -262,7 +262,7 @@ class _Transfer(Keyed, frozen=True, kw_only=True):
 
 
 class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
-    """`POST /accounts/{senderAccountId}/transfers/crypto`: one receiver, named in one way."""
+    """`POST /accounts/{senderAccountId}/transfers/crypto`: exactly one kind of receiver."""
 
     chain: str
     asset: str
@@ -280,12 +280,12 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
             or not outside.address
         ):
             raise self.wrong(
-                "external_address names no field of its own",
+                "external_address.field is empty or already in use",
                 "ask the provider for the field's name",
             )
 
     def wire(self) -> dict[str, Any]:
-        """The fields; an address outside the service in the field that it names."""
+        """Return the fields, with an external address in its configured field."""
         body = super().wire()
         outside = body.pop("externalAddress", None)
         return body if outside is None else {**body, outside.field: outside.address}
@@ -307,9 +307,9 @@ class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):
         self._as_number("amount", self.currency)
         bank = self.bank_receiver
         if bank is not None and not is_iban(bank.iban):
-            raise self.wrong("the check digits of the receiver's iban do not hold", "read it again")
+            raise self.wrong("the check digits of the receiver's iban are wrong", "check it")
         if bank is not None and bank.bic is not None and not is_bic(bank.bic):
-            raise self.wrong("the receiver's bic is no BIC", "give 8 or 11 characters")
+            raise self.wrong("the receiver's bic is not a BIC", "give 8 or 11 characters")
         if bank is not None and not bank.name.strip():
             raise self.wrong("the receiver's name is missing", "give the account holder's name")
 
@@ -336,7 +336,7 @@ class NewPaymentRequest(Keyed, frozen=True, kw_only=True):
     """`POST /payment-requests`: a payment tied to a card provider's reference."""
 
     type: str
-    """The card provider, spelt exactly as agreed; its values are not shown."""
+    """The card provider, spelt exactly as agreed; the values are not documented."""
 
     reference_id: str
     amount: Amount
@@ -350,7 +350,7 @@ class NewPaymentRequest(Keyed, frozen=True, kw_only=True):
         self._as_number("amount", self.currency)
 
     def wire(self) -> dict[str, Any]:
-        """The two objects that the service takes; the key is in the second."""
+        """Return the two objects that the service expects; the key is in the second."""
         payment = super().wire()
         provider = {name: payment.pop(name) for name in ("type", "referenceId")}
         return {"cardProviderReference": provider, "paymentRequest": payment}

@@ -1,4 +1,4 @@
-"""What can be sent to the ramp service: one struct for each body of its specification."""
+"""Request bodies of the ramp service: one struct per body of its specification."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = [
 
 RAMP_TYPES = ("ON_RAMP", "OFF_RAMP")
 LEAST = Decimal("1e-8")
-"""The smallest amount that is documented."""
+"""The smallest documented amount."""
 
 
 class RecordVersion(Body, frozen=True, kw_only=True):
-    """The version that was read: what approve, reject and cancel carry."""
+    """The version that was read, sent with approve, reject and cancel."""
 
     REPEATS: ClassVar[Repeats] = "versioned"
 
@@ -78,7 +78,7 @@ class Invitation(Body, frozen=True, kw_only=True):
     NEEDED = ("email", "role", "first_name", "last_name")
 
     def is_like(self, record: Any) -> bool:
-        """The same address."""
+        """Return True if the e-mail address matches."""
         return (record.email or "").lower() == self.email.lower()
 
 
@@ -95,10 +95,10 @@ class FeeQuestion(Body, frozen=True, kw_only=True):
 
 
 class NewRampRequest(Body, frozen=True, kw_only=True):
-    """`POST /ramp-requests`: `amount` is fiat gross on-ramp and crypto gross off-ramp.
+    """`POST /ramp-requests`: `amount` is gross fiat on-ramp and gross crypto off-ramp.
 
-    The deployed service ignores the key that its specification accepts, so it is never sent twice
-    by itself: the key is evidence only.
+    The deployed service ignores the key that its specification accepts, so this is never retried
+    automatically; the key is evidence only.
     """
 
     ramp_type: str
@@ -122,11 +122,11 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
         _check_least(self, self.amount)
 
     def is_like(self, record: Any) -> bool:
-        """The same direction, amount, currencies and target, as far as the record shows them."""
+        """Return True if direction, amount, currencies and target match, if the record has them."""
         return record.ramp_type == self.ramp_type and not self.differences(record)
 
     def differences(self, record: Any) -> tuple[str, ...]:
-        """What the created request says otherwise; to be shown before anybody approves it."""
+        """Describe differences of the created request, to be shown before anybody approves it."""
         amount = record.fiat_amount if self.ramp_type == "ON_RAMP" else record.crypto_amount
         pairs = (
             ("amount", self.amount, amount if amount is not None else record.amount),
@@ -136,21 +136,21 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
             ("bank account", self.company_bank_account_id, _id(record, "company_bank_account")),
         )
         return tuple(
-            f"{name}: asked for {sent}, the request says {stated}"
+            f"{name}: {sent} was sent, the request has {stated}"
             for name, sent, stated in pairs
             if stated is not None and sent != stated
         )
 
 
 def _id(record: Any, name: str) -> str | None:
-    """The id of what a request points to, whether it is an id or an object; codes have none."""
+    """Return the id of a nested record, given as an id or an object; a code has none."""
     stated: str | None = getattr(record, f"{name}_id", None)
     return stated or getattr(getattr(record, name, None), "id", None)
 
 
 def _check_type(body: Body, ramp_type: str) -> None:
     if ramp_type not in RAMP_TYPES:
-        raise body.wrong(f"{ramp_type!r} is no ramp type", "use ON_RAMP or OFF_RAMP")
+        raise body.wrong(f"{ramp_type!r} is not a ramp type", "use ON_RAMP or OFF_RAMP")
 
 
 def _check_least(body: Body, amount: Amount) -> None:
@@ -159,7 +159,7 @@ def _check_least(body: Body, amount: Amount) -> None:
 
 
 class NewCompanyWallet(Body, frozen=True, kw_only=True):
-    """`POST /company-wallets`. It is proved by sending 1 USDC from it to a deposit wallet."""
+    """`POST /company-wallets`. It is verified by sending 1 USDC from it to a deposit wallet."""
 
     address: str
     chain: str
@@ -169,12 +169,12 @@ class NewCompanyWallet(Body, frozen=True, kw_only=True):
     LONGEST: ClassVar = {"address": 255, "description": 500}
 
     def is_like(self, record: Any) -> bool:
-        """The same address on the same chain."""
+        """Return True if address and chain match."""
         return (record.address or "").lower() == self.address.lower() and record.chain == self.chain
 
 
 class NewBankAccount(Body, frozen=True, kw_only=True):
-    """`POST /company-bank-accounts`: what is needed beside the names depends on the type."""
+    """`POST /company-bank-accounts`: the mandatory numbers depend on the account type."""
 
     bank_account_type: str
     supported_ramp_type: str
@@ -216,7 +216,7 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
         if self.bank_account_type not in _REQUIRED:
             types = ", ".join(_REQUIRED)
             raise self.wrong(
-                f"{self.bank_account_type!r} is no account type", f"use one of {types}"
+                f"{self.bank_account_type!r} is not an account type", f"use one of {types}"
             )
         self._require(*self.ALWAYS, *_REQUIRED[self.bank_account_type])
         is_unnumbered = self.iban is None and self.account_number is None
@@ -225,17 +225,17 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
         if self.bank_account_type == "EUR_SEPA" and self.bic is None:
             warnings.warn("without a BIC some services refuse a SEPA account", stacklevel=3)
         if self.iban is not None and not is_iban(self.iban):
-            raise self.wrong("the check digits of iban do not hold", "read it again")
+            raise self.wrong("the check digits of iban are wrong", "check it")
         for name in ("bic", "intermediary_bic"):
             value = getattr(self, name)
             if value is not None and not is_bic(value):
-                raise self.wrong(f"{name} is no BIC", "give 8 or 11 characters")
+                raise self.wrong(f"{name} is not a BIC", "give 8 or 11 characters")
         for name, form, words in _DIGITS.get(self.bank_account_type, ()):
             if not form.fullmatch(getattr(self, name)):
-                raise self.wrong(f"{name} is not {words}", "read it again")
+                raise self.wrong(f"{name} is not {words}", "check it")
 
     def is_like(self, record: Any) -> bool:
-        """The same type and names, and the same numbers where the record shows them."""
+        """Return True if type and names match, and the numbers where the record has them."""
         mandatory = ("bank_account_type", "name", "bank_name")
         optional = ("iban", "account_number", "routing_number", "sort_code")
         return all(getattr(record, n) == getattr(self, n) for n in mandatory) and all(

@@ -1,10 +1,9 @@
 """The access token of one credential: fetched once, shared by all threads, renewed in time.
 
-An `httpx.Auth` flow (finance service, "Authentication"): a request carries the cached token, which
-is renewed before it leaves where it is about to expire. A token that was answered with 401 is
-forgotten; whether that call is sent once more is for `transport` to decide. One thread fetches
-while the others wait for the same token. The clock is monotonic, so a change of the machine's time
-does no harm.
+This is an `httpx.Auth` flow (finance service, "Authentication"). A request carries the cached
+token, which is renewed before sending if it is about to expire. A token answered with 401 is
+dropped; `transport` decides whether the call is repeated. One thread fetches a token while the
+others wait for it. The clock is monotonic, so changes of the system time do not matter.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from treasury.core.settings import Credential, Secret
 _OPERATION = "POST {token_url}"
 
 EARLY = 30.0
-"""Seconds before its expiry at which a token is replaced."""
+"""Seconds before expiry at which a token is replaced."""
 
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,16384}")
 _REFUSALS = (errors.InvalidRequest, errors.Unauthorized, errors.Forbidden)
@@ -46,7 +45,7 @@ class _Token(msgspec.Struct, frozen=True):
 
 
 class TokenAuth(httpx.Auth):
-    """Bearer tokens by client credentials; `repr` shows the client id and no secret."""
+    """Bearer tokens by client credentials; `repr` shows the client id but not the secret."""
 
     def __init__(self, token_url: str, credential: Credential, transport: Transport) -> None:
         self._url = token_url
@@ -63,7 +62,7 @@ class TokenAuth(httpx.Auth):
     def sync_auth_flow(
         self, request: httpx.Request
     ) -> Generator[httpx.Request, httpx.Response, None]:
-        """Send with the cached token; forget it where it is answered with 401."""
+        """Send with the cached token; drop it if it is answered with 401."""
         token = self._current()
         request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
         response = yield request
@@ -73,7 +72,7 @@ class TokenAuth(httpx.Auth):
                     self._token = None
 
     def _current(self) -> _Token:
-        """The token; threads that waited while none was to be had share the failure."""
+        """Return the token; threads waiting for a failed fetch share its error."""
         came_at = self._now()
         if not self._lock.acquire(timeout=max(0.0, self._transport.time_left())):
             raise httpx.PoolTimeout("another call is still waiting for the token")
@@ -81,7 +80,8 @@ class TokenAuth(httpx.Auth):
             token = self._token
             if token is None or self._now() >= token.fresh_until:
                 failed_at, failure = self._failed
-                if failure is not None and failed_at > came_at:  # while this thread waited
+                # The fetch failed while this thread waited.
+                if failure is not None and failed_at > came_at:
                     raise failure
                 try:
                     token = self._token = self._fetch()
@@ -96,7 +96,7 @@ class TokenAuth(httpx.Auth):
         return self._transport.clock.monotonic()
 
     def _fetch(self) -> _Token:
-        """A new token. What was refused once is not asked again: guesses may lock a client out."""
+        """Fetch a new token, but not after a refusal: guessing may lock the client out."""
         if self._refused is not None:
             raise self._bad_credentials(self._refused)
         asked_at = self._now()
@@ -112,9 +112,9 @@ class TokenAuth(httpx.Auth):
         return _Token(Secret(grant.access_token), asked_at + grant.expires_in - early)
 
     def _ask(self) -> _Grant:
-        """What the token address grants; the secret is in the call's content and nowhere else.
+        """Request a token; the secret is in the call's content only.
 
-        No local variable holds it: a traceback may show those.
+        No local variable holds it, because tracebacks may show variables.
         """
         secret = self._credential.secret()
         self._transport.redactor.hide(secret.reveal(), self._credential.client_id)

@@ -1,9 +1,8 @@
-"""How many calls may be under way at once: as many as the service takes without saying 429.
+"""Limits the number of parallel calls to the rate that the service accepts without 429.
 
-The limit is halved when the service refuses for rate and grows by one for each full round of
-successes, so it settles a little below what is allowed. All threads of a client share one limiter.
-A burst of refusals from one round halves it once: only a call that began after the last halving
-speaks about the limit as it is now.
+The limit is halved when the service answers 429, and grows by one for each full round of successes,
+so it settles slightly below the allowed rate. All threads of a client share one limiter. Several
+refusals in one round halve it once: only a call that began after the last halving counts.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ class Limiter:
 
     @property
     def limit(self) -> int:
-        """Calls that may be under way at once."""
+        """Maximum number of parallel calls."""
         return int(self._limit)
 
     @contextmanager
     def slot(self, timeout: float) -> Iterator[int | None]:
-        """Leave to make a call, waited for in turn; None where none came within `timeout` seconds.
+        """Wait for a slot; yield None if there is none within `timeout` seconds.
 
-        It is the number of the halvings before it was given.
+        The slot is the number of halvings before it was given.
         """
         with self._changed:
             free = self._changed.wait_for(lambda: self._taken < self.limit, max(0.0, timeout))
@@ -48,14 +47,14 @@ class Limiter:
                     self._changed.notify_all()
 
     def refused(self, slot: int) -> None:
-        """The service said 429 to a call made with `slot`."""
+        """Record that the service answered 429 to a call made with `slot`."""
         with self._changed:
             if slot == self._epoch:
                 self._limit = max(1.0, self._limit / 2)
                 self._epoch += 1
 
     def served(self) -> None:
-        """The service took a call."""
+        """Record that the service accepted a call."""
         with self._changed:
             self._limit = min(float(self._ceiling), self._limit + 1 / self._limit)
             self._changed.notify_all()

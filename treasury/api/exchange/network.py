@@ -1,10 +1,10 @@
-"""The connections to a service: every wait for the network ends at the deadline of its exchange.
+"""Network connections to a service; every wait ends at the deadline of its exchange.
 
-httpx and httpcore bound each read by itself, so a peer that sends a byte a second, headers without
-end or one `100 Continue` after the other is never late. Here each wait on a socket takes at most
-what is left of the exchange, connecting, TLS, a proxy's tunnel, informational answers and headers
-included, and what comes is counted. Only the operating system's look-up of a name has limits of its
-own. Proxies and certificates come from the environment, as everywhere.
+httpx and httpcore limit each read separately, so a peer that sends a byte per second, endless
+headers or repeated `100 Continue` never times out. Here each wait on a socket is limited to the
+rest of the exchange, including connecting, TLS, a proxy's tunnel, informational answers and
+headers, and received bytes are counted. Only the operating system's name lookup has its own limits.
+Proxies and certificates come from the environment, as usual.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from treasury.core.errors import SettingsError
 from treasury.core.settings import is_loopback
 
 _KEPT_OPEN = 5.0
-"""Seconds for which an idle connection waits for the next call."""
+"""Seconds for which an idle connection is kept."""
 
 _PIECE = 16 * 1024
-"""Bytes sent at once: the time left is looked at before each piece."""
+"""Number of bytes sent at once; the remaining time is checked before each piece."""
 
 FRAMING = 256 * 1024
-"""Bytes of informational answers and headers before a body may begin."""
+"""Maximum bytes of informational answers and headers before a body."""
 
 _LATE = "the exchange was not complete in time"
 _SURPLUS = "the connection holds bytes of a surplus response"
@@ -40,21 +40,21 @@ _PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 
 
 class UnreadableAnswer(httpx.RequestError):
-    """An answer that is not read to its end: too long, or in an encoding nobody asked for."""
+    """Raised for an answer that is not read completely: too long, or in an unrequested encoding."""
 
 
 class Fence(Protocol):
-    """Decides directly before bytes of a write leave whether they still may."""
+    """Decides immediately before bytes are written whether they may still be sent."""
 
     def before_bytes(self, has_begun: bool) -> None:
-        """Raise if they may not; `has_begun`: bytes of this attempt may have left before."""
+        """Raise an error if they may not; `has_begun` means that earlier bytes may have left."""
 
     def after_bytes(self) -> None:
-        """Take note that bytes were handed to the system."""
+        """Record that bytes were passed to the system."""
 
 
 class Exchange(msgspec.Struct):
-    """What one attempt of a call may still take: time, and bytes from the network."""
+    """The remaining time and bytes of one attempt of a call."""
 
     until: float
     answer_bytes: int
@@ -62,23 +62,23 @@ class Exchange(msgspec.Struct):
     brings_token: bool = False
     left: int = FRAMING
     start: bytes = b""
-    """The first bytes of the request itself: those of a tunnel's or of SOCKS are others."""
+    """First bytes of the request itself; a tunnel's or SOCKS bytes differ."""
     fence: Fence | None = None
     has_begun: bool = False
-    """Whether bytes of the request may have left."""
+    """True if bytes of the request may have left."""
     stopped_by: Exception | None = None
-    """The error by which the fence refused the first byte."""
+    """The error with which the fence refused the first byte."""
 
     def remaining(self, timeout: float | None) -> float:
-        """Seconds to wait at most, `timeout` or less; zero or less where the exchange is late."""
+        """Return the maximum seconds to wait, up to `timeout`; zero or less after the deadline."""
         seconds = self.until - self.monotonic()
         return seconds if timeout is None else min(timeout, seconds)
 
     @contextmanager
     def fenced(self, piece: bytes) -> Iterator[None]:
-        """Send a piece within this; the fence decides about those of the request itself.
+        """Send a piece; the fence decides about bytes of the request itself.
 
-        Tunnels, SOCKS and TLS have bytes of their own, and are set up by then.
+        Tunnels, SOCKS and TLS send other bytes, before the request.
         """
         if self.fence is None or not (self.has_begun or piece.startswith(self.start)):
             yield
@@ -95,27 +95,27 @@ class Exchange(msgspec.Struct):
             self.fence.after_bytes()
 
     def expect_body(self) -> None:
-        """Allow for a body, now that the headers of an answer are complete."""
+        """Extend the limit for a body, after the headers of an answer are complete."""
         self.left += 2 * self.answer_bytes
 
     def count(self, received: int) -> None:
-        """Take note of bytes that came; UnreadableAnswer where they are too many."""
+        """Count received bytes; raise UnreadableAnswer if there are too many."""
         self.left -= received
         if self.left < 0:
-            raise UnreadableAnswer("sent more beside its answer than is read")
+            raise UnreadableAnswer("sent more bytes around its answer than are read")
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 
 def current_exchange() -> Exchange | None:
-    """The exchange that this thread is in."""
+    """Return the exchange of this thread."""
     return _CURRENT.get()
 
 
 @contextmanager
 def exchanging(exchange: Exchange) -> Iterator[None]:
-    """Hold everything that this thread sends and receives to the limits of `exchange`."""
+    """Limit everything that this thread sends and receives to `exchange`."""
     token = _CURRENT.set(exchange)
     try:
         yield
@@ -124,7 +124,7 @@ def exchanging(exchange: Exchange) -> Iterator[None]:
 
 
 def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
-    """Seconds to wait at most in the current exchange; raises `late` where none are left."""
+    """Return the maximum seconds to wait in the current exchange; raise `late` if it is over."""
     exchange = _CURRENT.get()
     if exchange is None:
         return timeout
@@ -135,10 +135,10 @@ def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
 
 
 class Network(httpx.BaseTransport):
-    """HTTP/1.1 over httpcore's connections, straight or through the environment's proxy."""
+    """HTTP/1.1 over httpcore's connections, direct or through the environment's proxy."""
 
     def __init__(self, *, connections: int, trust_env: bool, is_encrypted: bool = True) -> None:
-        """Not `is_encrypted` it trusts no certificate: reading them takes longer than a call."""
+        """Load no certificates without `is_encrypted`, because that takes longer than a call."""
         self._tls = (
             httpx.create_ssl_context(trust_env=trust_env)
             if is_encrypted
@@ -164,12 +164,13 @@ class Network(httpx.BaseTransport):
         self._pools |= {proxy: self._pool(proxy) for proxy in set(self._proxies.values())}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request and read the headers of its answer; the body is read by the caller."""
+        """Send a request and read the headers of its answer; the caller reads the body."""
         with _as_httpx():
             url = request.url
             proxy = self._proxies.get(url.scheme) or self._proxies.get("all")
             if is_loopback(url.host) or proxy_bypass(url.netloc.decode()):
-                proxy = None  # what stays on this machine is not handed to one
+                # A local address never goes through a proxy.
+                proxy = None
             response = self._pools[proxy].handle_request(
                 httpcore.Request(
                     method=request.method,
@@ -187,7 +188,7 @@ class Network(httpx.BaseTransport):
             pool.close()
 
     def _pool(self, address: str | None) -> httpcore.ConnectionPool:
-        """Connections that go straight, or through the proxy at an address."""
+        """Return a pool of connections, direct or through the proxy at an address."""
         proxy = None
         if address is not None:
             parsed = httpx.Proxy(address)
@@ -213,7 +214,7 @@ def _url(url: httpx.URL) -> httpcore.URL:
 
 
 class _Body(httpx.SyncByteStream):
-    """The body of an answer, as it comes from its connection."""
+    """The body of an answer, streamed from its connection."""
 
     def __init__(self, response: httpcore.Response) -> None:
         self._response = response
@@ -223,14 +224,14 @@ class _Body(httpx.SyncByteStream):
             yield from self._response.iter_stream()
 
     def close(self) -> None:
-        # h11 takes bytes after an answer that were read along with it for the next answer.
-        # httpcore does not show its parser. If another version keeps it elsewhere, no connection
-        # is used twice, which is slow and safe.
+        # h11 treats bytes read beyond an answer as the next answer. httpcore does not expose its
+        # parser. If another version stores it elsewhere, no connection is reused, which is slow but
+        # safe.
         parser: Any = self._response.stream
         for name in ("_stream", "_connection", "_h11_state"):
             parser = getattr(parser, name, None)
         trailing = getattr(parser, "trailing_data", None)
-        # The pool decides while it closes the response whether the connection may be used again.
+        # The pool decides on reuse of the connection while it closes the response.
         if trailing is None or trailing[0]:
             stream = self._response.extensions.get("network_stream")
             if isinstance(stream, _Stream):
@@ -240,9 +241,9 @@ class _Body(httpx.SyncByteStream):
 
 @contextmanager
 def _as_httpx() -> Iterator[None]:
-    """Turn an error of httpcore into httpx's of the same name.
+    """Convert an error of httpcore into httpx's error of the same name.
 
-    Only why a connection failed is kept as text: what is wrong in an answer quotes the answer.
+    Only the reason of a failed connection keeps its text, because other texts quote the answer.
     """
     try:
         yield
@@ -254,7 +255,7 @@ def _as_httpx() -> Iterator[None]:
 
 
 class _Backend(httpcore.NetworkBackend):
-    """Opens connections; each address of a name in turn, within the time of the exchange."""
+    """Opens connections, trying each address of a name within the exchange's time."""
 
     def __init__(self) -> None:
         self._sockets = httpcore.SyncBackend()
@@ -286,18 +287,18 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection whose reads and writes end with the exchange that they belong to."""
+    """A connection with reads and writes that end at the deadline of their exchange."""
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
         self._is_fresh = True
         self._begins = True
-        """Whether the next write begins a request."""
+        """True if the next write begins a request."""
         self.is_spoiled = False
-        """Whether surplus bytes were read: the connection is never used again."""
+        """True if surplus bytes were read, so that the connection is never reused."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """What has come, at most `max_bytes`; httpcore.ReadTimeout where time is up."""
+        """Return received bytes, at most `max_bytes`; httpcore.ReadTimeout at the deadline."""
         self._is_fresh, self._begins = False, True
         received = self._inner.read(max_bytes, _remaining(timeout, httpcore.ReadTimeout))
         exchange = _CURRENT.get()
@@ -306,10 +307,10 @@ class _Stream(httpcore.NetworkStream):
         return received
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all of `buffer`; httpcore.WriteTimeout where time is up.
+        """Send all of `buffer`; raise httpcore.WriteTimeout at the deadline.
 
-        Raises httpcore.ConnectError before the first byte of a request if the connection holds
-        unread bytes: they would be taken for its answer.
+        Raise httpcore.ConnectError before the first byte of a request if the connection holds
+        unread bytes, because they would be taken for its answer.
         """
         if self._begins and self._has_surplus():
             raise httpcore.ConnectError(_SURPLUS)
@@ -337,7 +338,7 @@ class _Stream(httpcore.NetworkStream):
         return _Stream(self._inner.start_tls(ssl_context, server_hostname, wait))
 
     def get_extra_info(self, info: str) -> Any:
-        """What httpcore asks of a socket; it closes an idle one that is readable."""
+        """Return socket information; httpcore closes an idle connection that is readable."""
         if info == "is_readable":
             tls = self._inner.get_extra_info("ssl_object")
             has_decrypted = tls is not None and tls.pending() > 0
@@ -345,10 +346,10 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
     def _has_surplus(self) -> bool:
-        """Whether the connection was closed by the peer, or holds bytes that answer no request.
+        """Return True if the peer closed the connection or sent bytes without a request.
 
-        After a TLS handshake the socket may hold session tickets, so only a read shows whether
-        there is more. It does not wait. Elsewhere a byte in the socket is enough.
+        After a TLS handshake the socket may hold session tickets, so only a non-blocking read shows
+        whether there is more. Otherwise a byte in the socket is enough.
         """
         tls = self._inner.get_extra_info("ssl_object")
         if self.is_spoiled or (
@@ -367,11 +368,12 @@ class _Stream(httpcore.NetworkStream):
 class _ProxySocket(ssl.SSLSocket):
     """A socket to a proxy that is itself encrypted.
 
-    TLS within TLS reads whole records from it in one go, so the deadline is looked at here.
+    TLS within TLS reads whole records from it at once, so the deadline is checked here.
     """
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        if self.gettimeout() != 0:  # a read that does not wait is never late
+        # A non-blocking read is never late.
+        if self.gettimeout() != 0:
             self.settimeout(_remaining(self.gettimeout(), TimeoutError))
         return super().recv(buflen, flags)
 

@@ -1,8 +1,8 @@
-"""Answers as they come in: read whole, within bounds, and free of the client's own secrets.
+"""Answers as received: complete, within limits, and without the client's own secrets.
 
-Nothing of an answer is looked at before it has passed here: its body ends within a limit, also once
-it is decompressed; a token or secret that the service sends back is taken out; cookies are dropped.
-Of an answer that is no success only the beginning is kept: that it failed is what counts.
+Every answer passes through here before any other code sees it. Its body is limited, also after
+decompression. A token or secret that the service echoes is removed, and cookies are dropped. Only
+the beginning of an unsuccessful answer is kept.
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ from treasury.api.exchange.network import UnreadableAnswer, current_exchange
 
 REDACTED = b"[redacted]"
 _SHORTEST = 12
-"""Characters of the shortest secret that is taken out of bodies: a shorter one could be part of an
-amount or an id."""
+"""Minimum length of a secret to remove from bodies: a shorter one could be part of an amount."""
 
 _REMEMBERED = 16
-"""Secrets of one client that are looked for; the tokens before those have expired."""
+"""Number of recent secrets of a client to remove; older tokens have expired."""
 
 _GZIP = 31
-"""zlib's name for gzip with the largest window."""
+"""zlib's parameter for gzip with the largest window."""
 
 _DROPPED = frozenset(
     {b"content-encoding", b"content-length", b"transfer-encoding", b"set-cookie", b"set-cookie2"}
 )
 _ESCAPE = re.compile(rb"\\u00[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|\\/")
-"""A character as JSON or a URL may write it."""
+"""A character escaped in JSON or in a URL."""
 
 _LONGEST_ESCAPE = 6
 PIECE = 1 << 16
-"""Bytes whose escapes are read at once."""
+"""Number of bytes unescaped at once."""
 
 _ESCAPE_SIGNS = (b"\\u00", b"\\/", b"%")
 _UNESCAPED = {b"\\/": b"/"} | {
@@ -51,9 +50,10 @@ _UNESCAPED = {b"\\/": b"/"} | {
 
 
 class Redactor:
-    """Takes the secrets of one client out of whatever a service says, in time linear in it.
+    """Removes the secrets of one client from a service's answers, in linear time.
 
-    A service may choose its token and what it echoes, so no pattern that goes back is made of them.
+    A service may choose its token and what it echoes, so no backtracking patterns are built from
+    them.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Redactor:
         return "Redactor(…)"
 
     def hide(self, secret: str, client_id: str = "") -> None:
-        """Take out `secret` from now on: plain, URL-encoded, and as basic authentication."""
+        """Remove `secret` from now on: plain, URL-encoded, and as basic authentication."""
         texts = {secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
         if client_id:
             texts.add(base64.b64encode(f"{client_id}:{secret}".encode()).decode())
@@ -76,7 +76,7 @@ class Redactor:
         self._forms = (*others, forms)[-_REMEMBERED:]
 
     def clean(self, data: bytes) -> bytes:
-        """The same bytes with each secret replaced, also where JSON or a URL escapes it."""
+        """Return the bytes with each secret replaced, even if escaped for JSON or a URL."""
         for forms in self._forms:
             for form in forms:
                 if form in data:
@@ -90,19 +90,20 @@ class Redactor:
 
 
 def _unescaped(data: bytes) -> bytes:
-    """The text that is meant, piece by piece: the many parts of a whole answer are large."""
+    """Return the unescaped text, in pieces because splitting a whole answer takes much memory."""
     plain, start = bytearray(), 0
     while start < len(data):
         end = start + PIECE
         sign = max(data.rfind(begin, end - _LONGEST_ESCAPE, end) for begin in (b"\\", b"%"))
-        end = sign if sign > start and end < len(data) else end  # no escape is cut in two
+        # An escape must not be split.
+        end = sign if sign > start and end < len(data) else end
         plain += _ESCAPE.sub(lambda escape: _UNESCAPED[escape[0].lower()], data[start:end])
         start = end
     return bytes(plain)
 
 
 def _places(plain: bytes, forms: Iterable[bytes]) -> Iterator[tuple[int, int]]:
-    """Where a text has any of these, from and to, in order; of two that overlap the first."""
+    """Yield the start and end of each match in order; of overlapping matches the first."""
     upcoming = [(plain.find(form), -len(form), form) for form in forms]
     heapify(upcoming)
     last = 0
@@ -117,7 +118,7 @@ def _places(plain: bytes, forms: Iterable[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def _without(data: bytes, places: Iterable[tuple[int, int]]) -> bytes:
-    """Escaped text with these places replaced; `places` are those of its unescaped characters."""
+    """Return escaped text with matches replaced; `places` are positions in the unescaped text."""
     escapes = _ESCAPE.finditer(data)
     escape, longer = next(escapes, None), 0
 
@@ -141,7 +142,7 @@ _turn = threading.Lock()
 
 
 class _LogFilter(logging.Filter):
-    """Keeps secrets that a service echoes in its headers out of httpcore's own log."""
+    """Removes secrets that a service echoes in its headers from httpcore's own log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage().encode("utf-8", "surrogateescape")
@@ -158,7 +159,7 @@ for _name in ("httpcore.connection", "httpcore.http11", "httpcore.proxy"):
 
 
 class BoundedTransport(httpx.BaseTransport):
-    """A transport whose answers are complete, bounded and clean."""
+    """A transport with complete, limited answers, free of secrets."""
 
     def __init__(
         self, inner: httpx.BaseTransport, redactor: Redactor, *, refusal_bytes: int
@@ -168,7 +169,7 @@ class BoundedTransport(httpx.BaseTransport):
         self._refusal_bytes = refusal_bytes
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request and read its answer; UnreadableAnswer where that has no end."""
+        """Send a request and read its answer; raise UnreadableAnswer if it is too long."""
         response = self._inner.handle_request(request)
         with closing(response):
             content = self._content(response)
@@ -204,7 +205,7 @@ class BoundedTransport(httpx.BaseTransport):
 
 
 def _beginning(parts: Iterable[bytes], most: int) -> bytes:
-    """The first `most` bytes."""
+    """Return the first `most` bytes."""
     read = bytearray()
     for part in parts:
         read += part[: most - len(read)]
@@ -214,8 +215,9 @@ def _beginning(parts: Iterable[bytes], most: int) -> bytes:
 
 
 def _parts(response: httpx.Response, most: int) -> Iterator[bytes]:
-    """The body as it comes, decompressed where it is; no part is much longer than `most`."""
-    if response.is_stream_consumed:  # an inner transport has read it, and decoded it
+    """Yield the body in decompressed parts; none is much longer than `most`."""
+    # An inner transport has already read and decoded it.
+    if response.is_stream_consumed:
         return iter((response.content,))
     assert isinstance(response.stream, httpx.SyncByteStream)
     encoding = response.headers.get("content-encoding", "").strip().lower()
@@ -223,11 +225,11 @@ def _parts(response: httpx.Response, most: int) -> Iterator[bytes]:
         return iter(response.stream)
     if encoding in {"gzip", "x-gzip"}:
         return _unzipped(response.stream, most + 1)
-    raise UnreadableAnswer("answered in an encoding that was not asked for")
+    raise UnreadableAnswer("answered in an encoding that was not requested")
 
 
 def _unzipped(parts: Iterable[bytes], most: int) -> Iterator[bytes]:
-    """The content of a gzip stream, at most `most` bytes at once and of each received part."""
+    """Yield the content of a gzip stream, at most `most` bytes per part."""
     unzip = zlib.decompressobj(_GZIP)
     is_begun = False
     for part in parts:
@@ -235,6 +237,6 @@ def _unzipped(parts: Iterable[bytes], most: int) -> Iterator[bytes]:
         try:
             yield unzip.decompress(part, most)
         except zlib.error:
-            raise httpx.DecodingError("the compressed answer does not read") from None
+            raise httpx.DecodingError("the compressed answer cannot be decompressed") from None
     if is_begun and not unzip.eof:
         raise httpx.DecodingError("the compressed answer ends early")

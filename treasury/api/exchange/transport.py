@@ -1,11 +1,10 @@
-"""The one way to a service: encrypted, without redirects, with one loop that decides on repeats.
+"""The only transport to a service: encrypted, without redirects, with one retry loop.
 
-A read is repeated after a passing failure, with growing pauses, as long as the deadline allows, and
-so is a write with an idempotency key. A write with a version is repeated only after the service's
-own 401 or 429; any other write only after its own 401, or if nothing has left this machine. A write
-is refused only where the service itself says so (`is_refusal`); any other end of one that may have
-left is an `OutcomeUnknown`. How many calls are under way at once follows what the
-service bears (`limiter`).
+A read is retried after a temporary failure, with growing pauses within the deadline, and so is a
+write with an idempotency key. A write with a version is retried only after the service's own 401 or
+429; any other write only after its own 401, or if nothing has left this machine. A write counts as
+refused only if the service itself refuses it (`is_refusal`); any other failure after it may have
+left is an `OutcomeUnknown`. The number of parallel calls adapts to the service (`limiter`).
 """
 
 from __future__ import annotations
@@ -51,56 +50,58 @@ _NEVER_SENT = (
     httpx.UnsupportedProtocol,
 )
 _HANDED_OVER = "treasury.left"
-"""Where a request carries that it was handed to the connection: from then on it may have left."""
+"""Request extension that marks it as passed to the connection: from then on it may have left."""
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?", re.ASCII)
 _PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 class Clock(msgspec.Struct, frozen=True):
-    """Where time comes from; tests bring their own."""
+    """The source of time, replaceable in tests."""
 
     monotonic: Callable[[], float] = boot_seconds
-    """It runs during suspend, so that a deadline passes and a token expires then as well."""
+    """Runs during suspend, so that deadlines and tokens expire then too."""
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     jitter: Callable[[float, float], float] = SystemRandom().uniform
 
 
 class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long and how often to try, and how much to take in; all times in seconds."""
+    """Limits of time, attempts and sizes; all times in seconds."""
 
     deadline: float = 60.0
-    """For one call: its repeats, its pauses and the token it may need included."""
+    """For one call, including retries, pauses and fetching a token."""
     connect: float = 10.0
     read: float = 30.0
     attempts: int = 6
     connect_attempts: int = 3
-    """For a wrong name or a closed port, which seldom mends while one waits."""
+    """For a wrong name or a closed port, which rarely recover while waiting."""
     first_pause: float = 0.25
     longest_pause: float = 8.0
     connections: int = 16
-    """More than there are threads: a pool that has to evict one connection for another may close
-    one that a thread has just begun to use."""
+    """More than the number of threads: a full pool that replaces a connection may close one that a
+    thread has just started to use.
+    """
     answer_bytes: int = 16 * 1024 * 1024
-    """Of one answer, decompressed: a page of 1,000 records has about 1 MB."""
+    """Of one decompressed answer: a page of 1,000 records has about 1 MB."""
     refusal_bytes: int = 1024 * 1024
-    """Of an answer with a token, or that is no success; the rest of a refusal is not read."""
+    """Of an answer with a token or of a refusal; the rest of a refusal is not read."""
     pages: int = 20_000
-    """Of one list: the most that a service may say there are."""
+    """Maximum stated length of one list in pages."""
     records: int = 5_000_000
-    """Of one list: the most that so many pages may hold."""
+    """Maximum records in one list."""
     extra_pages: int = 20
-    """By which a list may grow while it is walked."""
+    """Number of pages by which a list may grow while it is read."""
     unstated_records: int = 50_000
-    """Of one list whose service does not say how many pages there are."""
+    """Maximum records in one list that does not state its number of pages."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One operation on one record.
 
-    `route` keeps the specification's placeholders: it is what errors name; `url` has them filled.
-    `kind`: a "read" changes nothing; a "keyed" write is carried out once however often it comes; of
-    two "versioned" ones only one can take effect; a plain "write" may not be sent twice.
+    `route` keeps the specification's placeholders for use in errors; `url` has them filled in.
+    `kind` states the safety of retries: a "read" changes nothing, a "keyed" write is executed once
+    however often it is sent, of two "versioned" writes only one can take effect, and a plain
+    "write" must not be sent twice.
     """
 
     method: str
@@ -112,22 +113,23 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes | None = None
     ids: tuple[str, ...] = ()
     key: str | None = None
-    """The idempotency key in `content`, for errors to name."""
+    """The idempotency key in `content`, for errors."""
 
-    look_up: str = "read the record and see what became of it"
+    look_up: str = "read the record to see whether it was changed"
     brings_token: bool = False
-    """Whether it asks for an access token: its answer is short."""
+    """True if it requests an access token; its answer is short."""
     retry_unauthorized: bool = True
-    """Whether a plain write is sent once more, with a new token, after the service's own 401."""
+    """True if a plain write is repeated with a new token after the service's own 401."""
     fence: Fence | None = None
-    """Asked directly before each attempt's first byte, and before each later piece."""
+    """Called immediately before each attempt's first byte, and before each later piece."""
 
     def __repr__(self) -> str:
-        return f"<Call {self.operation}>"  # its content may be a secret
+        # Its content may be a secret.
+        return f"<Call {self.operation}>"
 
     @property
     def operation(self) -> str:
-        """`POST /ramp-requests/{id}/approve`."""
+        """Method and route, such as `POST /ramp-requests/{id}/approve`."""
         return f"{self.method} {self.route}"
 
 
@@ -146,16 +148,17 @@ class Transport:
             require_https(address)
             try:
                 httpx.URL(address)
-            except httpx.InvalidURL as error:  # a host that nobody has filled in yet
+            # A host that is not filled in yet.
+            except httpx.InvalidURL as error:
                 raise errors.SettingsError(
                     f"{address} is not an address that can be called",
                     do=f"fill in the services' addresses in {FILE_NAME}",
                 ) from error
         self.limits = limits or CallLimits()
         self.clock = clock or Clock()
-        self.limiter = Limiter(self.limits.connections - 1)  # one is left for renewing a token
-        # Proxies and certificates come from the environment, as everywhere; but what stays on this
-        # machine is not handed to a proxy.
+        # One connection is reserved for renewing a token.
+        self.limiter = Limiter(self.limits.connections - 1)
+        # Proxies and certificates come from the environment, but local addresses never use a proxy.
         away = not all(is_loopback(urlsplit(address).hostname or "") for address in addresses)
         self.redactor = Redactor()
         network = inner or Network(
@@ -177,14 +180,15 @@ class Transport:
                 "User-Agent": "treasury",
             },
         )
-        weakref.finalize(self, self._http.close)  # where nobody closes it
+        # For clients that are never closed.
+        weakref.finalize(self, self._http.close)
 
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
     def send(self, call: Call, auth: httpx.Auth | None = None) -> httpx.Response:
-        """The successful response to a call; any other end is a ServiceError."""
+        """Send a call and return the successful response; any other end is a ServiceError."""
         require_https(call.url)
         until = self.clock.monotonic() + self.time_left()
         unsure = renewed = False
@@ -192,7 +196,8 @@ class Transport:
         while True:
             try:
                 outcome = self._in_turn(call, auth, until)
-            except Exception as error:  # this attempt did not leave, as where no token is to be had
+            # This attempt did not leave, for example because no token could be fetched.
+            except Exception as error:
                 if unsure:
                     reason = type(error).__name__
                     if isinstance(error, errors.TreasuryError):
@@ -204,7 +209,8 @@ class Transport:
             unsure = unsure or _is_unsure(call, outcome)
             remaining = until - self.clock.monotonic()
             if auth is not None and not renewed and remaining > 0 and _wants_token(call, outcome):
-                renewed = True  # the refused token is forgotten: the next attempt fetches another
+                # The refused token was dropped, so the next attempt fetches another.
+                renewed = True
                 continue
             attempt += 1
             pause = self._pause(outcome, attempt)
@@ -215,12 +221,12 @@ class Transport:
             self.clock.sleep(pause)
 
     def time_left(self) -> float:
-        """Seconds that a call may still take: a token is fetched in the time of its call."""
+        """Return the seconds left for a call; fetching a token counts towards its call."""
         around = current_exchange()
         return around.remaining(self.limits.deadline) if around else self.limits.deadline
 
     def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> _Failure:
-        """One attempt, when there is room for it. A token is fetched inside another call's turn."""
+        """Make one attempt within the limiter. A token is fetched within its call's slot."""
         if auth is None:
             return self._try(call, None, until)
         with self.limiter.slot(until - self.clock.monotonic()) as slot:
@@ -256,7 +262,7 @@ class Transport:
         )
         try:
             with exchanging(exchange):
-                # Its frames hold the request as bytes, with the token or the secret.
+                # The frames below hold the request's bytes with the token or secret.
                 return call_unseen(lambda: self._http.send(request, auth=auth))
         except httpx.RequestError as error:
             return error
@@ -268,7 +274,7 @@ class Transport:
             return _BrokenAnswer(type(error).__name__)
 
     def _pause(self, outcome: _Failure, attempt: int) -> float:
-        """Seconds to wait: as the service asked, else growing, with jitter against crowds."""
+        """Return the seconds to pause: as the service requests, else growing with jitter."""
         if isinstance(outcome, httpx.Response):
             requested = _retry_after(outcome.headers, self.clock.now())
             if requested is not None:
@@ -278,13 +284,14 @@ class Transport:
 
 
 class _BrokenAnswer(httpx.RequestError):
-    """Something else than the connection failed after a write may have left."""
+    """An error other than of the connection, after a write may have left."""
 
 
 def _may_repeat(call: Call, outcome: _Failure) -> bool:
     if isinstance(outcome, _NEVER_SENT):
         return True
-    if isinstance(outcome, UnreadableAnswer):  # the next one would be no shorter
+    # The next answer would be as long.
+    if isinstance(outcome, UnreadableAnswer):
         return False
     if call.kind == "versioned":
         return _is_refused(call, outcome, 429)
@@ -294,11 +301,11 @@ def _may_repeat(call: Call, outcome: _Failure) -> bool:
 
 
 def _wants_token(call: Call, outcome: _Failure) -> bool:
-    """Return whether a call is sent once more with a new token.
+    """Return True if a call is repeated with a new token, as the specification requires.
 
-    The specification asks for it. A read or a keyed write may always be repeated; any other write
-    only after the service's own 401, and a plain one not if `retry_unauthorized` is False: a proxy
-    may send a call twice and pass on the second answer, so that a genuine 401 follows an effect.
+    A read or a keyed write may always be repeated; any other write only after the service's own
+    401, and a plain one not if `retry_unauthorized` is False: a proxy may send a call twice and
+    pass on the second answer, so that a genuine 401 follows an effect.
     """
     if call.kind in {"read", "keyed"}:
         return isinstance(outcome, httpx.Response) and outcome.status_code == 401
@@ -308,14 +315,14 @@ def _wants_token(call: Call, outcome: _Failure) -> bool:
 
 
 def _is_refused(call: Call, outcome: _Failure, status: int) -> bool:
-    """Whether the service itself turned a write away with this status: it was not carried out."""
+    """Return True if the service itself refused a write with this status."""
     if not isinstance(outcome, httpx.Response) or outcome.status_code != status:
         return False
     return is_refusal(outcome, call.operation)
 
 
 def _is_unsure(call: Call, outcome: _Failure) -> bool:
-    """Whether this attempt may have been carried out although no success came back."""
+    """Return True if this attempt may have taken effect without a success answer."""
     if call.kind == "read" or isinstance(outcome, _NEVER_SENT):
         return False
     return not isinstance(outcome, httpx.Response) or not is_refusal(outcome, call.operation)
@@ -326,7 +333,7 @@ def _error(call: Call, outcome: _Failure, unsure: bool, pause: float) -> errors.
     if isinstance(outcome, httpx.Response):
         status, refusal = outcome.status_code, read_refusal(outcome)
         if _is_unsure(call, outcome):
-            doubt = "" if refusal.is_ours else ", which does not read as its own refusal"
+            doubt = "" if refusal.is_ours else ", which is not recognisable as its own refusal"
             return unknown(call, f"answered {status}{doubt}", refusal.trace)
         if unsure and status in _PASSING:
             return unknown(call, f"answered {status}", refusal.trace)
@@ -335,7 +342,7 @@ def _error(call: Call, outcome: _Failure, unsure: bool, pause: float) -> errors.
         if unsure:
             error.do = f"an earlier attempt may have been carried out; {call.look_up}"
         if isinstance(error, errors.RateLimited) and "retry-after" in outcome.headers:
-            error.do = f"the service asks to wait {pause:.0f} s; run it again after that"
+            error.do = f"the service requests a pause of {pause:.0f} s; then run it again"
         return error
     if isinstance(outcome, UnreadableAnswer):
         kind, failure = errors.UnexpectedResponse, str(outcome)
@@ -353,11 +360,12 @@ def _error(call: Call, outcome: _Failure, unsure: bool, pause: float) -> errors.
 
 
 def _silence(outcome: httpx.RequestError) -> str:
-    """Why there is no answer, in a few words."""
+    """Describe in a few words why there is no answer."""
     match outcome:
         case httpx.ReadTimeout():
             return f"{type(outcome).__name__}: the answer was not complete in time"
-        case httpx.ConnectError():  # a wrong name, a closed port, a bad certificate
+        # A wrong name, a closed port or a bad certificate.
+        case httpx.ConnectError():
             return one_line(str(outcome), 160) or type(outcome).__name__
         case _BrokenAnswer():
             return str(outcome)
@@ -366,7 +374,7 @@ def _silence(outcome: httpx.RequestError) -> str:
 
 
 def unknown(call: Call, how: str, trace: str | None = None) -> errors.OutcomeUnknown:
-    """The error of a write that may have been carried out, and how to find out."""
+    """Return the error for a write that may have taken effect, with advice on finding out."""
     return errors.OutcomeUnknown(
         f"{call.operation}: the service {how}; it may have been carried out"
         f"{where(call.ids, trace)}",
@@ -379,7 +387,7 @@ def unknown(call: Call, how: str, trace: str | None = None) -> errors.OutcomeUnk
 
 
 def _retry_after(headers: httpx.Headers, now: datetime) -> float | None:
-    """Seconds that the service asks to wait, in ms, seconds or a date; None where it does not."""
+    """Return the pause that the service requests in ms, seconds or a date; None if it does not."""
     exact, value = headers.get("retry-after-ms", "").strip(), headers.get("retry-after", "")
     if _SECONDS.fullmatch(exact):
         return float(exact) / 1000

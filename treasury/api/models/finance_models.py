@@ -1,4 +1,4 @@
-"""The records of the finance service, one class for each resource of its specification."""
+"""The records of the finance service, one class per resource of its specification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ __all__ = [
 ]  # fmt: skip
 
 UNLOCKED = frozenset({"VERIFIED", "NOT_REQUIRED"})
-"""The kycStatus values under which money may leave; any other, known or not, keeps it locked."""
+"""The kycStatus values that unlock outgoing transfers; any other value, known or not, locks them.
+"""
 
 
 class Address(Model, frozen=True):
@@ -52,7 +53,7 @@ class Party(Model, frozen=True):
 
     @property
     def may_send(self) -> bool | None:
-        """Whether outbound transfers are unlocked; None where the record does not say."""
+        """True if outbound transfers are unlocked; None if unknown."""
         return _unlocked(self.kyc_status)
 
 
@@ -61,7 +62,7 @@ def _unlocked(kyc_status: str | None) -> bool | None:
 
 
 class PartyRole(Model, frozen=True):
-    """Finance service, "Party role": what a party is to an account."""
+    """Finance service, "Party role": the role of a party in an account."""
 
     party_id: Id
     role_type: str
@@ -87,7 +88,7 @@ class Account(Model, frozen=True):
 
     @property
     def may_send(self) -> bool | None:
-        """Whether outbound transfers are unlocked; None where the record does not say."""
+        """True if outbound transfers are unlocked; None if unknown."""
         return _unlocked(self.kyc_status)
 
 
@@ -98,11 +99,11 @@ class _AmountSplit(Model, frozen=True):
 
 
 class Balance(Model, frozen=True):
-    """One asset in a wallet, in whichever documented shape it came (`gaps.md`, balances element).
+    """One asset in a wallet, in any documented shape (`gaps.md`, balances element).
 
-    `holding` reads all of them: {token, balance, availableBalance, pendingBalance} as strings;
-    {asset, contractAddress, amount{total, available, reserved}} as strings or as numbers; and the
-    second laid flat.
+    `holding` reads each of these shapes: {token, balance, availableBalance, pendingBalance} as
+    strings; {asset, contractAddress, amount{total, available, reserved}} as strings or as numbers;
+    and the second shape flattened.
     """
 
     asset: str | None = None
@@ -117,7 +118,7 @@ class Balance(Model, frozen=True):
     reserved: Decimal | None = None
 
     def holding(self) -> Holding:
-        """Total, available and reserved units of the asset."""
+        """Return total, available and reserved units of the asset."""
         split = self.amount if isinstance(self.amount, _AmountSplit) else _AmountSplit()
         whole = self.amount if isinstance(self.amount, Decimal) else None
         return Holding(
@@ -130,7 +131,7 @@ class Balance(Model, frozen=True):
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """A balance as it is meant: units of `asset`; None where the service did not say."""
+    """A normalised balance in units of `asset`; None if the service did not state a value."""
 
     asset: str | None
     contract_address: str | None
@@ -140,7 +141,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ties(self) -> bool | None:
-        """Whether available and reserved make the total; None where one is not given."""
+        """True if available and reserved add up to the total; None if one is missing."""
         if self.total is None or self.available is None or self.reserved is None:
             return None
         return self.total == self.available + self.reserved
@@ -151,7 +152,7 @@ def _first(*values: Decimal | None) -> Decimal | None:
 
 
 class Wallet(Model, frozen=True):
-    """Finance service, "Wallet (custodial)"; `id` is None where only balances were listed."""
+    """Finance service, "Wallet (custodial)"; `id` is None if only balances were listed."""
 
     id: Id | None = None
     account_id: Id | None = None
@@ -164,7 +165,7 @@ class Wallet(Model, frozen=True):
 
 
 class VirtualBankAccount(Model, frozen=True):
-    """Finance service, "Virtual bank account": where a customer's euros arrive."""
+    """Finance service, "Virtual bank account": it receives a customer's euros."""
 
     id: Id
     account_id: Id | None = None
@@ -186,7 +187,7 @@ class VirtualBankAccount(Model, frozen=True):
 
     @property
     def rail_references(self) -> tuple[str, ...]:
-        """The references, other than the account's own, of the rails that it can be paid on."""
+        """The references of its deposit rails, without the account's own."""
         rails = (rail.payment_reference for rail in self.deposit_rails or ())
         return tuple(dict.fromkeys(r for r in rails if r and r != self.reference_code))
 
@@ -205,7 +206,7 @@ class DepositRail(Model, frozen=True):
 
 
 class PaymentSession(Model, frozen=True):
-    """Finance service, "Payment session": a hosted checkout. No endpoint reads it again."""
+    """Finance service, "Payment session": a hosted checkout. No endpoint returns it again."""
 
     id: Id | None = None
     account_id: Id | None = None
@@ -220,7 +221,7 @@ class PaymentSession(Model, frozen=True):
     cancellable: bool | None = None
     expires_at: datetime | None = None
     metadata: msgspec.Raw = msgspec.Raw(b"null")
-    """What the caller had kept with it, as JSON."""
+    """Data that the caller attached, as JSON."""
     idempotency_key: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
@@ -235,7 +236,7 @@ class FiatOrigin(Model, frozen=True):
 
 
 class Transfer(Model, frozen=True):
-    """Finance service, "Transfer", of all three kinds: every documented field, none mandatory."""
+    """Finance service, "Transfer", of all three kinds: every documented field, all optional."""
 
     id: Id
     status: str | None = None
@@ -262,12 +263,12 @@ class Transfer(Model, frozen=True):
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more happens to it; a status that nobody documents is not final."""
+        """True if the transfer cannot change any more; an undocumented status is not final."""
         return self.status in TRANSFER_FINAL
 
     @property
     def failure(self) -> str | None:
-        """Why it failed, from whichever of the three documented fields says so."""
+        """The reason of a failure, from the documented fields that have one."""
         reasons = (self.failure_code, self.failure_reason, self.error_message)
         return ": ".join(dict.fromkeys(text for text in reasons if text)) or None
 
@@ -297,10 +298,10 @@ class PaymentExecution(Model, frozen=True):
 
 
 class PaymentRequest(Model, frozen=True):
-    """Finance service, "Payment request"; no endpoint of the specification reads it again.
+    """Finance service, "Payment request"; no endpoint of the specification returns it again.
 
-    An amount is a number in the first generation and {fiat, crypto} in the later ones, each of the
-    two a number or a string.
+    An amount is a number in the first generation and {fiat, crypto} in later ones, where each is a
+    number or a string.
     """
 
     id: Id | None = None
@@ -319,7 +320,7 @@ class PaymentRequest(Model, frozen=True):
     reversal_description: str | None = None
     reversed_at: datetime | None = None
     executions: tuple[msgspec.Raw, ...] | None = None
-    """Each a PaymentExecution, as its bytes until it is asked for."""
+    """PaymentExecution records as bytes, decoded on request."""
 
     idempotency_key: str | None = None
     created_at: datetime | None = None
@@ -339,7 +340,7 @@ class Permit(Model, frozen=True):
     contract_address: str | None = None
     status: str | None = None
     typed_data: msgspec.Raw = msgspec.Raw(b"null")
-    """What is to be signed (EIP-712), as JSON: its numbers are the token contract's own."""
+    """The typed data to sign (EIP-712) as JSON, with the token contract's own numbers."""
 
 
 class Token(Model, frozen=True):
@@ -351,16 +352,16 @@ class Token(Model, frozen=True):
 
 
 UNLIMITED: Final = Decimal(2**256 - 1)
-"""The greatest number that a token's contract knows: leave to spend without a limit."""
+"""The largest number of a token contract, which means an unlimited allowance."""
 
 
 _WIDE: Final = Context(prec=100)
 
 
 class Allowance(Model, frozen=True):
-    """An announced resource: how much of an asset may be spent for a wallet.
+    """An announced resource: the amount of an asset that may be spent for a wallet.
 
-    Whether `allowance` counts tokens or their smallest units is not stated.
+    It is not documented whether `allowance` counts tokens or their smallest units.
     """
 
     UNSTORED = frozenset({"allowance"})
@@ -371,7 +372,7 @@ class Allowance(Model, frozen=True):
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether it is the greatest number there is, in tokens or in their smallest units."""
+        """True if it is the largest number, in tokens or in their smallest units."""
         if self.allowance is None:
             return False
         decimals = (self.asset and self.asset.decimals) or 0

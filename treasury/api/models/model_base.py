@@ -1,9 +1,9 @@
-"""What every record of both services has in common.
+"""The base of all records of both services.
 
-A model takes what any documented generation of the service sends: only what identifies a record is
-mandatory, enums are open strings, an amount is an exact Decimal whether it came as a number or as a
-string, and a time without a zone is UTC. What a model does not name is not lost: every record
-travels with its own bytes (`codec.Record`).
+A model accepts records of every documented generation. Only identifying fields are mandatory, enums
+are open strings, an amount is an exact Decimal whether it came as a number or a string, and a time
+without a zone is UTC. Unknown fields are not lost, because every record keeps its own bytes
+(`codec.Record`).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from treasury.core.errors import InputError
 from treasury.core.money import PRECISION, SCALE, parse_amount
 
 LONGEST_ID: Final = 255
-"""Characters: a UUID has 36, a transaction hash 66."""
+"""Maximum number of characters: a UUID has 36, a transaction hash 66."""
 
 Id = Annotated[str, msgspec.Meta(max_length=LONGEST_ID)]
-"""What names a record: it becomes part of addresses, of keys and of the journal."""
+"""An identifier, which becomes part of addresses, of keys and of the journal."""
 
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""A whole number of 64 bits, as the lake stores it."""
+"""A 64-bit integer, as the lake stores it."""
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A record of a service: instants are brought to UTC, amounts are checked to be storable."""
+    """A record of a service: instants are converted to UTC, amounts are checked for storability."""
 
     UNSTORED: ClassVar[frozenset[str]] = frozenset()
-    """Numbers that no table holds, and so may be of any size."""
+    """Numbers that no table stores, so their size is not limited."""
 
     def __post_init__(self) -> None:
         for name in _checked(type(self)):
@@ -45,16 +45,18 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
                 exponent = value.as_tuple().exponent
                 is_short = isinstance(exponent, int) and exponent >= -SCALE
                 if is_short and value.adjusted() < PRECISION - SCALE:
-                    continue  # storable without a closer look
+                    # Storable without the full check.
+                    continue
                 try:
                     parse_amount(value, name=name)
-                except InputError as error:  # msgspec adds where in the record it stands
+                # msgspec adds the position in the record.
+                except InputError as error:
                     raise ValueError(error.what) from None
 
 
 @cache
 def _checked(model: type[Model]) -> tuple[str, ...]:
-    """The fields that may hold an instant or an amount."""
+    """Return the fields that may hold an instant or an amount."""
     kinds = {datetime, Decimal}
     fields = msgspec.structs.fields(model)
     names = (field.name for field in fields if kinds & {field.type, *get_args(field.type)})

@@ -1,4 +1,4 @@
-"""The records of the ramp service, one class for each resource of its specification."""
+"""The records of the ramp service, one class per resource of its specification."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Company(Model, frozen=True):
 
 
 class CompanyUser(Model, frozen=True):
-    """A user of the company. The link of an invitation is a secret and is no field here."""
+    """A user of the company. The link of an invitation is a secret and not a field here."""
 
     id: Id
     username: str | None = None
@@ -45,7 +45,7 @@ class CompanyUser(Model, frozen=True):
 
 
 class _BankDetails(Model, frozen=True, kw_only=True):
-    """What tells one bank account from another; which fields there are depends on its type."""
+    """Identifying details of a bank account; the fields depend on its type."""
 
     bank_name: str | None = None
     company_name: str | None = None
@@ -125,7 +125,7 @@ class CryptoCurrency(Model, frozen=True):
 
 
 class CurrencyPair(Model, frozen=True):
-    """What can be exchanged for what; a fiat side has no chain."""
+    """A currency pair that can be exchanged; a fiat currency has no chain."""
 
     source: CryptoCurrency = msgspec.field(name="from")
     target: CryptoCurrency = msgspec.field(name="to")
@@ -146,7 +146,7 @@ class ConfigEntry(Model, frozen=True):
 
 
 class Fee(Model, frozen=True):
-    """A fee tier; the period that its volumes count is not stated."""
+    """A fee tier; the period of its volumes is not documented."""
 
     id: Id
     company_id: Id | None = None
@@ -159,9 +159,9 @@ class Fee(Model, frozen=True):
 
 
 class CalculatedFee(Model, frozen=True):
-    """What the calculator says; `unit` is ours, for the service names none.
+    """The calculator's answer; `unit` is ours, because the service does not state one.
 
-    The fee is in the unit of the amount that was asked about: fiat on-ramp, crypto off-ramp.
+    The fee is in the unit of the requested amount: fiat on-ramp, crypto off-ramp.
     """
 
     amount: Decimal | None = None
@@ -170,7 +170,7 @@ class CalculatedFee(Model, frozen=True):
 
 
 class DepositBankAccount(_BankDetails, frozen=True, kw_only=True):
-    """Where the company sends fiat for an on-ramp; which fields there are depends on its type."""
+    """The account that the company pays fiat to for an on-ramp; the fields depend on its type."""
 
     id: Id | None = None
     beneficiary: str | None = None
@@ -182,13 +182,13 @@ class DepositBankAccount(_BankDetails, frozen=True, kw_only=True):
 
     @property
     def currency(self) -> str | None:
-        """The code of what is paid there, whether it came as an object or as text."""
+        """The code of the account's currency, from an object or a text."""
         fiat = self.fiat_currency
         return fiat.currency if isinstance(fiat, FiatCurrency) else fiat
 
 
 class DepositWallet(Model, frozen=True):
-    """Where the company sends crypto for an off-ramp."""
+    """The wallet that the company sends crypto to for an off-ramp."""
 
     id: Id | None = None
     address: str | None = None
@@ -214,16 +214,15 @@ class RampEvent(Model, frozen=True):
 
     @property
     def metadata(self) -> msgspec.Raw | None:
-        """What the event is about, as JSON; None where it says nothing."""
+        """The event's details as JSON; None if there are none."""
         return None if bytes(self.details) == b"null" else self.details
 
 
 class RampRequest(Model, frozen=True):
-    """Ramp service, "Ramp request": the detail and the list item, which holds less.
+    """Ramp service, "Ramp request": the detail, or the list item with fewer fields.
 
-    `amount` is fiat gross for an on-ramp and crypto gross for an off-ramp. A list item has the
-    currencies as their codes and no version, fee, net amount or event; a detail has them as
-    objects.
+    `amount` is gross fiat for an on-ramp and gross crypto for an off-ramp. A list item has currency
+    codes and no version, fee, net amount or events; a detail has currency objects.
     """
 
     id: Id
@@ -259,32 +258,33 @@ class RampRequest(Model, frozen=True):
     created_by: str | None = None
 
     def event(self, *kinds: str) -> RampEvent | None:
-        """The last event of one of these kinds."""
+        """Return the last event of one of these kinds."""
         events = [event for event in self.events or () if event.event_type in kinds]
         return events[-1] if events else None
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more happens to it; BLOCKED and what nobody documents stay open."""
+        """True if the request cannot change any more; not for BLOCKED or undocumented statuses."""
         return self.status in REQUEST_FINAL
 
     @property
     def maker(self) -> str | None:
-        """Who created it: the CREATED event's user, else `createdBy`."""
+        """The creator: the user of the CREATED event, else `createdBy`."""
         created = self.event("CREATED")
         by_event = created and (created.email or created.username or created.user_id)
         return by_event or self.created_by
 
     @property
     def changed_at(self) -> datetime | None:
-        """When it last changed: its last event, for it carries no time of update itself."""
+        """Time of the last event, because a request has no update time itself."""
         times = [event.created_at for event in self.events or () if event.created_at]
         return max(times, default=self.created_at)
 
     def doubts(self) -> tuple[str, ...]:
-        """What in the record contradicts itself, in sentences; empty where nothing does.
+        """Describe contradictions within the record; empty if there are none.
 
-        Fee and net are compared to the cent, the deposit wallet's chain with the asset's.
+        Fee and net amount are compared to the cent, and the deposit wallet's chain with the
+        asset's.
         """
         doubts = []
         parts = (self.fiat_amount, self.fiat_fee_amount, self.fiat_net_amount)

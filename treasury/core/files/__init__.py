@@ -1,1 +1,1 @@
-"""Files that others may write, edit or damage: read safely, written whole."""
+"""Files that others may write, edit or damage: read safely, written completely."""

@@ -1,7 +1,7 @@
-"""File access: the user alone reads what is written, or the group of a shared workspace.
+"""File permissions: files are readable by the user only, or by the group of a shared workspace.
 
-The libraries that write files know one rule, the process's own mask, and it holds for them all:
-the lake's files, a database beside its journal, a workbook, a temporary folder.
+The process's umask is the only setting that all file-writing libraries obey. It covers the lake's
+files, databases, workbooks and temporary folders.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _USER: Final = 0o077
 _GROUP: Final = 0o007
 _SHARED_FOLDER: Final = 0o2770
 _masks: set[int] = set()
-"""The masks asked for by what this process has opened."""
+"""The umasks required by the workspaces that this process has opened."""
 
 
 def keep_to_user() -> None:
-    """From here on files are 0600 and folders 0700, unless a shared workspace is open too.
+    """Create files as 0600 and folders as 0700 from now on, unless a shared workspace is open.
 
-    With both open the shared one's mask holds: a private workspace's own folder still keeps others
-    out, whereas files that colleagues cannot read would break a shared one.
+    If both kinds are open, the shared one's umask applies: a private workspace's own folder still
+    keeps others out, while files that colleagues cannot read would break a shared one.
     """
     _mask(_USER)
 
 
 def keep_to_group(folder: Path) -> None:
-    """From here on files are 0660 and folders 0770; what is made below `folder` has its group."""
+    """Create files as 0660 and folders as 0770 from now on, with the group of `folder` below it."""
     _mask(_GROUP)
     status = folder.stat()
     if stat.S_IMODE(status.st_mode) != _SHARED_FOLDER and status.st_uid == os.geteuid():
@@ -39,9 +39,9 @@ def keep_to_group(folder: Path) -> None:
 
 
 def excess_access(folder: Path, shared: Shared | None) -> Iterator[Path]:
-    """The files and folders of a workspace that more people may read than the setting says.
+    """Yield the files and folders of a workspace that are readable by more people than configured.
 
-    None where its own folder lets nobody else in.
+    Nothing is yielded if the workspace folder itself excludes others.
     """
     excess = _GROUP if shared else _USER
     if not folder.stat().st_mode & excess:
@@ -54,9 +54,9 @@ def excess_access(folder: Path, shared: Shared | None) -> Iterator[Path]:
 
 
 def others_may_write(*paths: Path) -> bool:
-    """Whether another user than this one and root owns one of these paths, or may write to it.
+    """Return True if a user other than this one and root owns or may write to one of these paths.
 
-    The user's own group does not count: on most systems it has no other members.
+    The user's own group is ignored: on most systems it has no other members.
     """
     if os.name != "posix":
         return False

@@ -1,7 +1,7 @@
-"""Durable writes: files and folders are on the disk when a function here returns.
+"""Durable writes: files and folders are on disk when a function here returns.
 
-A system keeps in memory for a while what a program writes. Until a file is synced, a power cut may
-leave it empty; until its folder is synced, the file may not be there, or an earlier one may be.
+An operating system buffers writes in memory. Until a file is synced, a power cut may leave it
+empty; until its folder is synced, the file may be missing or an earlier version.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
 
 _AT_ONCE: Final = 8
-"""Files that are synced side by side: the disk brings them down in one go."""
+"""Number of files synced in parallel, which the disk writes together."""
 
 _NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
-"""Errors of a file system that cannot sync a folder by itself."""
+"""Errors of a file system that cannot sync a folder."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put a file in its place, whole or not at all, and return when it is on the disk.
+    """Replace a file completely or not at all, and flush it to disk.
 
-    What stands in the draft's place, a link of a stranger too, is taken away and not written to.
+    An existing file or link in the draft's place is removed, never written through.
     """
     draft = path.with_name(f"{path.name}.new")
     with created(draft) as file:
@@ -38,13 +38,13 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def created(draft: Path) -> BinaryIO:
-    """A new file to write; what stood in its place is taken away, a link is not written through."""
+    """Create a new file; a file or link in its place is removed, never written through."""
     draft.unlink(missing_ok=True)
     return draft.open("xb")
 
 
 def sync_files(files: Iterable[Path], top: Path) -> None:
-    """Bring files to the disk, and then every folder from theirs up to `top`."""
+    """Flush files to disk, and then every folder from theirs up to `top`."""
     paths = list(files)
     folders = {folder for path in paths for folder in (path.parent, *path.parent.parents)}
     with ThreadPoolExecutor(_AT_ONCE, "durable") as pool:
@@ -53,9 +53,9 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
 
 
 class EarlySyncs:
-    """Brings files to the disk beside whoever writes them, so that little is left at the end.
+    """Flushes files in parallel to their writer, so that little is left to flush at the end.
 
-    Leaving the context waits for it, and raises the OSError of a sync that failed.
+    Leaving the context waits for the flushes, and raises the OSError of a failed one.
     """
 
     def __init__(self) -> None:
@@ -72,19 +72,19 @@ class EarlySyncs:
                 sync.result()
 
     def begin(self, file: BinaryIO) -> None:
-        """Begin to bring an open file to the disk as far as it is written; it may be closed."""
+        """Start flushing what is written of an open file, which may be closed meanwhile."""
         file.flush()
         self._begun.append(self._pool.submit(_sync_and_close, os.dup(file.fileno())))
 
 
 def sync_open(file: BinaryIO) -> None:
-    """Bring a file that is being written to the disk, as far as it goes."""
+    """Flush a file that is being written."""
     file.flush()
     _sync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring to the disk which files a folder has; a system without such a call does it itself."""
+    """Flush a folder's entries to disk, on systems that have a call for it."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -98,7 +98,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path, *, mode: int = 0o777) -> None:
-    """Make a folder and those above it where they are not there, on the disk."""
+    """Create a folder and its missing parents, and flush them to disk."""
     missing = [created for created in (folder, *folder.parents) if not created.exists()]
     folder.mkdir(parents=True, exist_ok=True, mode=mode)
     for created in missing:
@@ -114,6 +114,7 @@ def _sync_and_close(descriptor: int) -> None:
 
 def _sync(descriptor: int) -> None:
     if sys.platform == "darwin":
-        fcntl(descriptor, F_FULLFSYNC)  # fsync there leaves it in the drive's own memory
+        # On macOS, fsync leaves data in the drive's own cache.
+        fcntl(descriptor, F_FULLFSYNC)
     else:
         os.fsync(descriptor)

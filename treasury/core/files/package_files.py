@@ -1,4 +1,4 @@
-"""Files beside a package's modules: declarations, templates, and SQL steps that stand alone."""
+"""Data files of a package: declarations, templates, and standalone SQL steps."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 
 def package_text(package: str, name: str) -> str:
-    """The text of a package's file; `name` may begin with a folder of it."""
+    """Read the text of a package's file; `name` may include a subfolder."""
     return resources.files(package).joinpath(name).read_text("utf-8")
 
 
 def package_toml(package: str, name: str) -> dict[str, Any]:
-    """What a package's TOML file says."""
+    """Parse a package's TOML file."""
     return tomllib.loads(package_text(package, name))
 
 
 @cache
 def package_rows(package: str, name: str) -> tuple[dict[str, str], ...]:
-    """The rows of a package's CSV file by its columns; a line that begins with `#` is a remark."""
+    """Read the rows of a package's CSV file by column; lines that begin with `#` are comments."""
     lines = package_text(package, name).splitlines()
     return tuple(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def step_sql(package: str, name: str) -> str:
-    """The query in the file `<name>.sql` of a package, run with its parameters."""
+    """Read the query in a package's file `<name>.sql`, which runs with its parameters."""
     return package_text(package, f"{name}.sql")

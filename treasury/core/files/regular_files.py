@@ -1,6 +1,6 @@
-"""Regular files, and nothing else: a pipe would wait for ever, a device never ends.
+"""Opening regular files only, because a pipe may block forever and a device never ends.
 
-Whoever reads what somebody else named or sent opens it here.
+Files that other people named or sent are opened here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from treasury.core.errors import SettingsError
 
 _LARGEST_TEXT: Final = 16 << 20
-"""Characters of a file of settings, rules or keys that are read."""
+"""Maximum number of characters read from a file of settings, rules or keys."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -29,24 +29,24 @@ _KINDS = (
 
 
 class NotRegular(OSError):
-    """A path holds no regular file; `strerror` names its kind."""
+    """Raised for a path that is not a regular file; `strerror` names its kind."""
 
     def __init__(self, kind: str, path: Path) -> None:
         super().__init__(None, f"is {kind}, not a file", str(path))
 
 
 def kind_of_file(mode: int) -> str | None:
-    """The kind of a file by its mode, as `a pipe`; None for a regular file."""
+    """Return the kind of a file by its mode, such as `a pipe`; None for a regular file."""
     if stat.S_ISREG(mode):
         return None
     return next((kind for is_kind, kind in _KINDS if is_kind(mode)), "something else")
 
 
 def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
-    """Open a regular file to be read; NotRegular for anything else, links too if not `follow`.
+    """Open a regular file for reading; raise NotRegular otherwise, and for links if not `follow`.
 
-    It is looked at before it is opened, as opening a device may do something, and again after, as
-    it may have been exchanged.
+    The path is checked before opening, because opening a device may have effects, and again after,
+    because it may have been replaced.
     """
     _require(path, os.stat(path, follow_symlinks=follow).st_mode)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -60,7 +60,7 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
 
 
 def append_regular(path: Path) -> io.BufferedWriter:
-    """Open a regular file to add to, made if missing; NotRegular for a link or anything else."""
+    """Open or create a regular file for appending; raise NotRegular for a link or other kinds."""
     with suppress(FileNotFoundError):
         _require(path, os.lstat(path).st_mode)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
@@ -69,13 +69,13 @@ def append_regular(path: Path) -> io.BufferedWriter:
 
 
 def regular_bytes(path: Path) -> bytes:
-    """Read a regular file whole; NotRegular for anything else."""
+    """Read a whole regular file; raise NotRegular for other kinds."""
     with open_regular(path) as file:
         return file.read()
 
 
 def read_regular(path: Path) -> str:
-    """Read a file of settings, rules or keys whole; NotRegular, or OSError for one without end."""
+    """Read a whole file of settings, rules or keys; raise NotRegular, or OSError if too long."""
     with open_regular(path) as file, io.TextIOWrapper(file, "utf-8") as decoded:
         text = decoded.read(_LARGEST_TEXT + 1)
     if len(text) > _LARGEST_TEXT:
@@ -84,9 +84,9 @@ def read_regular(path: Path) -> str:
 
 
 def read_settings(path: Path) -> str:
-    """Read a file of settings whole; SettingsError for a pipe, a device, a folder or other bytes.
+    """Read a whole file of settings; raise SettingsError if it is not a readable text file.
 
-    FileNotFoundError if there is none: then the defaults may hold.
+    Raise FileNotFoundError if it does not exist, because defaults may apply then.
     """
     try:
         return read_regular(path)
@@ -96,7 +96,7 @@ def read_settings(path: Path) -> str:
         raise SettingsError(f"{path}: it is not UTF-8", do="save it again as UTF-8") from None
     except OSError as error:
         raise SettingsError(
-            f"{path} cannot be read: {error.strerror}", do="put a file there that you may read"
+            f"{path} cannot be read: {error.strerror}", do="put a readable file there"
         ) from None
 
 

@@ -1,8 +1,8 @@
 """Secrets, and the places that settings name for them: `env:NAME`, `file:PATH`, `keyring:…`.
 
-A secret is fetched when it is used and never rendered. Everybody with write access to the
-settings can change a place, so a place has to hold one line that is no private key: neither a key
-file nor a file of several credentials is ever sent.
+A secret is fetched on use and never rendered. Anybody with write access to the settings can change
+a place. So a place must hold a single line that is not a private key: neither a key file nor a file
+with several credentials is ever sent.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _PLACE: Final = re.compile(
 PLACES: Final = "env:NAME, file:PATH or keyring:SERVICE/USER"
 """The forms of a place, for error messages."""
 OWN_PREFIX: Final = "TREASURY_"
-"""Environment variables with this prefix are meant for this program."""
+"""Prefix of environment variables that are meant for this program."""
 _LONGEST: Final = 16 * 1024
-"""Characters of a secret: a long token has four thousand."""
+"""Maximum number of characters of a secret: a long token has four thousand."""
 
 
 class Secret:
-    """A string that never renders; `reveal()` gives it to the one place that needs it."""
+    """A string that is never rendered; `reveal()` returns it for the one use that needs it."""
 
     __slots__ = ("_value",)
 
@@ -49,12 +49,12 @@ class Secret:
         raise TypeError("a secret is not written anywhere")
 
     def reveal(self) -> str:
-        """The secret itself."""
+        """Return the secret itself."""
         return self._value
 
     @property
     def flaw(self) -> str:
-        """Why this may not be sent: it is a private key, or no single line; empty if it may."""
+        """Why this must not be sent: it is a private key or several lines; empty if it may."""
         if holds_private_key(self._value[:_LONGEST]):
             return "holds a private key, which is never sent"
         if len(self._value) > _LONGEST or not self._value.isprintable():
@@ -63,7 +63,7 @@ class Secret:
 
 
 class Unrendered:
-    """Base of settings that never render their values: one may be a secret, typed by mistake."""
+    """Base of settings that never render their values: one may be a secret typed by mistake."""
 
     __slots__ = ()
 
@@ -75,12 +75,12 @@ class Unrendered:
 
 
 def is_place(described: str) -> bool:
-    """Whether a setting names the place of a secret, and does not hold one."""
+    """Return True if a setting names the place of a secret instead of holding one."""
     return _PLACE.fullmatch(described) is not None
 
 
 def secret_at(described: str, holder: str, key: str) -> Secret:
-    """Return the secret at the place that a setting names; SettingsError if there is none."""
+    """Return the secret at a place; raise SettingsError if there is none."""
     try:
         secret, missing = find_secret(described, key)
     except SettingsError as error:
@@ -93,9 +93,10 @@ def secret_at(described: str, holder: str, key: str) -> Secret:
 
 
 def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secret | None, str]:
-    """Return the secret at the place that a setting names, or None and why there is none.
+    """Return the secret at a place, or None and the reason.
 
-    Raises SettingsError if the place cannot be read or, with `is_sent`, holds what is never sent.
+    Raise SettingsError if the place cannot be read or, with `is_sent`, has something that must
+    never be sent.
     """
     kind, _, place = described.partition(":")
     if not is_place(described):
@@ -103,7 +104,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
     match kind:
         case "env":
             value = os.environ.get(place)
-            # A secret that was typed here by mistake is no name in capitals.
+            # A secret typed here by mistake is not an upper-case name, so it is not shown.
             name = place if place.isupper() else f"that {key} names"
             missing = f"environment variable {name} is not set"
         case "file":
@@ -113,7 +114,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
         case _:
             missing = f"the keyring has no entry {place}"
             try:
-                # Only where it is used: it loads the desktop's secret service.
+                # Imported on use, because it loads the desktop's secret service.
                 import keyring
             except ImportError:
                 why = "keyring is not installed (`pip install treasury-toolkit[keyring]`)"
@@ -127,14 +128,15 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
                     why = "this machine has no keyring; env:NAME and file:PATH need none"
                 raise _no_keyring(why) from None
     secret = Secret((value or "").strip())
-    del value  # a traceback may show the variables of this function
+    # Deleted, because a traceback may show this function's variables.
+    del value
     if is_sent and secret.flaw:
-        raise SettingsError(f"{described} {secret.flaw}", do="name the place of the secret alone")
+        raise SettingsError(f"{described} {secret.flaw}", do="name a place with only the secret")
     return (secret if secret.reveal() else None), missing
 
 
 def doubt_of(described: str) -> str:
-    """Return why a person has to name this place before it is used; empty for a usual one."""
+    """Return why a person must confirm this place before its use; empty for a usual one."""
     kind, _, place = described.partition(":")
     if kind == "env" and not place.startswith(OWN_PREFIX):
         return f"its name does not begin with {OWN_PREFIX}"
@@ -143,17 +145,18 @@ def doubt_of(described: str) -> str:
     path = user_path(place).absolute()
     try:
         for part in (path, *path.parents):
-            # Whoever made the link decides which of our files is sent.
+            # The owner of the link decides which of our files is sent.
             if part.is_symlink() and part.lstat().st_uid not in {0, os.geteuid()}:
                 return "another user made a link on its path"
         is_open = path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
-    except OSError:  # reading the file raises the error
+    # Reading the file raises the error.
+    except OSError:
         return ""
     return "other users can read the file" if is_open else ""
 
 
 def call_unseen(call: Callable[[], T]) -> T:
-    """Call, and raise any error without the frames below: their variables may hold a secret."""
+    """Call, and raise errors without the frames below: their variables may hold a secret."""
     try:
         return call()
     except BaseException as error:  # noqa: BLE001 - an interrupt shows variables as well
@@ -163,7 +166,7 @@ def call_unseen(call: Callable[[], T]) -> T:
 
 
 def _file_text(path: Path) -> str | None:
-    """The text of a file; None if it does not exist."""
+    """Return the text of a file; None if it does not exist."""
     try:
         return read_regular(path)
     except FileNotFoundError:
@@ -172,7 +175,7 @@ def _file_text(path: Path) -> str | None:
         problem = "is not text"
     except OSError as error:
         problem = error.strerror or type(error).__name__
-    # Raised here, as the error before may hold what was read.
+    # Raised outside the handlers, because the original error may hold the file's content.
     raise SettingsError(f"secret file {path} {problem}", do="name a file with one line of text")
 
 

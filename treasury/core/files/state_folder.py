@@ -1,4 +1,4 @@
-"""The user's own folders: their home in a path, and the folder of what treasury remembers."""
+"""The user's own folders: the home folder in a path, and the folder of treasury's state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STATE_VARIABLE: Final = "TREASURY_STATE"
 
 
 def state_folder() -> Path:
-    """The user's own folder for what treasury remembers: `$TREASURY_STATE`, else the platform's."""
+    """Return the user's folder for treasury's state: `$TREASURY_STATE`, else the platform's."""
     if folder := os.environ.get(STATE_VARIABLE):
         return Path(folder)
     if sys.platform == "win32":
@@ -27,7 +27,7 @@ def state_folder() -> Path:
 
 
 def user_path(path: str | Path) -> Path:
-    """Return a path with `~` replaced by the home folder; SettingsError for a user without one."""
+    """Return a path with `~` replaced by the home folder; SettingsError if there is none."""
     try:
         return Path(path).expanduser()
     except RuntimeError:

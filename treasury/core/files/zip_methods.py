@@ -1,7 +1,7 @@
-"""The compression methods of zip files that can be unpacked in bounded pieces.
+"""The compression methods of zip files that can be decompressed in limited pieces.
 
-The standard library unpacks a piece of a bzip2 or lzma member whole, however large it becomes, so a
-bound on the result is checked too late.
+The standard library decompresses a piece of a bzip2 or lzma member completely, however large it
+becomes, so a limit would be checked too late.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAMES: Final = {
 
 
 def unbounded_method(member: zipfile.ZipInfo) -> str:
-    """Return the name of a method without bounded pieces; empty if the member can be unpacked."""
+    """Return the name of a method that cannot be decompressed in pieces; empty for others."""
     if member.compress_type in _BOUNDED:
         return ""
     return _NAMES.get(member.compress_type, f"method {member.compress_type}")

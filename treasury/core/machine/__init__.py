@@ -1,1 +1,1 @@
-"""The machine under a process: its clocks, its terminal, its standard error, other processes."""
+"""Operating system services: clocks, the terminal, standard error, other processes."""

@@ -1,11 +1,11 @@
-"""The clock that runs during suspend, and the boot of the machine that it counts from.
+"""A clock that runs during suspend, and the boot of the machine that it counts from.
 
 `time.monotonic` stops during suspend on Linux and macOS. Linux has CLOCK_BOOTTIME, macOS the
-continuous time (`CLOCK_MONOTONIC_RAW`). Windows has no other monotonic clock, and counts sleep in
-that one. Any other system gives `time.monotonic`, so there only the wall clock shows a suspend.
+continuous time (`CLOCK_MONOTONIC_RAW`). The only monotonic clock of Windows includes sleep. Other
+systems use `time.monotonic`, so there only the wall clock reveals a suspend.
 
-Two readings can be compared within one boot. Where the system does not name its boots (Windows, and
-others), this process stands for the boot, so that readings of two processes are never compared.
+Two readings can be compared within one boot. If the system does not identify its boots (Windows and
+others), the process takes that role, so that readings of two processes are never compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import msgspec
 _CLOCKS: Final = {"linux": "CLOCK_BOOTTIME", "darwin": "CLOCK_MONOTONIC_RAW"}
 _CLOCK: Final[int | None] = getattr(time, _CLOCKS.get(sys.platform, ""), None)
 _UUID_BYTES: Final = 37
-"""Bytes of a UUID as text, and the zero after it."""
+"""Bytes of a UUID as text, with the terminating zero."""
 
 
 class BootTime(msgspec.Struct, frozen=True):
@@ -34,25 +34,25 @@ class BootTime(msgspec.Struct, frozen=True):
     milliseconds: int
 
     def until(self, later: BootTime) -> timedelta | None:
-        """The time from this reading to a later one; None for readings of two boots."""
+        """Return the time from this reading to a later one; None if the boots differ."""
         if self.boot != later.boot:
             return None
         return timedelta(milliseconds=later.milliseconds - self.milliseconds)
 
 
 def boot_seconds() -> float:
-    """Seconds on the clock, including those of a suspend."""
+    """Return the clock's seconds, including suspends."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 def boot_time() -> BootTime:
-    """The clock as it reads now."""
+    """Read the clock."""
     return BootTime(_boot(), int(boot_seconds() * 1000))
 
 
 @cache
 def _boot() -> str:
-    """The name of this boot, the same in every process; a random one where there is none."""
+    """Return the id of this boot, the same in every process; a random one if there is none."""
     try:
         name = _NAMES[sys.platform]()
     except (KeyError, OSError, ValueError, AttributeError):  # another system, or a lack of access

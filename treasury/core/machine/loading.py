@@ -1,4 +1,4 @@
-"""Modules that are loaded when somebody first asks for something of theirs."""
+"""Modules that are imported on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Later:
-    """A module that is imported when a name of it is first asked for."""
+    """A module that is imported when one of its names is first used."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -19,9 +19,9 @@ class Later:
 
 
 def given_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """A `__getattr__` for the package: `modules` says in which module each name is.
+    """Return a `__getattr__` for the package; `modules` maps each name to its module.
 
-    A name that is also that of a module of the package cannot be given so: the module comes first.
+    A name that is also a module of the package does not work, because the module comes first.
     """
 
     def find(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Output of native code on standard error, held back during a call.
 
-A panicking thread of a library prints past Python. If the call then fails with an error that
-explains it, the panic is left out; other output is written after the call.
+A panicking thread of a library writes to standard error without Python. If the call then fails with
+an error that explains it, the panic is dropped; other output is written after the call.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ _PANIC: Final = re.compile(
 
 @contextmanager
 def without_panics(*explained: type[Exception]) -> Iterator[None]:
-    """Leave out panics of native threads if the block ends with one of the `explained` errors."""
+    """Drop panics of native threads if the block ends with one of the `explained` errors."""
     with _ALONE, _held_file() as held:
         try:
             stderr = os.dup(2)
-        except OSError:  # a process without standard error
+        # The process has no standard error.
+        except OSError:
             yield
             return
         _flush()
@@ -44,7 +45,8 @@ def without_panics(*explained: type[Exception]) -> Iterator[None]:
             os.close(stderr)
             held.seek(0)
             text = held.read()
-            with suppress(OSError):  # the terminal may be gone
+            # The terminal may be closed.
+            with suppress(OSError):
                 os.write(2, _PANIC.sub(b"", text) if is_explained else text)
 
 
@@ -55,7 +57,7 @@ def _flush() -> None:
 
 
 def _held_file() -> IO[bytes]:
-    """A file in memory if the system has such: the disk may be full."""
+    """Return a file in memory if the system supports it, because the disk may be full."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("stderr"), "w+b")
     return tempfile.TemporaryFile()

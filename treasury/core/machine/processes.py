@@ -1,9 +1,9 @@
-"""Processes: whether one runs, and those of our own package, given nothing they do not need.
+"""Processes: whether one runs, and starting our own with a minimal environment.
 
-Such a process is a fresh interpreter rather than a fork: it works the same in a notebook, in a
-script and on every platform. It runs the package that asked for it, wherever that was found; it
-takes nothing from the current folder or the user's settings, and of the environment, where
-credentials stand, only what an interpreter needs to start.
+A started process is a fresh interpreter instead of a fork: that works the same in a notebook, in a
+script and on every platform. It runs the same package as its parent. It takes nothing from the
+current folder or the user's settings, and from the environment, which contains credentials, only
+what an interpreter needs to start.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def started(
     stdout: int | IO[bytes],
     stderr: int | IO[bytes] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """A process that runs a function of ours, whose result is its exit code; its input is a pipe.
+    """Start a process that runs one of our functions; its result is the exit code.
 
-    OSError where it cannot be started.
+    Its standard input is a pipe. Raise OSError if it cannot be started.
     """
     root = str(Path(__file__).parents[3])
-    # "" is wherever we were when we began: it gives way to where this package was found.
+    # An empty entry means the original current folder; it is replaced by the package's location.
     paths = [*([] if root in sys.path else [root]), *filter(None, sys.path)]
     return subprocess.Popen(  # noqa: S603 - no shell, and our own arguments
         [sys.executable, "-I", "-c", _START, json.dumps(paths), module, function, *arguments],
@@ -50,11 +50,12 @@ def started(
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process of that number is there, whosever it is."""
+    """Return True if a process with that number exists, of any user."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it is there, and somebody else's
+    # It exists and belongs to another user.
+    except PermissionError:
         return True
     return True

@@ -1,7 +1,7 @@
-"""Guarded terminal output: no text from outside moves the cursor or turns a line around.
+"""Guarded terminal output: outside text cannot move the cursor or reverse a line.
 
-The guard stands in front of standard output and standard error, so that it covers whatever a
-command writes there: rows, errors, warnings, log lines and tracebacks.
+The guard wraps standard output and standard error, so it covers rows, errors, warnings, log lines
+and tracebacks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from treasury.core.text import visible
 
 
 class _Guard:
-    """A text stream that shows control characters instead of sending them; all else is its own."""
+    """A text stream that shows control characters instead of sending them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -24,20 +24,20 @@ class _Guard:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write the text with every character but a line's end made visible."""
+        """Write the text with every control character except line ends made visible."""
         if not isinstance(text, str):
             raise TypeError(f"a text is written here, not {type(text).__name__}")
         self._stream.write("\n".join(map(visible, text.split("\n"))))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each of the texts."""
+        """Write each text."""
         for line in lines:
             self.write(line)
 
 
 def guard_output() -> None:
-    """Guard this process's standard output and standard error for as long as it lives."""
+    """Guard this process's standard output and standard error until it ends."""
     sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
 
 
@@ -49,7 +49,7 @@ def guarded_output() -> Iterator[None]:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """The stream behind the guard, for drawing whose every text has been made visible before."""
+    """Return the stream behind the guard, for drawings with texts made visible before."""
     return stream._stream if isinstance(stream, _Guard) else stream  # noqa: SLF001 - the same module
 
 

@@ -1,4 +1,4 @@
-"""Addresses of other machines: encrypted or on this machine, and without a password."""
+"""Checks of network addresses: encrypted or local, and without a password."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus, urlsplit
 from treasury.core.errors import SettingsError
 
 _USERINFO: Final = re.compile(r"[^:/]+://[^:/@]*:[^@]*@")
-"""As SQLAlchemy reads an address: user, a colon and everything up to an @."""
+"""User, colon and everything up to an @, as SQLAlchemy parses an address."""
 _SECRET_NAME: Final = re.compile(
     r"pass(?:word|wd|phrase)?$|pwd|secret|token|credential|(?:client|server|api)_?key",
     re.IGNORECASE,
@@ -20,9 +20,9 @@ _SECRET_NAME: Final = re.compile(
 
 
 def holds_secret(url: str) -> bool:
-    """Whether an address holds a password, before its host or as a parameter.
+    """Return True if an address has a password, before its host or as a parameter.
 
-    An @ in what is no address at all counts, as somebody may have mistyped one with a password.
+    An @ in an invalid address counts, because it may be a mistyped one with a password.
     """
     before = re.split(r"[?#]", url)[0]
     scheme, separator, rest = before.partition("://")
@@ -35,28 +35,29 @@ def holds_secret(url: str) -> bool:
 
 
 def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
-    """An address of plain http that is not on this machine, or none at all."""
+    """Yield the problem of an invalid address, or of plain http that is not local."""
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError:  # it quotes the address
+    # The error quotes the address, so it is not kept.
+    except ValueError:
         parts = urlsplit("")
     is_own = parts.scheme == "http" and is_loopback(parts.hostname or "")
     if parts.scheme in {"", "https"} and not parts.hostname:
-        yield "it is no address", "write it as https://HOST/PATH"
+        yield "it is not an address", "write it as https://HOST/PATH"
     elif parts.scheme != "https" and not is_own:
         problem = f"{parts.scheme}://{parts.hostname} is not https"
         yield problem, "plain http is for loopback addresses only"
 
 
 def require_https(url: str, where: str = "") -> None:
-    """Refuse plain http to anywhere but this machine; `where` begins the SettingsError."""
+    """Refuse plain http to other machines; `where` begins the SettingsError."""
     for problem, remedy in in_the_clear(url):
         raise SettingsError(f"{where}{problem}", do=remedy)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host name or address stays on this machine."""
+    """Return True if the host name or address is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,12 +1,12 @@
 """The addresses that a person has confirmed for secrets, and the places of these secrets.
 
-`treasury.toml` may be written by other people: in a shared folder, or through a lake's head. So
-its addresses are compared with the ones that this user has confirmed before any secret leaves. The
-confirmed ones are in the user's own state folder, by the path of the workspace.
+Other people may write `treasury.toml`: in a shared folder, or through a lake's head. So before any
+secret leaves, its addresses are compared with those that this user has confirmed. The confirmed
+ones are in the user's state folder, by the path of the workspace.
 
-A new workspace is trusted at its first use, as is a sandbox's, if no other user may write to it:
-exchanging the folder of a confirmed workspace makes a new one. A place that `SecretSetting` doubts
-is never trusted. A workspace that was filled before addresses were kept here is no new one.
+A new workspace, and a sandbox's, is trusted at its first use if no other user may write to it:
+replacing the folder of a confirmed workspace creates a new one. A place that `SecretSetting` doubts
+is never trusted. A workspace filled before addresses were recorded does not count as new.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMMAND: Final = "treasury addresses confirm"
 
 
 class ConfirmedValue(msgspec.Struct, frozen=True):
-    """A value as it was confirmed, with the doubt that the person was shown about it."""
+    """A confirmed value, with the doubt that was shown to the person."""
 
     value: str
     doubt: str
@@ -49,7 +49,7 @@ class ConfirmedAddresses(msgspec.Struct, frozen=True):
 
 
 class AddressDifference(msgspec.Struct, frozen=True):
-    """A setting that is not as the person confirmed it; `confirmed` is None for a new one."""
+    """A setting that differs from the confirmed one; `confirmed` is None for a new setting."""
 
     setting: SecretSetting
     confirmed: str | None
@@ -63,12 +63,12 @@ class AddressDifference(msgspec.Struct, frozen=True):
             text += ", which you have not confirmed"
         elif self.confirmed != setting.value:
             text += f", and you confirmed {self.confirmed}"
-        # A letter of another alphabet in a host's name looks like the right one.
+        # A look-alike letter in a host's name must be visible.
         return ascii_escaped(text)
 
 
 Ask = Callable[[Sequence[AddressDifference]], str | None]
-"""Shows a person what differs, and returns the reason for confirming it; None for a refusal."""
+"""Shows a person the differences and returns the reason for confirming; None for a refusal."""
 
 
 def confirmed_values(folder: Path) -> dict[str, ConfirmedValue]:

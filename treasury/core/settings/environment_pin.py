@@ -1,4 +1,4 @@
-"""The environment that fills a workspace, noted in its folder."""
+"""The environment that a workspace's data comes from, noted in its folder."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PIN_NAME = "environment"
 
 
 def pin_environment(folder: Path, settings: Settings) -> None:
-    """Note which environment fills a workspace; refuse another one from then on.
+    """Note the environment of a workspace; another one is refused from then on.
 
-    To be called before the first thing is stored, and after the services have answered: addresses
-    that were never right are not noted. SettingsError as `is_pinned`.
+    Call it after the services have answered, so that wrong addresses are not noted, and before the
+    first data is stored. Raise SettingsError like `is_pinned`.
     """
     if not is_pinned(folder, settings):
         path = folder / _PIN_NAME
@@ -30,10 +30,10 @@ def pin_environment(folder: Path, settings: Settings) -> None:
 
 
 def is_pinned(folder: Path, settings: Settings) -> bool:
-    """Whether it is noted which environment fills a workspace.
+    """Return True if the environment of a workspace is noted.
 
-    SettingsError where it holds the records of another environment, or of the same at other hosts.
-    A sandbox's host does not count.
+    Raise SettingsError if its data comes from another environment, or from other hosts. A sandbox's
+    host is ignored.
     """
     place = place_of(settings)
     path = folder / _PIN_NAME
@@ -43,20 +43,20 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
         return False
     if not pinned:
         raise SettingsError(
-            f"{path} is empty, so whose records {folder} holds is not known",
+            f"{path} is empty, so the source of the records in {folder} is unknown",
             do=f"restore it from a copy, or write {place} into it if that is so",
         )
     if pinned != place:
         raise SettingsError(
-            f"{folder} holds the records of {ascii_escaped(pinned)}, and {FILE_NAME} now says"
+            f"{folder} holds the records of {ascii_escaped(pinned)}, but {FILE_NAME} now names"
             f" {ascii_escaped(place)}",
-            do="make a workspace of its own for each environment",
+            do="use a separate workspace for each environment",
         )
     return True
 
 
 def is_filled(folder: Path, *, but_from: str) -> bool:
-    """Whether a workspace was filled from an environment before, except from this one."""
+    """Return True if a workspace has data from an environment other than this one."""
     try:
         return read_settings(folder / _PIN_NAME).strip() != but_from
     except FileNotFoundError:
@@ -64,7 +64,7 @@ def is_filled(folder: Path, *, but_from: str) -> bool:
 
 
 def place_of(settings: Settings) -> str:
-    """The environment and its hosts: `staging at finance.example.test, ramp.example.test`."""
+    """Format the environment and hosts: `staging at finance.example.test, ramp.example.test`."""
     services, environment = settings.services, settings.workspace.environment
     if services is None or environment == "sandbox":
         return environment

@@ -1,6 +1,6 @@
-"""`[notices]` and `[inbox]` of `treasury.toml`: whom the desk tells, when, and whence files come.
+"""`[notices]` and `[inbox]` of `treasury.toml`: recipients and times of notices, and the inbox.
 
-Secrets are places here as everywhere: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`.
+Secrets are places here too: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,40}", re.ASCII)
 
 
 class MailServer(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notices.smtp]`: the server that takes the desk's mail, and whom it is from.
+    """`[notices.smtp]`: the server for the desk's mail, and its sender.
 
     `starttls` and `tls` verify the server's certificate; `none` is for loopback.
     """
@@ -36,27 +36,27 @@ class MailServer(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_u
 
     @property
     def usual_port(self) -> int:
-        """The port: the one given, else the usual one of the security."""
+        """The configured port, or the standard one of the security mode."""
         return self.port or {"starttls": 587, "tls": 465, "none": 25}[self.security]
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What cannot be used, by its key, and what to do about it."""
+        """Yield each problem with its key, and the remedy."""
         if (self.user is None) != (self.password is None):
             yield "smtp.user and smtp.password go together", "give both, or neither"
         if not _ADDRESS.fullmatch(self.sender):
-            yield "smtp.sender is no address", "write one like treasury@example.test"
+            yield "smtp.sender is not an address", "write one like treasury@example.test"
 
 
 class NoticedPerson(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notices.people.NAME]`: a person by the name that the journal knows, and their address."""
+    """`[notices.people.NAME]`: a person by their name in the journal, and their address."""
 
     email: str
 
 
 class Webhook(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notices.webhooks.NAME]`: the address that plain JSON is posted to, or its place.
+    """`[notices.webhooks.NAME]`: the address that receives plain JSON, or its place.
 
-    An address may itself be a secret, so it never renders. `token` is the place of the bearer
+    An address may itself be a secret, so it is never rendered. `token` is the place of the bearer
     token.
     """
 
@@ -67,11 +67,12 @@ class Webhook(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
 class NoticeTerms(
     Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """`[notices]`: who is told what is new, when, and how much of it.
+    """`[notices]`: recipients, times and content of notices.
 
-    Nothing is sent in `quiet_hours` of the reporting time zone, nor on days that are no TARGET days
-    unless `target_days_only` is false. Amounts are told where `with_amounts` says so. `turns` are
-    the sides whose move is worth telling; a sync is silent after `silent_hours`.
+    Nothing is sent during `quiet_hours` of the reporting time zone, nor on days that are not TARGET
+    days unless `target_days_only` is false. Notices include amounts only with `with_amounts`.
+    `turns` lists the parties whose pending moves are reported. A sync counts as silent after
+    `silent_hours`.
     """
 
     quiet_hours: str | None = None
@@ -86,14 +87,17 @@ class NoticeTerms(
     webhooks: dict[str, Webhook] = {}
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What cannot be used, by its key, and what to do about it."""
+        """Yield each problem with its key, and the remedy."""
         if self.quiet_hours is not None and parse_hours(self.quiet_hours) is None:
-            yield f"quiet_hours {self.quiet_hours!r:.40} is no span", "write it as 20:00-07:00"
+            yield (
+                f"quiet_hours {self.quiet_hours!r:.40} is not a time span",
+                "write it as 20:00-07:00",
+            )
         if self.silent_hours < 1:
             yield "silent_hours is less than 1", "write how many hours may pass without a sync"
         yield from () if self.smtp is None else self.smtp.problems()
         if self.people and self.smtp is None:
-            problem = "people are named and no mail server"
+            problem = "people are named, but no mail server"
             yield problem, "add [notices.smtp] with host and sender"
         for name, person in self.people.items():
             if not name.strip() or not name.isprintable():
@@ -102,17 +106,17 @@ class NoticeTerms(
                 yield f"people.{name:.40} has no address", "write email as ines@example.test"
         for name in self.webhooks:
             if not _NAME.fullmatch(name):
-                yield f"webhook {name!r:.40} is no plain name", "name it by letters and digits"
+                yield f"webhook {name!r:.40} is not a plain name", "name it by letters and digits"
 
 
 class InboxTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[inbox]`: the folder in which a bank's client leaves files; relative to the workspace."""
+    """`[inbox]`: the folder in which a bank's client puts files, relative to the workspace."""
 
     folder: str
 
 
 def parse_hours(span: str) -> tuple[time, time] | None:
-    """`20:00-07:00` as its first and its last moment; None for anything else, and for no time."""
+    """Parse `20:00-07:00` as its start and end; None for other text or an empty span."""
     read = _HOURS.fullmatch(span.strip())
     if read is None or read.group(1, 2) == read.group(3, 4):
         return None

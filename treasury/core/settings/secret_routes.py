@@ -1,7 +1,7 @@
-"""Where a secret can go, and where secrets are: the one declaration of both.
+"""The declaration of all addresses that secrets are sent to, and of the secrets' places.
 
-Reading the settings, the addresses that a person has confirmed, `treasury doctor`, `treasury lake
-clone` and the table in docs/setup.md follow it.
+It is used by the settings, the confirmed addresses, `treasury doctor`, `treasury lake clone` and
+the table in docs/setup.md.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from treasury.core.files.secret_places import Secret, doubt_of, is_place
 from treasury.core.settings.workspace_settings import Settings
 
 HUB_API: Final = "JUPYTERHUB_API_URL"
-"""The environment variable in which a notebook hub gives its servers its address."""
+"""Environment variable with the notebook hub's address, set by the hub for its servers."""
 HUB_TOKEN: Final = "JUPYTERHUB_API_TOKEN"  # noqa: S105 - the variable's name
 
 
 class SecretRoute(msgspec.Struct, frozen=True):
-    """An address that a secret is sent to, and the settings that name the secret's place.
+    """An address that a secret is sent to, and the settings with the secret's place.
 
-    In a key `*` stands for each name below it. `advice` is shown for an address with a password.
+    In a key, `*` stands for every name below it. `advice` is shown for an address with a password.
     """
 
     address: str
@@ -66,11 +66,11 @@ ROUTES: Final = (
     ),
 )
 HUB_ROUTE: Final = SecretRoute(HUB_API, f"the notebook server's own token (`{HUB_TOKEN}`)")
-"""Not of the settings: the hub itself sets the address."""
+"""Not a setting: the hub itself sets the address."""
 
 
 class SecretSetting(msgspec.Struct, frozen=True):
-    """One setting that decides where a secret goes, or which secret that is; as it is shown."""
+    """A setting that decides which secret is sent where, as shown to people."""
 
     key: str
     value: str
@@ -78,15 +78,15 @@ class SecretSetting(msgspec.Struct, frozen=True):
 
     @property
     def doubt(self) -> str:
-        """Why a person has to name this place before it is used; empty for a usual one."""
+        """The reason why a person must confirm this place before its use; empty for a usual one."""
         return doubt_of(self.value) if self.role == "place" else ""
 
 
 def secret_settings(settings: Settings) -> list[SecretSetting]:
-    """Every address of these settings that a secret can go to, and every secret's place.
+    """Return every address in the settings that receives a secret, and every secret's place.
 
-    The hub's address is that of the environment. The services of a sandbox are given without their
-    server, which has another port each time, as long as all three are on one.
+    The hub's address comes from the environment. If all services of a sandbox are on one server,
+    they are listed without it, because its port changes each time.
     """
     services, base = settings.services, ""
     if services is not None and settings.workspace.environment == "sandbox":
@@ -107,7 +107,7 @@ def secret_settings(settings: Settings) -> list[SecretSetting]:
 
 
 def values_at(node: Any, pattern: str, key: str = "") -> Iterator[tuple[str, Any]]:
-    """The values at a key of settings, or of the TOML document that they are read from."""
+    """Yield the values at a key of settings, or of the TOML document behind them."""
     name, _, rest = pattern.partition(".")
     if name == "*":
         children = list(node.items()) if isinstance(node, dict) else []
@@ -123,7 +123,7 @@ def values_at(node: Any, pattern: str, key: str = "") -> Iterator[tuple[str, Any
 
 
 def shown_address(value: object) -> str:
-    """An address as a person sees it: of one that may be a secret its server and a fingerprint."""
+    """Return an address as shown: a possible secret is reduced to its server and a fingerprint."""
     if not isinstance(value, Secret):
         return str(value)
     url = value.reveal()

@@ -36,20 +36,20 @@ from treasury.core.toml_text import parse_toml
 
 
 def require_plain_path(folder: Path) -> None:
-    """InputError where a workspace cannot be in the folder: its path would be read as a pattern.
+    """Raise InputError if a workspace cannot be in the folder because of its path.
 
-    The lake's tables are opened by their paths, in which `%41` is a letter and `[…]` a choice.
+    The lake's tables are opened by path, in which `%41` stands for a letter and `[…]` for a choice.
     """
     path = str(folder.absolute())
     if utf8_text(path) != path:
         raise InputError(
-            f"{clean(path)} has a byte in it that is not UTF-8, which no lake's path can have",
+            f"{clean(path)} contains a byte that is not UTF-8, which a lake's path cannot contain",
             do="choose a folder with a UTF-8 path, or move it there",
         )
     special = next((char for char in path if char in _SPECIAL), "")
     if special:
         raise InputError(
-            f"{clean(path)} has {special!r} in it, which no lake's path can have",
+            f"{clean(path)} contains {special!r}, which a lake's path cannot contain",
             do=f"choose a folder without any of {' '.join(_SPECIAL)} in its path, or move it there",
         )
 
@@ -60,7 +60,7 @@ _SPECIAL: Final = "[]%?*\\" if os.sep == "/" else "[]%?*"
 def load_settings(folder: Path) -> Settings:
     """Read and check `treasury.toml` in `folder`; SettingsError names the file and the key.
 
-    InputError as `require_plain_path`.
+    Raise InputError like `require_plain_path`.
     """
     require_plain_path(folder)
     path = folder / FILE_NAME
@@ -82,22 +82,23 @@ _IN_ENVIRONMENT: Final = "take it out; the credential comes from the environment
 _ADDRESSES: Final = {route.address: route.advice for route in ROUTES} | {
     "lake.home": _IN_ENVIRONMENT
 }
-"""Addresses that may hold no password, and where it goes."""
+"""Addresses that must not hold a password, with advice on where it belongs."""
 _PLACES_OF_SECRETS: Final = [place for route in ROUTES for place in route.places]
 
 
 def _read(path: Path) -> Settings | SettingsError:
-    """The settings, or what is wrong with the file.
+    """Return the settings, or the error for the file.
 
-    The error is not raised here: a traceback can show the variables of every function it went
-    through, and here they hold the file's text, in which somebody may have put a password.
+    The error is not raised here, because a traceback can show the variables of every function on
+    the way, and here they hold the file's text, which may contain a password.
     """
     try:
         document = parse_toml(read_settings(path))
         if mistyped := next(_typed_secrets(document), None):
             problem, remedy = mistyped
             return SettingsError(f"{path}: {problem}", do=remedy)
-        for key, value in _values(document):  # what of the template was not filled in
+        # Placeholders of the template that were not filled in.
+        for key, value in _values(document):
             if _PLACEHOLDER in value and (key != "workspace.company" or value == _PLACEHOLDER):
                 meanings = (words for end, words in _TO_FILL.items() if key.endswith(end))
                 return SettingsError(
@@ -111,13 +112,14 @@ def _read(path: Path) -> Settings | SettingsError:
             do="run `treasury init`, or `treasury demo` for a practice company",
         )
     except SettingsError as error:
-        return SettingsError(error.what, do=error.do)  # without the traceback of this one
+        # A new error, without this one's traceback.
+        return SettingsError(error.what, do=error.do)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         return SettingsError(f"{path}: {error}", do="correct that key")
 
 
 def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Secrets that somebody typed into the file, by their key, and where each goes."""
+    """Yield the secrets typed into the file by their key, and where each belongs."""
     for pattern, remedy in _ADDRESSES.items():
         for key, value in values_at(document, pattern):
             if not is_place(str(value)) and holds_secret(str(value)):
@@ -125,7 +127,7 @@ def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for pattern in _PLACES_OF_SECRETS:
         for key, value in values_at(document, pattern):
             if not is_place(str(value)) and _PLACEHOLDER not in str(value):
-                yield f"{key} is no place of a secret", f"name its place: {PLACES}"
+                yield f"{key} is not the place of a secret", f"name its place: {PLACES}"
 
 
 _PLACEHOLDER: Final = "…"
@@ -138,11 +140,11 @@ _TO_FILL: Final = {
     "account": "the IBAN, or remove the block until you have its statements",
     "name": "the account's name, or remove the line",
 }
-"""What to write in place of each value that the template leaves open, by the end of its key."""
+"""What to write for each placeholder of the template, by the end of its key."""
 
 
 def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in a TOML document, with its key; the blocks of an array are numbered from 1."""
+    """Yield every text of a TOML document with its key; array elements are numbered from 1."""
     if isinstance(node, str):
         yield key, node
     elif isinstance(node, dict):
@@ -154,7 +156,7 @@ def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
-    """What of settings that read cannot be used, and what to do about it."""
+    """Yield the problems of parsed settings, and their remedies."""
     desk, is_zone = settings.workspace, False
     with suppress(KeyError, ValueError, OSError):
         is_zone = bool(settings.zone)
@@ -178,41 +180,44 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
     yield from _account_problems(settings.accounts)
     for name in settings.payees:
         if not is_iban(name) or plain_account(name) != name:
-            yield f"[payees.{clean(name)[:40]}] is no IBAN", "write it in capitals, without blanks"
+            yield (
+                f"[payees.{clean(name)[:40]}] is not an IBAN",
+                "write it in capitals, without blanks",
+            )
     if settings.notices is not None:
         for problem, remedy in _notice_problems(settings.notices):
             yield f"notices: {problem}", remedy
     if settings.engine is not None and not is_spark_address(settings.engine.address):
         yield (
-            "engine.address is no address of Spark",
+            "engine.address is not an address of Spark",
             f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
         )
 
 
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
-"""Years of a clock: near the calendar's ends another time zone has no such date."""
+"""Range of years of a clock: near the calendar's ends, another time zone may have no such date."""
 
 
 def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
-    """The services' addresses are encrypted, and of the environment that the settings name."""
+    """Check that the services' addresses are encrypted and fit the environment."""
     if services.allow_writes is not None:
         yield "services.allow_writes is not read", "write allow_writes below [workspace]"
     for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
         yield from in_the_clear(url)
-        # A sandbox is on this machine, and production is not.
+        # A sandbox is on this machine, production never is.
         host = urlsplit(url).hostname
         if environment == ("production" if is_loopback(host or "") else "sandbox"):
             where = "a sandbox runs on a loopback address, production never"
-            yield f"{host} cannot be {environment}", f"{where}; correct the one or the other"
+            yield f"{host} cannot be {environment}", f"{where}; correct one of them"
     yield from _strange("services", services.environment, environment)
 
 
 def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
-    """Addresses that can be used, mail in the clear on this machine alone."""
+    """Check addresses, and that unencrypted mail stays on this machine."""
     yield from terms.problems()
     smtp = terms.smtp
     if smtp is not None and smtp.security == "none" and not is_loopback(smtp.host):
-        problem = f"smtp.security is none, and {smtp.host} is not this machine"
+        problem = f"smtp.security is none, but {smtp.host} is not this machine"
         yield problem, "write starttls or tls"
     for name, webhook in terms.webhooks.items():
         if not is_place(webhook.url.reveal()):
@@ -221,13 +226,13 @@ def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
 
 
 def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, str]]:
-    """Each account once in a currency, of one source, closed after it was opened."""
+    """Check that each account has one block per currency, one source, and dates in order."""
     sources: dict[str, Source] = {}
     declared: set[tuple[str, str]] = set()
     for account in accounts:
         where, number = f"[[accounts]] {account.account}", plain_account(account.account)
         if _CURRENCY.fullmatch(account.currency) is None:
-            problem = f"{where} is in {account.currency!r:.20}, which is no currency"
+            problem = f"{where} is in {account.currency!r:.20}, which is not a currency"
             yield problem, "write three capital letters, like EUR"
         if (number, account.currency) in declared:
             problem = f"{where} is declared twice in {account.currency}"
@@ -249,7 +254,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 def _strange(
     section: str, environment: Environment | None, expected: Environment
 ) -> Iterator[tuple[str, str]]:
-    """A section with another environment than the workspace."""
+    """Yield a problem if a section is for another environment than the workspace."""
     if environment not in {None, expected}:
-        problem = f"[{section}] is for {environment}, and this workspace is for {expected}"
+        problem = f"[{section}] is for {environment}, but this workspace is for {expected}"
         yield problem, "give each environment a workspace with its own addresses and credentials"

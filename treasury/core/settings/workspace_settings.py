@@ -1,4 +1,4 @@
-"""What `treasury.toml` holds, as frozen structs: one for each section."""
+"""The content of `treasury.toml` as frozen structs, one per section."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Source = Literal["own_bank", "provider_report"]
 _Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS: Final[tuple[_Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 StatementDays = Literal["business", "every", "movements"] | tuple[_Weekday, ...]
-"""`business`: TARGET days; `movements`: only days on which something moved; or days of the week."""
+"""`business`: TARGET days; `movements`: only days with movements; or days of the week."""
 
 
 class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[workspace]`: the company of this desk. `now` fixes the clock and is for the sandbox only.
+    """`[workspace]`: the company of this desk. `now` fixes the clock, in the sandbox only.
 
     In production nothing is written to the services without `allow_writes`. Files on disk are
-    readable by their user alone, or with `shared` by the group.
+    readable by their user only, or with `shared` by the group.
     """
 
     company: str
@@ -41,7 +41,7 @@ class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     shared: Shared | None = None
     town: str | None = None
     country: str | None = None
-    """Of the company's seat, by its ISO code: a payment beyond the EEA names the payer's."""
+    """ISO code of the company's country: a payment outside the EEA states the payer's address."""
 
 
 class Service(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,7 +53,8 @@ class Service(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 class BankReceiverFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[services.bank_receiver]`: field names of the bank account that a fiat transfer pays.
 
-    The specification does not show them; the provider does. Without them no such transfer is sent.
+    The specification does not document them, so ask the provider. Without them such transfers are
+    refused.
     """
 
     object: str
@@ -65,9 +66,9 @@ class BankReceiverFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 class Services(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[services]`: the two base addresses and the token address they share.
 
-    The struct also carries the environment of the addresses and whether it may be written to.
-    `environment` is optional in the file, and equals the workspace's if given. `allow_writes` is
-    `[workspace]`'s and is not read here.
+    The struct also has the environment of the addresses, and whether it may be written to.
+    `environment` is optional in the file, and must equal the workspace's. `allow_writes` belongs to
+    `[workspace]` and is not read here.
     """
 
     token_url: str
@@ -79,22 +80,22 @@ class Services(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The host of the finance service and that of the ramp service."""
+        """The hosts of the finance service and the ramp service."""
         return tuple(urlsplit(s.base_url).hostname or "" for s in (self.finance, self.ramp))
 
     @property
     def may_write(self) -> bool:
-        """Whether anything may be changed at these addresses: in production only if allowed."""
+        """True if these services may be written to; in production only if allowed."""
         return self.environment != "production" or self.allow_writes is True
 
 
 class Credential(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[credentials.NAME]`: a client id, and where its secret is."""
+    """`[credentials.NAME]`: a client id, and the place of its secret."""
 
     client_id: str
     client_secret: str
     environment: Environment | None = None
-    """The credential's environment; where given, it has to be the workspace's."""
+    """The credential's environment; if given, it must be the workspace's."""
 
     def secret(self) -> Secret:
         """Fetch the secret; SettingsError names its place, never its value."""
@@ -104,11 +105,12 @@ class Credential(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=
 class JournalPlace(
     Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """`[journal]`: the database of a journal that several desks share, PostgreSQL by its URL.
+    """`[journal]`: a journal database shared by several desks, in PostgreSQL.
 
-    Without a URL it is in the workspace. The URL holds no password; `password` names its place,
-    as for a client's secret, and `key` the place of each person's own signing key. Each month's
-    close adds the journal's head to the file `publish_head`, or writes a new file in that folder.
+    Without a URL the journal is in the workspace. The URL must not contain a password; `password`
+    names its place, as for a client's secret, and `key` the place of each person's own signing key.
+    Each month's close adds the journal's head to the file `publish_head`, or writes a new file in
+    that folder.
     """
 
     url: str | None = None
@@ -125,11 +127,11 @@ class JournalPlace(
 class SparkEngine(
     Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """`[engine]`: the Spark on which `treasury reconcile` works a month out; DuckDB without it.
+    """`[engine]`: the Spark on which `treasury reconcile` computes a month; DuckDB without it.
 
     `address` is that of a Spark Connect server or of a master, `token` the place of the server's
-    token, as for a client's secret. `lake` is where the cluster finds the lake's tables, such as in
-    the home; the workspace's own folder without it.
+    token, as for a client's secret. `lake` is the cluster's path to the lake's tables, for example
+    in the home; the default is the workspace's own folder.
     """
 
     address: str
@@ -147,15 +149,15 @@ SPARK_ADDRESSES: Final = "sc://host:15002, spark://host:7077, k8s://…, yarn or
 
 
 def is_spark_address(address: str) -> bool:
-    """Whether Spark takes it: a Spark Connect server's address, or a master's."""
+    """Return True for the address of a Spark Connect server or a master."""
     return _SPARK_ADDRESS.fullmatch(address) is not None
 
 
 class LakePlace(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[lake]`: the home that desks share the lake through: `s3://bucket/folder`, or a folder.
 
-    A folder is given by its whole path, or by its path from the workspace. The credential comes
-    from the environment, as every tool of that cloud takes it.
+    A folder is absolute, or relative to the workspace. The credential comes from the environment,
+    in the cloud's usual variables.
     """
 
     home: str
@@ -167,12 +169,12 @@ _Answers = Literal["all", "rejections"]
 class BankAccount(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """`[[accounts]]`: an account with statements, and the source of these.
+    """`[[accounts]]`: an account with statements, and their source.
 
-    `own_bank` is an account of ours at a bank; `provider_report` is the provider's account on which
-    credits to our virtual IBANs are booked. One in several currencies is declared for each.
-    `opened` and `closed` are its first and its last day, `statement_days` those for which the bank
-    writes a statement: TARGET days by default.
+    `own_bank` is an account of ours at a bank; `provider_report` is the provider's account that
+    books credits to our virtual IBANs. An account in several currencies has one block for each.
+    `opened` and `closed` are its first and last day. `statement_days` are the days with a
+    statement, by default TARGET days.
     """
 
     account: str
@@ -183,17 +185,17 @@ class BankAccount(
     closed: date | None = None
     statement_days: StatementDays | None = None
     holder: str = ""
-    """The holder's name as its bank has it, for payment files; the company if it is not given."""
+    """The holder's name as known to the bank, for payment files; the company by default."""
     batch_booking: bool = False
-    """Whether its bank should book a payment file as one debit."""
+    """True if the bank should book a payment file as one debit."""
     answers: _Answers = "all"
-    """Of which payments in a file its bank reports: of all, or of rejected ones alone."""
+    """The payments of a file that the bank reports on: all, or rejected ones only."""
 
 
 class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[payees.IBAN]`: where the holder of that account is, by the ISO code of its country.
+    """`[payees.IBAN]`: town and ISO country code of the account's holder.
 
-    A payment file states it; a missing address is left out.
+    Payment files include it; a missing address is left out.
     """
 
     town: str
@@ -201,20 +203,20 @@ class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole of `treasury.toml`."""
+    """The content of `treasury.toml`."""
 
     workspace: CompanySettings
     services: Services | None = None
     credentials: dict[str, Credential] = {}
     accounts: tuple[BankAccount, ...] = ()
     payees: dict[str, PayeeAddress] = {}
-    """Addresses of those we pay, by their IBAN."""
+    """Addresses of payees, by IBAN."""
     journal: JournalPlace | None = None
-    """Where people's decisions are kept; in the workspace where left out."""
+    """Location of the journal; None for the workspace."""
     engine: SparkEngine | None = None
-    """Where months are reconciled; in this process, by DuckDB, where left out."""
+    """Engine for reconciling months; None for DuckDB in this process."""
     lake: LakePlace | None = None
-    """Where the lake is shared; None if it is not."""
+    """Place where the lake is shared; None if it is not."""
     notices: NoticeTerms | None = None
     """Receivers of notices; None without notices."""
     inbox: InboxTerms | None = None
@@ -235,11 +237,11 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         return codes
 
     def now(self) -> datetime:
-        """The instant that it is, in UTC: the sandbox's fixed one where set, else the machine's."""
+        """Return the current instant in UTC: the sandbox's fixed one if set, else the machine's."""
         return self.workspace.now or datetime.now(UTC)
 
     def credential(self, name: str) -> Credential:
-        """The named credential; SettingsError lists the names there are."""
+        """Return the named credential; SettingsError lists the existing names."""
         try:
             return self.credentials[name]
         except KeyError:
@@ -251,7 +253,7 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
 
 
 def settings_for_colleagues(settings: Settings) -> str:
-    """What another desk on the same lake begins with, as JSON: no credential, no place of one."""
+    """Return the settings for a new desk on the same lake as JSON, without credentials."""
     desk = msgspec.structs.replace(settings.workspace, allow_writes=False, shared=None)
     services = settings.services
     if services is not None:

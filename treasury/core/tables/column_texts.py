@@ -1,4 +1,4 @@
-"""Columns as texts: every digit of an amount, plain text, and the hash of rows."""
+"""Columns as texts: every digit of an amount, clean texts, and the hash of rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from treasury.core.money import plain_digits
 from treasury.core.text import clean
 
 _BATCH: Final = 10_000
-"""Rows that are hashed together."""
+"""Number of rows hashed together."""
 _PLAIN: Final = "^[!-~·]+( [!-~·]+)*$"
-"""A text that is clean: visible characters with one space between words."""
+"""A clean text: visible characters with single spaces between words."""
 
 
 def column_texts(column: pa.ChunkedArray) -> list[str]:
-    """`value_text` of each value of a column."""
+    """Return `value_text` of each value of a column."""
     if pa.types.is_string(column.type):
         texts = column
     elif pa.types.is_decimal(column.type):
@@ -33,7 +33,7 @@ def column_texts(column: pa.ChunkedArray) -> list[str]:
 
 
 def rows_hash(table: pa.Table) -> str:
-    """SHA-256 of a table's rows as one JSON list, each value as its `value_text`."""
+    """Return the SHA-256 of a table's rows as one JSON list, each value as its `value_text`."""
     digest = hashlib.sha256(b"[")
     for start in range(0, table.num_rows, _BATCH):
         columns = map(column_texts, table.slice(start, _BATCH).columns)
@@ -44,7 +44,7 @@ def rows_hash(table: pa.Table) -> str:
 
 
 def amount_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """`value_text` of each decimal of a column, none where there is none."""
+    """Return `value_text` of each decimal of a column; null stays null."""
     plain = plain_amounts(column)
     if column.type.scale <= 0:
         return plain
@@ -55,14 +55,14 @@ def amount_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def wide(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Amounts in a type in which no sum of them is too large."""
+    """Cast amounts to a type in which their sum cannot overflow."""
     return amounts.cast(pa.decimal256(76, amounts.type.scale))
 
 
 def distinct_rows(table: pa.Table, names: Sequence[str]) -> tuple[pa.Table, pa.Array]:
-    """The rows that differ in these columns, how many there are of each, and each row's place.
+    """Return the distinct rows of these columns with counts, and each row's index among them.
 
-    The first table has `names` and `count`; the places say for each row of `table` which it is.
+    The first table has `names` and `count`.
     """
     numbered = table.select(names).append_column("row", pa.array(range(table.num_rows), pa.int64()))
     wanted = [("row", "count"), ("row", "list")]
@@ -73,7 +73,7 @@ def distinct_rows(table: pa.Table, names: Sequence[str]) -> tuple[pa.Table, pa.A
 
 
 def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """`text.clean` of each text of a column; most are plain already, and stay as they are."""
+    """Return `text.clean` of each text of a column; most texts are already clean and unchanged."""
     texts = column.combine_chunks()
     is_other = pc.fill_null(pc.invert(pc.match_substring_regex(texts, _PLAIN)), False)
     cleaned = pa.array(map(clean, texts.filter(is_other).to_pylist()), pa.string())
@@ -81,11 +81,11 @@ def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """`money.plain_digits` of each decimal of a column, as a column of texts."""
+    """Return `money.plain_digits` of each decimal of a column."""
     texts = column.cast(pa.string()).combine_chunks()
     if column.type.scale > 0:
         texts = pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
-    # So Arrow writes zero, and what is very small.
+    # Arrow's notation of zero at a high scale; very small numbers are handled below.
     texts = pc.if_else(pc.starts_with(texts, "0E"), "0", texts)
     if b"E" in in_one(pc.fill_null(texts, "")):
         is_scientific = pc.fill_null(pc.match_substring(texts, "E"), False)
@@ -97,14 +97,14 @@ def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def in_one(texts: pa.Array, between: str = "") -> bytes:
-    """Texts, of which none is null, one after another in UTF-8."""
+    """Join texts without nulls, as UTF-8 bytes."""
     whole = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
     joined: bytes = pc.binary_join(whole, between)[0].as_buffer().to_pybytes()
     return joined
 
 
 def value_text(value: object) -> str:
-    """A value as text: a decimal with every digit it has and no idle zeros."""
+    """Format a value as text: a decimal with every digit and without idle zeros."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

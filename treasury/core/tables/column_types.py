@@ -1,4 +1,4 @@
-"""The types of columns: the few that a table has, and the columns that a file declares."""
+"""Column types: those of the lake's tables, and the declaration of columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMES: Final = {
 SQL_TYPES: Final = {kind: sql for kind, (sql, _) in _NAMES.items()}
 """DuckDB's name of each type of the lake."""
 TYPE_WORDS: Final = {kind: words for kind, (_, words) in _NAMES.items()}
-"""What the dictionary calls each type of the lake."""
+"""Name of each type in the data dictionary."""
 _OF_ANNOTATIONS: Final = {
     Decimal: AMOUNT,
     datetime: INSTANT,
@@ -44,11 +44,11 @@ _OF_ANNOTATIONS: Final = {
     bool: BOOL,
 }
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
-"""What names of tables and columns look like."""
+"""Pattern of table and column names."""
 
 
 def schema_of(struct: type[msgspec.Struct]) -> pa.Schema:
-    """The columns of a struct's rows; a field that is not of a type of the lake is kept as text."""
+    """Return the columns of a struct's rows; fields of other types are stored as text."""
 
     def type_of(hint: object) -> pa.DataType:
         kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -58,10 +58,10 @@ def schema_of(struct: type[msgspec.Struct]) -> pa.Schema:
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column: its name, its type, what it means and the field it comes from at its source.
+    """One column: its name, type, meaning, and source field.
 
-    A source is "Heading of the specification.field", or an element of a bank's format; none where
-    the value is ours. An amount names its unit: the column that says it, in backticks, or words.
+    A source is "Heading of the specification.field", or an element of a bank's format; empty if the
+    value is ours. An amount has a unit: the column with its currency in backticks, or words.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def columns_of(package: str, table: str) -> tuple[Column, ...]:
-    """The columns of a table as a package's `columns.csv` lists them, their types by its words."""
+    """Return a table's columns as declared in a package's `columns.csv`."""
     types = {words: kind for kind, words in TYPE_WORDS.items()}
     return tuple(
         Column(row["name"], types[row["type"]], row["meaning"], row["source"], row["unit"])
@@ -86,6 +86,6 @@ def columns_of(package: str, table: str) -> tuple[Column, ...]:
 
 
 def require(holds: bool, problem: str) -> None:
-    """A wrong declaration is a mistake in the program, found when the module is imported."""
+    """Raise ValueError on import for a wrong declaration, which is a programming error."""
     if not holds:
         raise ValueError(problem)

@@ -1,7 +1,7 @@
-"""CSV files that a person gives us: named columns, one kind of value each, errors by line.
+"""CSV files written by people: named columns with one kind of value each, errors by line.
 
-The delimiter is a comma, a semicolon or a tab, whichever the first line has; the columns are found
-by name, in any order. An amount is written 1234.56: what could be read two ways is refused.
+The delimiter is a comma, a semicolon or a tab, detected in the first line. Columns are found by
+name, in any order. Amounts are written as 1234.56; ambiguous notations are refused.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class CsvLine(msgspec.Struct, frozen=True):
 
 
 def text(cell: str, _: str) -> str:
-    """The cell as it is."""
+    """Return the cell unchanged."""
     return cell
 
 
 def amount(cell: str, column: str) -> Decimal:
-    """The cell as an exact Decimal."""
+    """Parse the cell as an exact Decimal."""
     return parse_amount(cell, name=column)
 
 
 def day(cell: str, column: str) -> date:
-    """The cell as a date, 2026-10-31."""
+    """Parse the cell as a date, 2026-10-31."""
     try:
         return date.fromisoformat(cell)
     except ValueError:
@@ -60,7 +60,7 @@ def day(cell: str, column: str) -> date:
 
 
 def read_csv(path: Path, columns: Sequence[CsvColumn]) -> list[CsvLine]:
-    """The rows of a UTF-8 file. InputError names the file, the line and the column."""
+    """Read the rows of a UTF-8 file; InputError names the file, the line and the column."""
     return csv_lines(path, csv_rows(path, small_file(path)), columns)
 
 
@@ -70,9 +70,9 @@ def csv_lines(
     columns: Sequence[CsvColumn],
     word: str = "line",
 ) -> list[CsvLine]:
-    """Rows with their line numbers, the names of the columns first, read column by column.
+    """Read numbered rows, the column names first, column by column.
 
-    `word` is what an error calls a place: `row` in a file that has no lines.
+    `word` names a position in errors, such as `row` in a file without lines.
     """
     if not rows:
         raise InputError(f"{path} is empty", do=f"give it the columns {_names(columns)}")
@@ -80,7 +80,7 @@ def csv_lines(
     heading = f"{path}, {word} {number}" if number else f"{path}"
     places = _places(heading, [name.strip().lower() for name in head], columns)
     for at, cells in rows[1:]:
-        # 1.000,00 between commas is two cells: read as one it would be 1.
+        # 1.000,00 between commas would be two cells and read as 1.
         if any(map(str.strip, cells[len(head) :])):
             raise InputError(
                 f"{path}, {word} {at}: {len(cells)} cells for {len(head)} columns",
@@ -90,7 +90,7 @@ def csv_lines(
 
 
 def small_file(path: Path, largest: int = LARGEST, name: str = "") -> bytes:
-    """The bytes of a file of at most `largest`; InputError, which calls it `name`, for others."""
+    """Read a file of at most `largest` bytes; otherwise raise InputError with its `name`."""
     try:
         with open_regular(path) as file:
             content = file.read(largest + 1)
@@ -105,7 +105,7 @@ def small_file(path: Path, largest: int = LARGEST, name: str = "") -> bytes:
 
 
 def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
-    """Line numbers and cells of the lines that are not empty, of what was read from `path`."""
+    """Return the line numbers and cells of the non-empty lines of a file's content."""
     try:
         content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
     except UnicodeDecodeError as error:

@@ -1,8 +1,8 @@
-"""CSV for people: the one writer of every CSV that leaves, so that no spreadsheet runs a text.
+"""CSV for people: the only CSV writer, so that no spreadsheet executes a text.
 
-Every cell is quoted. A spreadsheet splits a line at the separator of its own locale, so a text is
-made harmless wherever a cell could begin in it, not only at its beginning. Amounts, counts and
-days are ours and stay what they are: a negative amount is a number.
+Every cell is quoted. A spreadsheet splits lines at its own locale's separator, so formulas are
+defused wherever a cell could begin within a text, not only at its start. Amounts, counts and days
+are our own values and unchanged: a negative amount stays a number.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from treasury.core.tables.column_texts import amount_texts, value_text
 from treasury.core.text import visible
 
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-"""Characters that end a line or move to another column: a cell stays one line."""
+"""Characters that end a line or change the column: a cell must stay on one line."""
 _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
 """Signs that begin a formula: `= + - @` and every character that Unicode folds to one of them."""
 _FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
 """The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
 _UNLIKE: Final = r"""[^ -~·]|(^|[,;|])[ "'`]*[=+\-@]"""
-"""What a cell may write otherwise: a character that may not show or may fold to another, and where
-a formula would begin among all others."""
+"""Texts that may be written differently: with a hidden or foldable character, or a possible
+formula.
+"""
 _BATCH: Final = 10_000
-"""Rows that are written together."""
+"""Number of rows written together."""
 _AS_TEXT: Final = WriteOptions(include_header=False, quoting_style="all_valid")
 
 
 def write_csv_table(file: TextIO, table: pa.Table, *, named: bool = True) -> None:
     """Write a table as CSV, some thousands of rows at a time, column by column.
 
-    Lists are written with a bar between their texts. Rows that go on from others are not `named`
-    again.
+    List elements are separated by a bar. Continued output is not `named` again.
     """
     if named:
         _writer(file).writerow(map(_cell, table.column_names))
@@ -57,7 +57,7 @@ def _writer(file: TextIO) -> Any:
 
 
 def _written(column: pa.Array) -> pa.Array:
-    """`_cell` of each value, made once for those that are alike."""
+    """Return `_cell` of each value, computed once per distinct value."""
     if pa.types.is_nested(column.type):
         return _cells(column)
     distinct = column.dictionary_encode("encode")
@@ -65,7 +65,7 @@ def _written(column: pa.Array) -> pa.Array:
 
 
 def _cells(column: pa.Array) -> pa.Array:
-    """`_cell` of each value; most are plain already, and stay as they are."""
+    """Return `_cell` of each value; most are already plain and stay unchanged."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return pc.fill_null(amount_texts(pa.chunked_array([column])), "")
@@ -80,13 +80,13 @@ def _cells(column: pa.Array) -> pa.Array:
 
 
 def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table as Python's values, some thousands at a time."""
+    """Yield the rows of a table as Python values, in batches."""
     for batch in table.to_batches(max_chunksize=_BATCH):
         yield from zip(*map(_values, batch.columns), strict=True)
 
 
 def _values(column: pa.Array) -> list[Any]:
-    """The values of a column, each made once for those that are alike where many are."""
+    """Return the values of a column, created once per distinct value if many repeat."""
     if pa.types.is_nested(column.type):
         return column.to_pylist()
     encoded = column.dictionary_encode("encode")
@@ -96,7 +96,7 @@ def _values(column: pa.Array) -> list[Any]:
 
 
 def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A line of names and a line for each row; amounts keep every digit."""
+    """Return a line of names and a line per row; amounts keep every digit."""
     out = io.StringIO()
     writer = _writer(out)
     writer.writerow(map(_cell, names))
@@ -105,7 +105,7 @@ def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    """A number or a day as it is; anything else as text that nothing runs."""
+    """Format a number or a day unchanged, and anything else as text that is never executed."""
     match value:
         case None | Decimal() | int() | date() | time() | timedelta():
             return value_text(value)

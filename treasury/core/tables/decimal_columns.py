@@ -1,4 +1,4 @@
-"""Columns of exact decimals and whole numbers, without a Python decimal for each."""
+"""Columns of exact decimals and whole numbers, without a Python Decimal per value."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _DIGITS = 19
-"""Of the largest whole number that Arrow counts in 64 bits."""
+"""Digits of the largest 64-bit integer in Arrow."""
 
 
 def decimal_column(numbers: Sequence[int | None], places: int, kind: pa.Decimal128Type) -> pa.Array:
-    """Numbers of the unit with so many decimals as a column: 150 at two places is 1.50.
+    """Return integers as decimals with `places` decimals: 150 at two places is 1.50.
 
-    pyarrow.ArrowInvalid for one that the column's type does not hold.
+    Raise pyarrow.ArrowInvalid for a number that does not fit the column's type.
     """
     try:
         whole = pa.array(numbers, pa.int64())
-    except OverflowError:  # more than 64 bits
+    # A number has more than 64 bits.
+    except OverflowError:
         exact = [None if number is None else Decimal(f"{number}E-{places}") for number in numbers]
         return pa.array(exact, kind)
     unit = pa.scalar(Decimal(f"1E-{places}"), pa.decimal128(places + 1, places))
@@ -27,10 +28,10 @@ def decimal_column(numbers: Sequence[int | None], places: int, kind: pa.Decimal1
 
 
 def whole_numbers(column: pa.ChunkedArray) -> list[int | None]:
-    """The decimals of a column in units of their last place: 1.50 is 150."""
+    """Return the decimals of a column as integers of their last place: 1.50 is 150."""
     numbers: list[int | None] = []
     for part in column.chunks:
-        # 128 bits each, of which the upper half has the sign.
+        # Each decimal has 128 bits, with the sign in the upper half.
         octets = memoryview(part.buffers()[1])[16 * part.offset : 16 * (part.offset + len(part))]
         halves = zip(
             octets.cast("Q")[::2], octets.cast("q")[1::2], part.is_valid().to_pylist(), strict=True

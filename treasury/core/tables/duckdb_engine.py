@@ -1,4 +1,4 @@
-"""DuckDB in memory: connections that load nothing, and the words of its SQL."""
+"""DuckDB connections in memory that load nothing else, and helpers for its SQL."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from treasury.core.tables.column_types import SQL_TYPES
 Params = Mapping[str, Any] | Sequence[Any] | None
 
 _STORAGE: Final = "v1.0.0"
-"""The format of a database in a file: every DuckDB since 1.0 reads it."""
+"""File format of databases, readable by every DuckDB since 1.0."""
 UNWRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException)
-"""What DuckDB raises where a database cannot be written, as on a full disk."""
+"""Exceptions of DuckDB for a database that cannot be written, for example on a full disk."""
 MEMORY: Final = 4 << 30
-"""Bytes that a database holds at most; what is more waits on disk.
+"""Memory limit of a database in bytes; the rest is spilled to disk.
 
-What goes in and what comes out of ten million lines is beside it, as Arrow tables.
+Inputs and outputs of ten million lines are outside this limit, as Arrow tables.
 """
 _SPILL: Final = "spill"
 
@@ -41,10 +41,10 @@ _SPILL: Final = "spill"
 def connect(
     *, one_thread: bool = False, workspace: Path | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """An empty database in memory, in UTC, that loads no extension and no stored secret.
+    """Open an empty database in memory, in UTC, without extensions and stored secrets.
 
-    Of few rows several threads cost more than they bring. What exceeds memory is spilled to the
-    `workspace`, where one is named, as its disk has room for what it holds.
+    For few rows, several threads cost more than they gain. Data beyond the memory limit is spilled
+    to the `workspace`, if named, because its disk has room for its data.
     """
     connection = duckdb.connect(
         config={
@@ -62,12 +62,13 @@ def connect(
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     if one_thread:
         connection.execute("SET threads = 1")
-    connection.execute("SET enable_progress_bar = false")  # ours are drawn by who asked
+    # Callers draw their own progress bars.
+    connection.execute("SET enable_progress_bar = false")
     return connection
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep a connection from any further file, network or extension, for good."""
+    """Deny a connection any further file, network or extension, permanently."""
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
@@ -75,9 +76,9 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 def read_beside(
     connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation
 ) -> pa.Table:
-    """The rows of a relation. A large database holds half as much meanwhile, as they are beside it.
+    """Return the rows of a relation, with half the memory limit for a large database meanwhile.
 
-    Where it cannot be read with half as much, it is with all.
+    The result is outside the database's memory. If half is not enough, the full limit is used.
     """
     ((most,),) = connection.execute(_MOST).fetchall()
     if most == MEMORY:
@@ -97,14 +98,14 @@ _MOST: Final = "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
 def attach(connection: duckdb.DuckDBPyConnection, database: Path, name: str) -> None:
     """Let the connection read the tables of another database, as `name.table`.
 
-    DuckDB's errors for one that is not there, or is none.
+    Raise DuckDB's errors if it is missing or not a database.
     """
     connection.execute(f"ATTACH {literal(str(database))} AS {quoted(name)} (READ_ONLY)")
 
 
 @contextmanager
 def new_database(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection whose tables are those of a new database, whole in its file afterwards."""
+    """Open a connection that creates a new database; its file is complete afterwards."""
     with connect() as connection:
         connection.execute(f"ATTACH {literal(str(path))} AS made (STORAGE_VERSION '{_STORAGE}')")
         connection.execute("USE made")
@@ -116,16 +117,17 @@ def new_database(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _spill_folder(workspace: Path | None) -> str:
-    """The folder to which DuckDB spills what exceeds memory; DuckDB creates and removes it.
+    """Return a new folder for DuckDB's spilled data; DuckDB creates and removes it.
 
-    DuckDB's own choice is the current folder. Each connection has one of its own, in a
-    folder that only this user reads, so that one does not take away what another has there.
+    DuckDB's default is the current folder. Each connection uses its own subfolder, readable by this
+    user only, so that connections do not delete each other's data.
     """
     user = getattr(os, "getuid", lambda: 0)()
     try:
         base = _spill_of(workspace, user) or Path(tempfile.gettempdir()) / f"treasury-spill-{user}"
         if not _is_private(base, user):
-            base = _folder_of_its_own()  # somebody else was there before
+            # Another user created the folder before.
+            base = _folder_of_its_own()
     except OSError as error:
         raise StorageError(
             f"there is no folder for temporary files: {error.strerror or error}",
@@ -135,7 +137,7 @@ def _spill_folder(workspace: Path | None) -> str:
 
 
 def _spill_of(workspace: Path | None, user: int) -> Path | None:
-    """The workspace's folder for it, without what ended processes left; None where it has none."""
+    """Return the workspace's spill folder, cleared of ended processes; None if unusable."""
     if workspace is None:
         return None
     base = workspace / _SPILL
@@ -145,13 +147,14 @@ def _spill_of(workspace: Path | None, user: int) -> Path | None:
         for left in base.glob(f"{_HOST}-*-*"):
             if not is_running(int(left.name.split("-")[-2])):
                 shutil.rmtree(left, ignore_errors=True)
-    except OSError:  # whoever only reads the workspace
+    # The workspace is read-only.
+    except OSError:
         return None
     return base
 
 
 def _is_private(base: Path, user: int) -> bool:
-    """Whether the folder, made where it is not there, is this user's and read by nobody else."""
+    """Return True if the folder, created if missing, is this user's and closed to others."""
     with suppress(FileExistsError):
         base.mkdir(mode=0o700)
     status = base.lstat()
@@ -170,32 +173,33 @@ def _folder_of_its_own() -> Path:
 
 
 def quoted(name: str) -> str:
-    """The name as an SQL identifier."""
+    """Quote a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """The text as an SQL string."""
+    """Quote a text as an SQL string."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def moment(instant: datetime) -> str:
-    """The instant as an SQL literal."""
+    """Format an instant as an SQL literal."""
     return f"TIMESTAMPTZ {literal(instant.isoformat())}"
 
 
 def typed_columns(schema: pa.Schema) -> str | None:
-    """The columns as CREATE TABLE has them; None where a type is none of the lake's."""
+    """Format the columns for CREATE TABLE; None if a type is not one of the lake's."""
     if not {field.type for field in schema} <= SQL_TYPES.keys():
         return None
     return ", ".join(f"{quoted(field.name)} {SQL_TYPES[field.type]}" for field in schema)
 
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:
-    """The rows of a query as Arrow: decimals stay exact."""
-    if params:  # a relation with values takes twice the time
+    """Return the rows of a query as Arrow, with exact decimals."""
+    # A relation with parameters takes twice the time.
+    if params:
         return connection.execute(query, params).to_arrow_table()
     relation = connection.sql(query)
     if relation is None:
-        raise QueryError("the statement gives no rows", do="write a query that reads")
+        raise QueryError("the statement returns no rows", do="write a query that reads")
     return relation.to_arrow_table()

@@ -1,4 +1,4 @@
-"""Queries that a person writes: one statement that reads, and nothing that changes the process."""
+"""Checks of queries written by people: one statement that only reads."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _READING_FUNCTIONS: Final = frozenset({
     "histogram_values", "json_each", "json_tree", "pragma_table_info", "pragma_version", "range",
     "repeat", "repeat_row", "unnest",
 })  # fmt: skip
-"""Functions that a query may read rows from. Others change the process, read memory at an address
-or run a text as a query; some of them end the process under locked settings."""
+"""Functions that a query may use as tables. Others change the process, read memory at an address or
+run a text as a query; some crash the process under locked settings.
+"""
 
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 

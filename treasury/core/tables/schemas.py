@@ -1,6 +1,6 @@
-"""The columns of a table as a declaration: neighbours of one type are named together.
+"""Compact declarations of schemas: neighbouring columns of one type are grouped.
 
-An amount's unit, the column that holds its currency, travels in the metadata of its field.
+The unit of an amount, the column with its currency, is in the metadata of its field.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _unit_of(field: pa.Field) -> str:
 def grouped_schema(
     *columns: pa.Field | tuple[pa.DataType | pa.Field, *tuple[str, ...]],
 ) -> pa.Schema:
-    """The schema of columns in their order: a type and the names that have it, or a whole field.
+    """Return a schema from groups of a type with its column names, or whole fields.
 
     The type may be a unit's amounts (`amount_in`).
     """
@@ -72,7 +72,7 @@ def grouped_schema(
 
 
 def table_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    """Rows, each with the values of all columns in their order, as a table."""
+    """Return a table from row tuples with the values of all columns in order."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -1,10 +1,10 @@
-"""The one type of table that an analyst gets: exact, readable, and at home in pandas and Polars.
+"""The table type of all answers: exact, readable, and convertible to pandas and Polars.
 
-`Table` is an immutable view of an Arrow table. Its `arrow` holds the values as they were computed:
-code that computes, hashes or stores reads that. Everything else of it presents them: a bank's
-direction is `in` or `out`, with the bank's own CRDT or DBIT in `credit_debit`; `signed_amount` adds
-up; the direction of a request is its `ramp_type`; instants are in the reporting time zone.
-`Tables` is the base of answers that hold several.
+`Table` is an immutable view of an Arrow table. Its `arrow` has the computed values, for code that
+computes, hashes or stores. All other attributes present them: a bank's direction is `in` or `out`,
+with the bank's own CRDT or DBIT in `credit_debit`; `signed_amount` can be summed; a request's
+direction is its `ramp_type`; instants are in the reporting time zone. `Tables` is the base of
+answers with several tables.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     import polars  # noqa: ICN001 - `pl` is a property here
 
 _ROW: Final = "row of the table"
-"""The column by which a filter names the rows that it keeps."""
+"""Column in which a filter returns the numbers of the rows that it keeps."""
 _RAMP_TYPES: Final = {
     "ON_RAMP": "on_ramp", "on-ramp": "on_ramp", "OFF_RAMP": "off_ramp", "off-ramp": "off_ramp",
 }  # fmt: skip
 _OF_LINES: Final = frozenset({"entry_id", "from_outcome"})
 _OF_REQUESTS: Final = frozenset({"request_id", "request", "pair", "fiat_gross"})
 _OF_ITEMS: Final = frozenset({"item_id"})
-"""Columns that tell whose direction a table has: of bank lines, of requests, of open items."""
+"""Columns that identify what a table's direction is about: bank lines, requests or open items."""
 
 
 class Table:
     """An immutable table with a title, a time zone and the unit of each amount.
 
     `len(table)`, `table.columns`, `for row in table` (a dictionary each), `table["amount"]` (a
-    pandas Series), `table[["amount", "currency"]]` (a Table). `sql` is the query that it was read
-    by, empty if there is none.
+    pandas Series), `table[["amount", "currency"]]` (a Table). `sql` is the query behind it, empty
+    if there is none.
 
         r.lines.where("signed_amount > 10000").sort("-amount").df
     """
@@ -65,12 +65,12 @@ class Table:
         as_stored: bool = False,
     ) -> None:
         self.arrow = arrow
-        """The values as they were computed, for code that computes, hashes or stores."""
+        """The computed values, for code that computes, hashes or stores."""
         self.sql = sql
         self.zone = zone
         self.title = title
         self.as_stored = as_stored
-        """Whether the values are shown under the names that a query uses for them."""
+        """True if values are shown under the names that queries use."""
         self._shown: pa.Table | None = None
 
     # Size and columns
@@ -89,7 +89,7 @@ class Table:
 
     @property
     def units(self) -> dict[str, str]:
-        """The column that holds the currency of each amount's column."""
+        """The column with the currency of each amount column."""
         return units_of(self.to_arrow().schema)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -199,8 +199,8 @@ class Table:
         return self._shown
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write a CSV file in which no spreadsheet runs a text; StorageError if it cannot be."""
-        # Imported here: reading rows needs no writer.
+        """Write a CSV file in which no spreadsheet executes a text; StorageError on failure."""
+        # Imported here, because reading rows needs no writer.
         from treasury.core.tables.csv_output import write_csv_table
 
         target = Path(path)
@@ -212,7 +212,7 @@ class Table:
         return target
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write a Parquet file with exact decimals; StorageError if it cannot be."""
+        """Write a Parquet file with exact decimals; StorageError on failure."""
         import pyarrow.parquet as pq
 
         target = Path(path)
@@ -223,10 +223,10 @@ class Table:
         return target
 
     def to_excel(self, path: str | Path) -> Path:
-        """Write a workbook: text stays text, digits are never lost, instants in the table's zone.
+        """Write a workbook: texts stay texts, digits are never lost, instants in the table's zone.
 
-        StorageError where it cannot be written, InputError where the table is longer than a sheet;
-        then a former file stays as it was.
+        Raise StorageError if it cannot be written, and InputError if the table is too long for a
+        sheet; an existing file stays unchanged then.
         """
         return _write_workbook(path, {self.title or "Rows": self})
 
@@ -235,7 +235,7 @@ class Table:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __narwhals_dataframe__(self) -> object:
-        """Return what narwhals reads, and Altair, Plotly and Great Tables through it."""
+        """Return the object for narwhals, used by Altair, Plotly and Great Tables."""
         import narwhals
 
         return narwhals.from_native(self.to_arrow())._compliant_frame  # noqa: SLF001 - its protocol
@@ -249,13 +249,13 @@ class Table:
         return html_table(self.to_arrow(), self.units, self.title, as_stored=self.as_stored)
 
     def _of(self, arrow: pa.Table) -> Table:
-        """A table of columns that are presented already."""
+        """Wrap columns that are presented already."""
         table = Table(arrow, "", self.zone, title=self.title, as_stored=self.as_stored)
         table._shown = arrow
         return table
 
     def _taken(self, rows: slice | pa.Array) -> Table:
-        """The same columns of some of the rows."""
+        """Return some rows with the same columns."""
 
         def kept(table: pa.Table) -> pa.Table:
             return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
@@ -277,10 +277,10 @@ class Table:
 
 
 class Tables:
-    """A base of structs that hold tables. Their `repr` shows no text of a record.
+    """Base of structs with tables; their `repr` shows no text of a record.
 
     A field declared as `Table` may be given as Arrow. `sheets` names the tables, the main one
-    first; by default they are the struct's own.
+    first; by default they are the struct's fields.
     """
 
     __slots__ = ()
@@ -305,7 +305,7 @@ class Tables:
 
     @property
     def arrow(self) -> pa.Table:
-        """The main table as Arrow, its values as they were computed."""
+        """The computed values of the main table, as Arrow."""
         return self._main.arrow
 
     @property
@@ -353,7 +353,7 @@ def _title(name: str) -> str:
 
 
 def _counted(value: object) -> str:
-    """Return a value as text; a table is its number of rows, as Arrow prints text as it came."""
+    """Return a value as text; a table becomes its row count, because Arrow prints raw text."""
     if isinstance(value, pa.Table):
         return f"<{value.num_rows} rows>"
     if isinstance(value, Table):
@@ -393,7 +393,8 @@ def _presented(table: pa.Table) -> pa.Table:
 def _replaced(table: pa.Table, name: str, new: str, words: Mapping[str, str]) -> pa.Table:
     """Return the table with other words for the values of a column, under its new name."""
     column = table[name].dictionary_encode().combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # no rows
+    # The table has no rows.
+    if isinstance(column, pa.ChunkedArray):
         return table.rename_columns([new if n == name else n for n in table.column_names])
     texts = [words.get(text, text) for text in column.dictionary.to_pylist()]
     values = pa.array(texts, pa.string()).take(column.indices)
@@ -441,7 +442,7 @@ def _frame(table: pa.Table, *, floats: bool = False) -> pd.DataFrame:
 def _matching_rows(
     table: pa.Table, condition: str, values: Sequence[object], zone: ZoneInfo | None
 ) -> pa.Array:
-    """Return the places of the rows for which a condition holds, in their order."""
+    """Return the indices of the rows for which a condition holds, in order."""
     numbered = table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
     query = f'SELECT "{_ROW}" FROM answer WHERE {condition} ORDER BY "{_ROW}"'  # noqa: S608
     with duckdb_engine.connect(one_thread=True) as connection:
@@ -459,7 +460,7 @@ def _matching_rows(
 
 
 def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
-    # Imported here: who only looks at rows needs no Excel.
+    # Imported here, because only this needs Excel.
     from treasury.core.tables.workbook import write_tables
 
     zone = next((table.zone for table in tables.values() if table.zone is not None), None)
@@ -468,6 +469,4 @@ def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
 
 
 def _unwritten(path: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"{path} cannot be written: {error.strerror}", do="name a folder that is there"
-    )
+    return StorageError(f"{path} cannot be written: {error.strerror}", do="name an existing folder")

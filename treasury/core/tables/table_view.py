@@ -1,7 +1,7 @@
-"""The look of a table in HTML and in a terminal: one choice of rows, columns and texts for both.
+"""Rendering of tables in HTML and in a terminal, with the same rows, columns and texts.
 
 Outside text is never markup, no number is cut, and ids come last. Colours are the host's own, so
-that a table is readable in light and dark notebooks alike.
+that a table is readable in light and dark notebooks.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from treasury.core.text import clean, safe_html
 from treasury.core.wording import in_words, instant_words
 
 HTML_ROWS: Final = 200
-"""Rows of a table that a notebook shows."""
+"""Maximum number of rows shown in a notebook."""
 TEXT_ROWS: Final = 20
-"""Rows of a table that a terminal shows."""
+"""Maximum number of rows shown in a terminal."""
 _LONGEST: Final = 48
-"""Characters of a text in a terminal; a longer one ends in an ellipsis."""
+"""Maximum characters of a text in a terminal; a longer one ends in an ellipsis."""
 _GAP: Final = 2
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
-"""Inline, so that the style sheet of a host, as of marimo, cannot remove the padding."""
+"""Inline, so that a host's style sheet, such as marimo's, cannot remove the padding."""
 
 
 class ShownRows(msgspec.Struct, frozen=True):
@@ -42,11 +42,9 @@ class ShownRows(msgspec.Struct, frozen=True):
 
 
 def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bool) -> ShownRows:
-    """Return the first rows as texts, without lists.
+    """Return the first rows as texts, without list columns unless there are no others.
 
-    Currencies are in the amounts, so their columns come later, as do empty ones; ids are last.
-
-    A table that has only lists shows them.
+    Currencies are part of the amounts, so their columns come later, as do empty ones; ids are last.
     """
     fields = [field for field in table.schema if not pa.types.is_nested(field.type)]
     fields = fields or list(table.schema)
@@ -84,7 +82,7 @@ def cell_text(
 ) -> str:
     """Return a value of a row as text: an amount with its currency, an instant with its zone.
 
-    A code becomes the word for it, unless values are shown `as_stored`.
+    A code becomes its word, unless values are shown `as_stored`.
     """
     value, currency = row[name], row.get(units.get(name, ""))
     if isinstance(value, Decimal) and currency:
@@ -123,7 +121,7 @@ def html_table(
 
 
 def size_words(table: pa.Table, limit: int) -> str:
-    """Return how many rows there are, and how many of them are shown."""
+    """Return the row count in words, and how many rows are shown."""
     count = table.num_rows
     if count > limit:
         return f"{limit:,} of {count:,} rows; .df has them all"
@@ -135,7 +133,7 @@ def text_table(
 ) -> str:
     """Return the first rows as aligned text that fits the terminal.
 
-    The columns that do not fit are named below. An amount is never cut.
+    Columns that do not fit are named below. Amounts are never cut.
     """
     shown = grid(table, units, TEXT_ROWS, as_stored=as_stored)
     columns = [
@@ -157,7 +155,7 @@ def text_table(
 
 
 def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
-    """Return the places of the columns that fit: the first one, then amounts, then the others."""
+    """Return the indices of the columns that fit: the first one, then numbers, then the others."""
     room = shutil.get_terminal_size((120, 24)).columns + _GAP
     kept: list[int] = []
     for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):

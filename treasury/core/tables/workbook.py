@@ -1,7 +1,8 @@
-"""Excel workbooks: one sheet a table, amounts exact, text that stays text.
+"""Excel workbooks: one sheet per table, exact amounts, texts that stay texts.
 
 A sheet is a declaration of columns that one loop writes. Excel keeps fifteen significant digits: an
-amount within them is a number with its currency's decimals, a longer one is text with every digit.
+amount within them is a number with its currency's decimals, a longer one is a text with every
+digit.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from treasury.core.tables.schemas import units_of
 from treasury.core.text import clean
 
 DIGITS: Final = 15
-"""Significant digits that Excel keeps of a number."""
+"""Significant digits of a number in Excel."""
 ROWS: Final = 1_048_575
-"""Rows that a sheet takes below its header."""
+"""Maximum number of rows of a sheet below its header."""
 LONGEST: Final = 32_000
-"""Characters that a cell takes, with room to say that more was there."""
+"""Maximum characters of a cell, with room for a note on truncation."""
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""When a workbook says it was made, where no answer's instant is given: the same each time."""
+"""Creation time of a workbook without an answer's instant: constant, for identical files."""
 
 _BATCH: Final = 5_000
-"""Rows whose cells are made together."""
+"""Number of rows for which cells are created together."""
 _DAY_ZERO: Final = date(1899, 12, 30)
 _FIRST_DAY: Final = date(1900, 3, 1)
-"""Excel counts a day that was not in February 1900, and only what comes after it is safe."""
+"""Excel counts 29 February 1900, which did not exist, so only later dates are safe."""
 _MAY_CHANGE: Final = dict.fromkeys(
     (
         "autofilter", "sort", "format_cells", "format_columns", "format_rows", "insert_columns",
@@ -46,7 +47,7 @@ _MAY_CHANGE: Final = dict.fromkeys(
     ),
     True,
 )  # fmt: skip
-"""What a person may do with a locked sheet without lifting its protection."""
+"""Changes allowed on a locked sheet without removing its protection."""
 _FROM_LIST: Final = {
     "validate": "list",
     "error_title": "Not in the list",
@@ -55,14 +56,15 @@ _FROM_LIST: Final = {
 _Cell: TypeAlias = tuple[Any, Any]
 """A value and its format."""
 
+
 _Kind = Literal["text", "amount", "number", "date", "instant", "entry"]
 
 
 class SheetColumn(msgspec.Struct, frozen=True):
-    """A column of a sheet; `unit` is the field that names an amount's currency.
+    """A column of a sheet; `unit` is the field with an amount's currency.
 
-    One of the kind `entry` is empty and to be filled in; `choices` is the formula of the list that
-    its cells are chosen from, written for the first row, where there is one.
+    A column of kind `entry` is empty, to be filled in by a person. `choices` is the formula of the
+    list that its cells are chosen from, written for the first row.
     """
 
     title: str
@@ -76,8 +78,8 @@ class SheetColumn(msgspec.Struct, frozen=True):
 class Sheet(msgspec.Struct, frozen=True):
     """A sheet: its name and its columns.
 
-    Of one that is `locked` only the columns to be filled in may be changed, until somebody lifts
-    the protection, which has no password. One that is `aside` is there for the others' lists.
+    On a `locked` sheet only entry columns can be changed, until the protection, which has no
+    password, is removed. A sheet that is `aside` is hidden and has the other sheets' lists.
     """
 
     name: str
@@ -87,10 +89,10 @@ class Sheet(msgspec.Struct, frozen=True):
 
 
 class Workbook(msgspec.Struct, frozen=True, kw_only=True):
-    """A workbook: its sheets in order, and what it says about itself.
+    """A workbook: its sheets in order, and its properties.
 
-    `head` is printed above every page, a sheet's own name where it is empty. Instants are shown in
-    the time zone `zone`.
+    `head` is printed above every page; the default is the sheet's name. Instants are shown in the
+    time zone `zone`.
     """
 
     properties: dict[str, str]
@@ -101,12 +103,12 @@ class Workbook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
-    """Write `book` to `path`, each sheet from the table of its name; what `path` held is lost.
+    """Write `book` to `path`, each sheet from the table of its name; `path` is overwritten.
 
-    The same tables give the same bytes. InputError for a table that is longer than a sheet.
+    The same tables give the same bytes. Raise InputError for a table that is too long for a sheet.
     """
     require_rows(tables)
-    # Nothing that it is given as text runs; rows wait beside the file, in no folder of everybody's.
+    # Texts are never executed. Rows are buffered next to the file, not in a public folder.
     options = {
         "constant_memory": True,
         "tmpdir": str(path.parent),
@@ -123,19 +125,19 @@ def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> No
 
 
 def require_rows(tables: Mapping[str, pa.Table]) -> None:
-    """Every row is written or none: InputError for a table that is longer than a sheet."""
+    """Raise InputError for a table that is too long for a sheet, so that no row is lost."""
     for name, table in tables.items():
         if table.num_rows > ROWS:
             raise InputError(
-                f"{name} has {table.num_rows:,} rows and a sheet takes {ROWS:,}",
-                do="use .to_pandas(), or ask for less",
+                f"{name} has {table.num_rows:,} rows, but a sheet can have {ROWS:,}",
+                do="use .to_pandas(), or reduce the rows",
             )
 
 
 def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | None = None) -> Path:
     """Write a sheet of all columns for each table, instants in `zone`, UTC by default.
 
-    Errors as `write_whole`.
+    Raise the errors of `write_whole`.
     """
     book = Workbook(
         zone="UTC" if zone is None else zone.key,
@@ -147,7 +149,7 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
-    """Write `book` as `write_book` does, whole or not at all; StorageError where it cannot be."""
+    """Write `book` like `write_book`, completely or not at all; StorageError on failure."""
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             new = Path(folder) / path.name
@@ -155,12 +157,12 @@ def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> N
             os.replace(new, path)
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be written: {error.strerror}", do="name a folder that is there"
+            f"{path} cannot be written: {error.strerror}", do="name an existing folder"
         ) from None
 
 
 def sheet_of(name: str, schema: pa.Schema) -> Sheet:
-    """A sheet of every column of such a table."""
+    """Return a sheet with every column of a schema."""
     unit = units_of(schema)
     return Sheet(
         name,
@@ -182,7 +184,7 @@ def _kind(kind: pa.DataType) -> tuple[_Kind, int]:
 
 
 class _SheetWriter:
-    """The workbook being written, and the formats it has so far."""
+    """The workbook being written, and its formats so far."""
 
     def __init__(self, book: Any, zone: ZoneInfo) -> None:
         self._book = book
@@ -198,7 +200,7 @@ class _SheetWriter:
         self._long = book.add_format({"align": "right"})
 
     def write(self, sheet: Sheet, table: pa.Table, title: str) -> None:
-        """One sheet: a frozen header with a filter, then a row for each row of the table."""
+        """Write one sheet: a frozen header with a filter, then the table's rows."""
         page = self._book.add_worksheet(sheet.name)
         page.freeze_panes(1, 0)
         page.set_landscape()
@@ -228,7 +230,7 @@ class _SheetWriter:
                     _put(page, line, at, *cell)
 
     def _cells(self, column: SheetColumn, batch: pa.RecordBatch) -> list[_Cell | None]:
-        """The cells of a column; a repeated text or day is converted once."""
+        """Return the cells of a column; repeated values are converted once."""
         if column.kind == "entry":
             return [(None, self._entry)] * batch.num_rows
         array = batch.column(column.field)
@@ -264,12 +266,12 @@ class _SheetWriter:
                 return _fitting(clean(value)), self._text
 
     def _amount(self, amount: Decimal, currency: str | None) -> _Cell:
-        """The decimal's own digits: as a number where Excel keeps them, else as text."""
+        """Return the decimal's own digits: as a number if Excel keeps them, else as text."""
         digits, decimals = _digits(amount)
         if digits > DIGITS:
             return f"{amount:f}", self._long
         places = max(decimals, exponent(currency) if currency else 0)
-        # xlsxwriter formats what it is given: a Decimal is never made a float on the way.
+        # xlsxwriter formats the Decimal directly, so it never becomes a float.
         return amount, self._places(places)
 
     def _places(self, decimals: int) -> Any:
@@ -291,15 +293,15 @@ def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
 
 
 def _digits(amount: Decimal) -> tuple[int, int]:
-    """Significant digits, and decimals, without idle zeros."""
+    """Return significant digits and decimals, without idle zeros."""
     whole, _, fraction = plain_digits(amount).lstrip("-").partition(".")
     significant = (whole + fraction).lstrip("0")
     return len(significant if fraction else significant.rstrip("0")), len(fraction)
 
 
 def _fitting(text: str) -> str:
-    """Text that a cell can hold; a longer one is cut where a person sees it."""
+    """Return a text that a cell can hold; a longer one is visibly truncated."""
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} … {len(text) - LONGEST} more characters"
-    # xlsxwriter takes a text in <r>…</r> for its own markup and writes it as it is.
+    # xlsxwriter would write a text in <r>…</r> as raw markup.
     return f"{text} " if text.startswith("<r>") and text.endswith("</r>") else text

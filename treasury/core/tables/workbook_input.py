@@ -1,9 +1,8 @@
-"""A workbook (.xlsx) that somebody edited, read safely: the text of each cell as it is stored.
+"""Safe reading of edited workbooks (.xlsx): the text of each cell as stored.
 
-The file is outside text like any other: what is unpacked is bounded, a DOCTYPE is refused (hence
-there are no entities), macros are refused, and nothing is computed. A formula is named as one, so
-that nobody takes its last outcome for what a person typed. Numbers stay the digits that the file
-has; no float is made of them.
+The file is outside text like any other: decompression is limited, a DOCTYPE (and so any entity) and
+macros are refused, and nothing is computed. A formula is marked as one, so that its last result is
+not taken for a person's input. Numbers keep the file's digits and never become floats.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ from treasury.core.tables.csv_input import small_file
 from treasury.core.text import clean
 
 LARGEST: Final = 16 << 20
-"""Bytes of a workbook that are read."""
+"""Maximum size of a workbook in bytes."""
 _UNPACKED: Final = 64 << 20
-"""Bytes that its parts may have together, unpacked."""
+"""Maximum size of its decompressed parts together, in bytes."""
 _PARTS: Final = 2_000
 _CELLS: Final = 2_000_000
 _CHUNK: Final = 1 << 16
 _OLD_FORM: Final = b"\xd0\xcf\x11\xe0"
-"""What begins a file of Excel's old form, and one that a password protects."""
+"""First bytes of Excel's old format, and of a password-protected file."""
 _DAY_ZERO: Final = date(1899, 12, 30)
 _DAY_ZERO_MAC: Final = date(1904, 1, 1)
 _REFERENCE: Final = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 _ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
-"""How a workbook writes a character that XML does not take."""
+"""Notation for a character that XML does not allow."""
 _SAVE_AGAIN: Final = "save it again as an Excel workbook (.xlsx), without macros or a password"
 _TEXTS: Final = frozenset({"s", "str", "inlineStr", "d"})
 
@@ -48,14 +47,14 @@ _Attributes = Mapping[str, str]
 
 
 class WorkbookCell(msgspec.Struct, frozen=True):
-    """A cell that is not empty: its text as stored, a number's digits as the file has them."""
+    """A non-empty cell: its text as stored, with a number's digits as in the file."""
 
     text: str
     kind: Literal["text", "number", "formula"]
 
 
 class WorkbookSheet(msgspec.Struct, frozen=True):
-    """A sheet: its cells by row and column, both from 1, and the ranges that are merged."""
+    """A sheet: its cells by row and column, both from 1, and its merged ranges."""
 
     name: str
     rows: dict[int, dict[int, WorkbookCell]]
@@ -70,7 +69,7 @@ class WorkbookContent(msgspec.Struct, frozen=True):
 
 
 def cell_name(row: int, column: int) -> str:
-    """How a spreadsheet calls a cell: `C7` for row 7, column 3."""
+    """Return a spreadsheet's name of a cell: `C7` for row 7, column 3."""
     letters = ""
     while column:
         column, letter = divmod(column - 1, 26)
@@ -79,7 +78,7 @@ def cell_name(row: int, column: int) -> str:
 
 
 def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
-    """The cells of every sheet; InputError, naming the file, for what is no plain workbook."""
+    """Read the cells of every sheet; InputError names a file that is not a plain workbook."""
     if isinstance(source, bytes):
         name, content = clean(name), source
     else:
@@ -88,7 +87,7 @@ def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
     if len(content) > LARGEST:
         raise InputError(f"{name} is larger than {LARGEST >> 20} MB", do="give the right file")
     if content.startswith(_OLD_FORM):
-        raise InputError(f"{name} has a password or is of Excel's old form", do=_SAVE_AGAIN)
+        raise InputError(f"{name} has a password or is in Excel's old format", do=_SAVE_AGAIN)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _Parts(archive, name).content()
@@ -96,11 +95,11 @@ def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
         zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
         OSError,
     ):  # fmt: skip
-        raise InputError(f"{name} is no workbook, or a damaged one", do=_SAVE_AGAIN) from None
+        raise InputError(f"{name} is not a workbook, or damaged", do=_SAVE_AGAIN) from None
 
 
 class _Parts:
-    """The parts of one workbook, each unpacked as far as all of them may go together."""
+    """The parts of one workbook, with a common limit on their decompressed size."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive = archive
@@ -110,15 +109,15 @@ class _Parts:
         if "mimetype" in parts:
             raise InputError(f"{name} is an OpenDocument file", do=_SAVE_AGAIN)
         if len(parts) > _PARTS or len(set(parts)) != len(parts):
-            raise self._refused("has too many parts, or one of them twice")
+            raise self._refused("has too many or duplicate parts")
         if any(map(unbounded_method, archive.infolist())):
-            raise self._refused("is compressed as no spreadsheet does it")
+            raise self._refused("is compressed in a way that no spreadsheet uses")
         if any(part.lower().endswith((".bin", ".vba")) and "vba" in part.lower() for part in parts):
             raise self._refused("has macros")
         self._names = frozenset(parts)
 
     def content(self) -> WorkbookContent:
-        """The sheets, in the order in which the workbook names them."""
+        """Return the sheets in the order of the workbook."""
         day_zero, named = _DAY_ZERO, list[tuple[str, str]]()
 
         def start(tag: str, attributes: _Attributes) -> None:
@@ -144,7 +143,8 @@ class _Parts:
         for title, relation in named:
             target = targets.get(relation, "")
             if not target.startswith("xl/worksheets/"):
-                continue  # a chart, a dialog, or a sheet of another file
+                # A chart, a dialog, or a sheet of another file.
+                continue
             cells = _SheetCells(texts.texts, self._refused)
             self._read(target, cells.start, cells.end, cells.data)
             sheets.append(WorkbookSheet(clean(title), cells.rows, tuple(cells.merged)))
@@ -157,14 +157,14 @@ class _Parts:
         end: Callable[[str], None] | None = None,
         text: Callable[[str], None] | None = None,
     ) -> None:
-        """Parse one part, a piece at a time."""
+        """Parse one part in pieces."""
         if part not in self._names:
             raise self._refused(f"has no {clean(part)[:60]}")
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
 
         def refuse(*_: object) -> None:
-            raise self._refused("has a DOCTYPE, which no spreadsheet writes")
+            raise self._refused("has a DOCTYPE, which spreadsheets never write")
 
         parser.StartDoctypeDeclHandler = refuse
         parser.StartElementHandler = lambda tag, attributes: start(
@@ -190,7 +190,7 @@ class _Parts:
 
 
 class _SharedTexts:
-    """The texts that cells name by their number; hints of pronunciation are left out."""
+    """The texts that cells refer to by number; phonetic hints are left out."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -217,7 +217,7 @@ class _SharedTexts:
 
 
 class _SheetCells:
-    """The cells of a sheet that are not empty, as they come."""
+    """The non-empty cells of a sheet, in order."""
 
     def __init__(self, texts: list[str], refused: Callable[[str], InputError]) -> None:
         self.rows: dict[int, dict[int, WorkbookCell]] = {}
@@ -266,7 +266,7 @@ class _SheetCells:
             at = int(text)
             if not 0 <= at < len(self._texts):
                 raise self._refused(
-                    f"is damaged: {cell_name(self._row, self._column)} names a text it has not"
+                    f"is damaged: {cell_name(self._row, self._column)} refers to a missing text"
                 )
             text = self._texts[at]
         if self._type in _TEXTS:

@@ -1,7 +1,7 @@
-"""A large workbook written by a process of its own, while its caller makes something else.
+"""Writing a large workbook in a separate process while the caller does other work.
 
-The workbook is half of what a large close computes. Its process is given Arrow files in a folder
-that only the same user can read, and ends with the one who asked for it.
+The workbook takes half the time of a large close. Its process receives Arrow files in a folder that
+only the same user can read, and ends with its caller.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from treasury.core.tables.workbook import Workbook, require_rows, write_book
 from treasury.core.text import clean
 
 CELLS: Final = 200_000
-"""Cells from which a workbook is worth a process: they take as long as one takes to start."""
+"""Number of cells from which a process pays off: they take as long as starting one."""
 _ORDER: Final = "order.json"
 _WORKBOOK: Final = "made.xlsx"
 _ERRORS: Final = "told.txt"
 
 
 class _Refused(msgspec.Struct, frozen=True):
-    """The system's error where the workbook could not be written."""
+    """The system's error if the workbook could not be written."""
 
     errno: int
     strerror: str
@@ -41,11 +41,12 @@ class _Refused(msgspec.Struct, frozen=True):
 
 @contextmanager
 def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> Iterator[None]:
-    """Write a workbook to `path` while the block runs; after it, it is there and whole.
+    """Write a workbook to `path` while the block runs; it is complete afterwards.
 
-    The bytes are those of `write_book`, which writes a small one here, before the block. InputError
-    for a table that is longer than a sheet, OSError where the file cannot be written, StorageError
-    where the process ended otherwise. Where the block fails the process is ended.
+    The bytes are those of `write_book`, which writes a small workbook directly, before the block.
+    Raise InputError for a table that is too long for a sheet, OSError if the file cannot be
+    written, and StorageError if the process failed otherwise. If the block fails, the process is
+    killed.
     """
     require_rows(tables)
     cells = sum(len(sheet.columns) * tables[sheet.name].num_rows for sheet in book.sheets)
@@ -64,9 +65,10 @@ def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -
 
 
 def work(name: str) -> int:
-    """Write the workbook that is ordered in the folder `name`; the exit code of its process."""
+    """Write the workbook ordered in the folder `name`; return the process's exit code."""
 
-    def end_with_caller() -> None:  # nobody waits for the workbook when the input closes
+    # The caller has ended when the input closes.
+    def end_with_caller() -> None:
         os.read(0, 1)
         os._exit(1)
 
@@ -97,7 +99,7 @@ def _order(book: Workbook, tables: Mapping[str, pa.Table], folder: Path) -> None
 
 
 def _table(folder: Path, at: int) -> pa.Table:
-    """A table as it was left, mapped and not copied."""
+    """Return a stored table, memory-mapped without a copy."""
     with pa.memory_map(str(_place(folder, at))) as source, pa.ipc.open_file(source) as reader:
         return reader.read_all()
 
@@ -108,9 +110,9 @@ def _place(folder: Path, at: int) -> Path:
 
 @contextmanager
 def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The process that writes what is ordered in `folder`; after the block it has ended."""
+    """Run the process that writes the order in `folder`; it has ended after the block."""
     with (folder / _ERRORS).open("wb") as errors:
-        # Its input closes when we end.
+        # Its input closes when this process ends.
         process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=errors)
     with process:
         try:

@@ -1,11 +1,11 @@
-"""Ramp requests: the list names them, the detail of each holds its fee, net amount and events.
+"""Ramp requests: the list has their ids; their details have the fee, net amount and events.
 
-A list item lacks version, fee, net amount and events, so each new, open or changed request is read
-by itself. A later sync lists only what was created since the newest request that we hold, a day
-earlier to be safe (the service does not say in which zone its dates are), and counts: where the
-service has more or fewer requests than we hold, the whole list is walked. What is open or without
-its detail is read again; a request in a final status is not, unless everything is to be compared.
-A request that is neither listed nor to be read by itself is marked as vanished.
+A list item lacks version, fee, net amount and events, so each new, open or changed request is
+fetched individually. A later sync lists only requests created since the newest stored one, minus
+one day because the time zone of the service's dates is not documented. It also compares counts: if
+the service has more or fewer requests than are stored, the whole list is read. Requests that are
+open or lack their detail are fetched again; those in a final status only in a full comparison. A
+request that is neither in the list nor found by its id is marked as vanished.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from treasury.lake import HASH
 
 _OVERLAP: Final = timedelta(days=1)
 _BATCH: Final = 40_000
-"""Listed rows that are handled at once; some 30 MB, several times over while they are stored."""
+"""Number of listed rows processed at once: about 30 MB, held several times while they are stored.
+"""
 
 
 def sync_requests(run: SyncRun, staged: Staged) -> None:
-    """List, read in detail, store requests and events."""
+    """List the requests, fetch details, and store requests and events."""
     since = _since(run)
     before = None if since is None or run.scope.since else stated_total(run)
     with closing(_Listing(run, since)) as listing:
@@ -63,7 +64,7 @@ def _store(run: SyncRun, staged: Staged, listing: _Listing) -> None:
 
 
 class _Listing:
-    """One walk of the list: what it brought that we do not hold just so."""
+    """One pass over the list, and the listed requests that differ from the stored ones."""
 
     def __init__(self, run: SyncRun, since: date | None) -> None:
         self._run = run
@@ -83,8 +84,9 @@ class _Listing:
         self._month = month - _OVERLAP
 
     def walk(self) -> None:
-        """Meet every request of the list."""
-        batch: list[ListedRows] = []  # many pages at a time
+        """Read every page of the list."""
+        # Pages are collected into large batches.
+        batch: list[ListedRows] = []
         for page in listed_requests(self._run, self._day):
             batch.append(page)
             if sum(page.table.num_rows for page in batch) >= _BATCH:
@@ -96,7 +98,8 @@ class _Listing:
     def _add(self, pages: list[ListedRows]) -> None:
         rows = pa.concat_tables([page.table for page in pages])
         rows = first_of_each(rows, RAMP_REQUESTS.table.key)
-        if self._since is not None:  # a service may ignore the date that was asked for
+        # A service may ignore the date filter.
+        if self._since is not None:
             is_due = pc.greater_equal(rows["created_at"], pa.scalar(self._since))
             rows = _filtered(rows, pc.fill_null(is_due, True))
         self._listed.append(rows["id"].combine_chunks())
@@ -105,7 +108,8 @@ class _Listing:
         if not all(page.is_known for page in pages):
             self._run.fields.look(RAMP_REQUESTS, rows["raw"])
         queue = request_queue.queued(rows, self._stored, month=self._month)
-        plain = pc.invert(queue["has_detail"])  # never less than we hold
+        # A list item must not replace a stored detail.
+        plain = pc.invert(queue["has_detail"])
         if self._run.scope.details == 0 and not self._run.scope.full:
             direct = pc.and_(pc.equal(queue["rank"], request_queue.BACKLOG), plain)
             self._store(_filtered(rows, direct))
@@ -115,7 +119,7 @@ class _Listing:
         self._spool.add(rows.filter(plain))
 
     def misses(self, before: int, after: int | None) -> str | None:
-        """The mismatch between the service's count, which may grow, and the known requests."""
+        """Describe a difference between the service's count, which may grow, and ours."""
         stored = self._run.fetched.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows
@@ -125,11 +129,11 @@ class _Listing:
         return f"the service counts {before:,} where {known_count:,} are known"
 
     def close(self) -> None:
-        """Give back what the listed rows take."""
+        """Release the temporary storage of listed rows."""
         self._spool.close()
 
     def queue(self) -> pa.Table:
-        """The requests to be read one by one, in order."""
+        """Return the requests to fetch individually, in order."""
         due = None if self._since is None else self._since + _OVERLAP
         missing = request_queue.unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
@@ -140,25 +144,26 @@ class _Listing:
         return chosen
 
     def store_without(self, detailed: pa.Array) -> None:
-        """Store the listed rows whose detail did not come."""
+        """Store the listed rows without a fetched detail."""
         for rows in self._spool:
             self._store(rows.filter(pc.invert(pc.is_in(rows["id"], value_set=detailed))))
         if self._waiting:
             self._run.notice(
                 f"ramp_requests: {self._waiting:,} older ones are known from the list only;"
-                " their details follow with the next syncs"
+                " the next syncs fetch their details"
             )
 
     def _store(self, rows: pa.Table) -> None:
         if rows.num_rows:
-            self._run.fetched.upsert(RAMP_REQUESTS.table, rows)  # their fields were looked at
+            # Their fields were already checked.
+            self._run.fetched.upsert(RAMP_REQUESTS.table, rows)
 
     def _all_listed(self) -> pa.Array:
         return pa.concat_arrays(self._listed)
 
 
 def _since(run: SyncRun) -> date | None:
-    """The day from which requests are listed; None where all of them are."""
+    """Return the day from which requests are listed; None for every request."""
     since = run.scope.since
     newest = run.fetched.read(
         RAMP_REQUESTS.table,
@@ -172,5 +177,5 @@ def _since(run: SyncRun) -> date | None:
 
 
 def _filtered(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
-    """The rows that the mask keeps, without a copy where it keeps all."""
+    """Return the rows that the mask keeps, without a copy if it keeps all."""
     return rows if pc.all(mask, min_count=0).as_py() else rows.filter(mask)

@@ -1,10 +1,9 @@
-"""Pages of ramp requests, column by column: what makes a list of a million readable in seconds.
+"""Pages of ramp requests, parsed column by column: a list of a million reads in seconds.
 
-Most list items are flat: text, numbers, times. Arrow reads such pages into columns by itself,
-exact to the digit, while other threads go on; no row is handled in Python. A page that holds
-anything else (a currency as an object, events, a field twice, a value that is not the contract's)
-goes the way of every other record, which says what is wrong or takes it as it is. Both ways give
-the same rows.
+Most list items are flat: text, numbers and times. Arrow parses such pages into columns without loss
+of digits and without the interpreter lock; no row is handled in Python. A page with anything else
+(a currency as an object, events, a duplicate field, an unexpected value) is parsed record by record
+like every other list, which accepts it or reports the error. Both paths give the same rows.
 """
 
 from __future__ import annotations
@@ -29,12 +28,13 @@ from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 
 _NEVER: Final = pa.null()
-"""The type of what a flat item does not have: where it comes all the same, Arrow refuses it."""
+"""The type of fields that a flat item does not have: Arrow refuses the page if one appears."""
 
 _NUMBER: Final = pa.decimal256(76, 18)
-"""The type that an amount is read as. In Arrow's reader a number of too many digits runs over
-unnoticed; one that runs over here is beyond the range of an amount whatever becomes of it, and the
-cast to an amount refuses it."""
+"""The type in which an amount is parsed. Arrow's reader wraps numbers with too many digits without
+an error. A number that wraps in this wide type is beyond the range of amounts in any case, and
+the cast to an amount refuses it.
+"""
 
 _TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: _NUMBER, datetime: TEXT, str: TEXT}
 
@@ -49,7 +49,7 @@ FLAT: Final = pa.schema(
     )
     for field in msgspec.structs.fields(RampRequest)
 )
-"""A list item that is flat; `RampRequest` is the contract, this is the quick way to read it."""
+"""The schema of a flat list item, derived from `RampRequest` for fast parsing."""
 
 _IDS: Final = (
     "fiat_currency_id",
@@ -57,11 +57,11 @@ _IDS: Final = (
     "company_wallet_id",
     "company_bank_account_id",
 )
-"""An empty id is none."""
+"""Id fields in which an empty string means null."""
 
 _FIELDS: Final = frozenset(FLAT.names)
 _NAMES: Final = {field.encode_name: field.name for field in msgspec.structs.fields(RampRequest)}
-"""The column that each field fills, where the table has it."""
+"""The column of each field, if the table has it."""
 
 _TIME: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?$"
 _ZONED: Final = r"(Z|[+-]\d\d:\d\d)$"
@@ -74,23 +74,23 @@ _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _NotFlat(Exception):
-    """The page holds something that only the way of every other record can judge."""
+    """Raised for a page that only the record-by-record parser can judge."""
 
 
 _ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
-"""A page's JSON, and how to read its records one by one."""
+"""A page's JSON, and a function that parses its records one by one."""
 
 
 class ListedRows(NamedTuple):
-    """Rows of the list, `has_detail` false."""
+    """Rows of the list, with `has_detail` false."""
 
     table: pa.Table
     is_known: bool
-    """Whether it is certain that no item has a field that the model does not."""
+    """True if it is certain that every field of every item is in the model."""
 
 
 def listed_rows(pages: Sequence[_ListedPage]) -> ListedRows:
-    """The rows of pages of the list."""
+    """Return the rows of pages of the list."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
     except (_NotFlat, msgspec.MsgspecError, RecursionError, pa.ArrowException):
@@ -102,7 +102,7 @@ def listed_rows(pages: Sequence[_ListedPage]) -> ListedRows:
 
 
 def record_rows(records: Sequence[Record[RampRequest]]) -> ListedRows:
-    """The rows of records read one by one."""
+    """Return the rows of records parsed one by one."""
     received = (ReceivedRequest(value=r.value, raw=r.raw, has_detail=False) for r in records)
     return ListedRows(rows(RAMP_REQUESTS, received), is_known=False)
 
@@ -110,22 +110,24 @@ def record_rows(records: Sequence[Record[RampRequest]]) -> ListedRows:
 def _by_column(items: list[msgspec.Raw]) -> ListedRows:
     if not items:
         raise _NotFlat
-    # The records as received, in one buffer; all of them are JSON objects.
+    # The records as received are joined in one buffer; each must be a JSON object.
     ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
     joined = b"".join(items)
     if not is_plain(joined, len(items)):
         raise _NotFlat
     buffers = [None, ends.buffers()[1], pa.py_buffer(joined)]
     raw = pa.Array.from_buffers(TEXT, len(items), buffers)
-    if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
+    # A null crashes Arrow's reader.
+    if not pc.all(pc.starts_with(raw, "{")).as_py():
         raise _NotFlat
     first = _members.decode(items[0])
-    # The fields that the first record has, or all: a column that none has costs time.
+    # Only the fields of the first record are parsed, or all: an absent column costs time.
     some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
     allowed = frozenset(first) if first.keys() <= _FIELDS else None
     try:
         parsed = _read(raw, _options(some & _FIELDS, allowed))
-    except pa.ArrowInvalid:  # another record has more
+    # Another record has more fields.
+    except pa.ArrowInvalid:
         allowed = None
         parsed = _read(raw, _options(_FIELDS, allowed))
     filled = _converted(parsed)
@@ -138,7 +140,7 @@ def _by_column(items: list[msgspec.Raw]) -> ListedRows:
 
 
 def _read(raw: pa.Array, options: pyarrow.json.ParseOptions) -> pa.RecordBatch:
-    """The records in columns; ArrowInvalid where a field is not what the options say."""
+    """Parse the records into columns; raise ArrowInvalid for a field outside the options."""
     data = raw.buffers()[2]
     whole = pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1)
     (batch,) = pyarrow.json.read_json(pa.BufferReader(data), whole, options).to_batches()
@@ -149,9 +151,9 @@ def _read(raw: pa.Array, options: pyarrow.json.ParseOptions) -> pa.RecordBatch:
 
 @lru_cache(64)
 def _options(some: frozenset[str], allowed: frozenset[str] | None) -> pyarrow.json.ParseOptions:
-    """How to read `some` fields; no other one may have a value.
+    """Return the parse options for `some` fields; any other field must be null.
 
-    Nothing but `allowed` may even be named; where that is None, what is no field is left unread.
+    Fields outside `allowed` are refused. If `allowed` is None, unknown fields are ignored.
     """
     types = {
         field.name: field.type if field.name in some else _NEVER
@@ -165,7 +167,7 @@ def _options(some: frozenset[str], allowed: frozenset[str] | None) -> pyarrow.js
 
 
 def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
-    """The columns that are not empty, by name."""
+    """Return the non-empty columns by name."""
     names = map(_NAMES.__getitem__, read.schema.names)
     filled = {
         name: _value(name, column)
@@ -183,13 +185,13 @@ def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
 def _value(name: str, column: pa.Array) -> pa.Array:
     if column.type == _NUMBER:
         return column.cast(AMOUNT)
-    # Such bytes may be more characters than an id has.
+    # Ids over the byte limit are checked by the record-by-record parser, which counts characters.
     is_id = name == "id" or name.endswith("_id")
     if is_id and pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
         raise _NotFlat
     if name != "created_at":
         return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
-    # As instants, one without a zone as UTC; no other form than the model reads.
+    # Only the formats that the model accepts are parsed; a time without a zone is UTC.
     if not pc.all(pc.match_substring_regex(column, _TIME)).as_py():
         raise _NotFlat
     if not pc.all(pc.ends_with(column, "Z")).as_py():

@@ -1,7 +1,7 @@
-"""The details of queued ramp requests: asked for in order, kept on disk, stored in large batches.
+"""The details of queued ramp requests: fetched in order, kept on disk, stored in large batches.
 
-Storing in batches keeps a sync of a million requests within a fixed memory; the threads go on
-asking meanwhile.
+Storing in batches bounds the memory of a sync of a million requests; the threads keep fetching
+meanwhile.
 """
 
 from __future__ import annotations
@@ -31,22 +31,24 @@ from treasury.extract.sync_staging import Staged
 
 _TASK: Final = RAMP_REQUESTS.table.name
 _BATCH: Final = 20_000
-"""Details that are stored at once; some 70 MB."""
+"""Number of details stored at once, about 70 MB."""
 
 _PART: Final = 16
-"""Details that a thread asks for one after the other: handing each over would cost as much."""
+"""Number of details that a thread fetches in sequence: passing each on individually would cost as
+much as fetching it.
+"""
 
 _SLICE: Final = 500
-"""Details that are records at once, before they are columns."""
+"""Number of details kept as records before they are turned into columns."""
 
 
 _Question = tuple[str, bool, str | None]
-"""A request of the queue: its id, whether a list has it, and by whom that says it was made."""
+"""A queued request: its id, whether a list has it, and its creator according to the list."""
 _Outcome = Record[RampRequest] | ServiceError
 
 
 class Details:
-    """Reads a queue; afterwards it knows which requests were stored, and which are gone."""
+    """Fetches the details of a queue and records which requests were stored and which are gone."""
 
     def __init__(self, run: SyncRun, staged: Staged) -> None:
         self._run = run
@@ -57,19 +59,19 @@ class Details:
         self._statuses: set[str | None] = set()
         self._stored: list[pa.Array] = []
         self.gone: list[str] = []
-        """Requests that no list has and that the service does not know by their id either."""
+        """Requests that no list has and that the service does not find by id."""
 
         self.refused: list[ServiceError] = []
 
     @property
     def ids(self) -> pa.Array:
-        """The requests whose detail came."""
+        """The ids of the requests with a fetched detail."""
         parts = [*self._stored, *(part["id"].combine_chunks() for part in self._requests)]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
 
     def read(self, queue: pa.Table) -> None:
-        """Read every request of the queue and store what came."""
-        # What an earlier sync fetched and did not come to store goes first.
+        """Fetch and store every request of the queue."""
+        # Details that an earlier sync fetched but did not store are used first.
         staged = iter(self._staged)
         while raws := list(islice(staged, _SLICE)):
             details = [decode_json(raw, RampRequest) for raw in raws]
@@ -118,7 +120,7 @@ class Details:
                 self._store()
 
     def _slice(self) -> None:
-        """Turn the waiting records into columns."""
+        """Turn the buffered records into columns."""
         if self._waiting:
             events = (event for request in self._waiting for event in events_of(request))
             self._requests.append(rows(RAMP_REQUESTS, self._waiting))
@@ -133,14 +135,14 @@ class Details:
         self._run.upsert(RAMP_REQUESTS, requests)
         events = first_of_each(pa.concat_tables(self._events), RAMP_REQUEST_EVENTS.table.key)
         is_lost = RAMP_REQUEST_EVENTS.table.name in self._run.fetched.refetch
-        # Requests of which none is new or changed have the events that they had.
+        # An unchanged request has unchanged events.
         self._run.upsert(RAMP_REQUEST_EVENTS, events, after_change=not is_lost)
         self._stored.append(requests["id"].combine_chunks())
         self._requests, self._events = [], []
 
 
 def _parts(queue: pa.Table) -> Iterator[list[_Question]]:
-    """The queue in parts that one thread asks about at a time."""
+    """Split the queue into parts for one thread each."""
     for batch in queue.select(["id", "listed", "created_by"]).to_batches(_PART):
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
@@ -150,7 +152,7 @@ class _RawEvents(msgspec.Struct, frozen=True):
 
 
 def events_of(request: ReceivedRequest) -> Iterator[ReceivedEvent]:
-    """The events of a detail."""
+    """Yield the events of a detail."""
     raw = decode_json(request.raw, _RawEvents).events or ()
     detail: RampRequest = request.value
     for place, (event, text) in enumerate(zip(detail.events or (), raw, strict=True)):

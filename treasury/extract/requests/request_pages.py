@@ -1,7 +1,7 @@
-"""The list of ramp requests, page by page; side by side where the service says how many there are.
+"""The pages of the list of ramp requests, fetched in parallel if the service states their number.
 
-How a list is walked, and walked again where it changes meanwhile, is `api.paging`; here its pages
-become rows. A record may come twice, from two pages or from two walks.
+`api.paging` reads a list completely, and again if it changes meanwhile; this module turns its pages
+into rows. A record may come twice, from two pages or two passes.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 
 PAGE: Final = 1000
 _PART: Final = 8
-"""Pages of a long list that a thread asks for one after the other and reads at once; of a short one
-each thread has its share."""
+"""Maximum number of pages that a thread fetches and parses at once; a short list is shared out
+evenly.
+"""
 
 _AHEAD: Final = 4
-"""Such parts under way, or read and not yet looked at. With more the threads only wait for each
-other: reading takes longer than asking."""
+"""Number of parts in progress or waiting to be processed. More would only queue up, because parsing
+takes longer than fetching.
+"""
 
 _TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 
 
 def listed_requests(run: SyncRun, since: date | None) -> Iterator[ListedRows]:
-    """The rows of every page of the list, hashed, from a day on where one is given."""
+    """Yield the rows of every page of the list with their hashes, optionally from a day on."""
     ask = partial(_pages, run, since)
     first = run.answer(run.ask(ask, range(1, 2)))
     if first.stated[0].total is None:
@@ -74,7 +76,7 @@ def listed_requests(run: SyncRun, since: date | None) -> Iterator[ListedRows]:
 
 
 def stated_total(run: SyncRun) -> int | None:
-    """How many requests the service says there are; None where it does not."""
+    """Return the number of requests that the service states; None if it does not."""
     reply = run.answer(run.ask(_ask, run, None, page=1, size=1))
     stated = reply.pagination or Pagination()
     return stated.number_of_pages if stated.page_size == 1 else None

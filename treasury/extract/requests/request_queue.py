@@ -1,7 +1,7 @@
-"""The queue of ramp requests to be read one by one, in order of urgency.
+"""The queue of ramp requests to fetch individually, in order of urgency.
 
-Everything here is a column operation: a first sync may queue a million requests. Those that matter
-for today's work come first: open ones, those of this month, those that changed; then the newest.
+Every step is a column operation, because a first sync may queue a million requests. Open requests
+come first, then those of this month and changed ones, then the rest from the newest back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from treasury.core.tables.schemas import grouped_schema
 
 OPEN, _RECENT, BACKLOG = range(3)
-"""Open; of this month, or not as we hold it; settled in an earlier month and not read yet."""
+"""Ranks: open; of this month or changed; settled in an earlier month and not fetched yet."""
 
 QUEUE: Final = grouped_schema(
     (pa.string(), "id", "status"),
@@ -24,11 +24,11 @@ QUEUE: Final = grouped_schema(
     (pa.int8(), "rank"),
     (pa.bool_(), "listed", "has_detail"),
 )
-"""A request to be read: as it was listed, whether it was, and whether we hold a detail of it."""
+"""A request to fetch: its list item, whether it was listed, and whether its detail is stored."""
 
 
 class StoredRequests:
-    """The stored requests that a sync may meet, as columns."""
+    """The stored requests that a sync may encounter, as columns."""
 
     COLUMNS: Final = ("id", "status", "created_at", "is_open", "has_detail")
 
@@ -39,24 +39,24 @@ class StoredRequests:
         self._detailed = self.rows.filter(self.rows["has_detail"])["id"]
 
     def settled_as(self, listed: pa.Table) -> pa.ChunkedArray:
-        """For each listed row, whether the service has nothing to tell that we do not hold."""
+        """Return, per listed row, whether the stored detail is settled in the same status."""
         place = pc.index_in(listed["id"], value_set=self._settled["id"])
         is_same = pc.equal(self._settled["status"].take(place), listed["status"])
         return pc.fill_null(is_same, False)
 
     def has_detail(self, listed: pa.Table) -> pa.ChunkedArray:
-        """For each listed row, whether we hold its detail, if perhaps an old one."""
+        """Return, per listed row, whether a detail is stored, possibly an outdated one."""
         return pc.is_in(listed["id"], value_set=self._detailed)
 
     def count_new(self, ids: pa.ChunkedArray) -> int:
-        """The number of ids that are not stored."""
+        """Count the ids that are not stored."""
         is_stored = pc.is_in(ids, value_set=self.rows["id"])
         return len(ids) - int(pc.sum(is_stored).as_py() or 0)
 
     def unlisted(self, listed: pa.ChunkedArray, since: datetime | None) -> pa.Table:
-        """The stored requests to ask for though not listed: open, without detail, or gone.
+        """Return the stored requests to fetch although not listed: open, without detail, or gone.
 
-        From `since` on the list was to have everything; without it, all there is.
+        `since` is the start of the listed range; None means that everything was listed.
         """
         if not self.rows.num_rows:
             return self.rows
@@ -69,7 +69,7 @@ class StoredRequests:
 
 
 def queued(listed: pa.Table, stored: StoredRequests, *, month: datetime) -> pa.Table:
-    """Listed rows as a queue; `month` is the first instant of the current one."""
+    """Turn listed rows into a queue; `month` is the first instant of the current month."""
     changed = stored.has_detail(listed)
     recent = pc.fill_null(pc.greater_equal(listed["created_at"], pa.scalar(month)), True)
     soon = pc.or_(recent, changed)
@@ -77,7 +77,7 @@ def queued(listed: pa.Table, stored: StoredRequests, *, month: datetime) -> pa.T
 
 
 def unlisted(rows: pa.Table) -> pa.Table:
-    """Held rows that no list brought, as a queue."""
+    """Turn stored rows that no list has into a queue."""
     has_detail, by = rows["has_detail"], pa.nulls(rows.num_rows, pa.string())
     return _queue(rows, has_detail, has_detail, listed=False, by=by)
 
@@ -93,7 +93,7 @@ def _queue(
 
 
 def ranked(queue: pa.Table, *, backlog: int | None) -> pa.Table:
-    """The queue in the order of asking, at most `backlog` of what is in no hurry."""
+    """Sort the queue by urgency and keep at most `backlog` requests of the lowest rank."""
     places = pc.sort_indices(queue, [("rank", "ascending"), ("created_at", "descending")])
     ordered = queue.take(places)
     if backlog is None:

@@ -1,1 +1,1 @@
-"""The SQL steps by which stored records are held against each other."""
+"""SQL steps that compare stored records with each other."""

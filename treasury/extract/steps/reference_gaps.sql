@@ -1,5 +1,5 @@
--- Gaps in payment references that are numbered closely, one row each: its first and last number, how many, since when.
--- A series counts from $least numbers on, of which $percent per cent are held. Not stored.
+-- One row per gap in a dense series of payment references: first and last number, count, first date.
+-- A series is dense if it has $least numbers and $percent per cent of its range are stored. Not stored.
 WITH names AS (
     SELECT DISTINCT payment_reference AS name FROM ramp_requests WHERE payment_reference IS NOT NULL
 ), headed AS (

@@ -1,1 +1,1 @@
-"""The statements that bring a journal's database to its present form."""
+"""The SQL statements that upgrade a journal's database."""

@@ -1,4 +1,5 @@
--- Entries follow each other. INSERT OR REPLACE takes a row away without asking the trigger on DELETE.
+-- A trigger that refuses entries out of order. INSERT OR REPLACE deletes a row without firing the
+-- trigger on DELETE.
 
 CREATE TRIGGER IF NOT EXISTS entries_in_order BEFORE INSERT ON entries
     WHEN NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM entries)

@@ -1,1 +1,1 @@
-"""The lake's home: where a team's desks share their commits, and how a desk takes part."""
+"""The lake's home, where a team's desks share their commits, and a desk's access to it."""

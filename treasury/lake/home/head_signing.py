@@ -1,7 +1,7 @@
-"""Signatures of a home's heads: not every writer of the home is one of the team's desks.
+"""Signatures of a home's heads, because not every writer of the home is one of the team's desks.
 
-The lake knows neither the policy nor anybody's key. A workspace gives its own `HeadSignatures`, by
-the policy's public keys and the key of the person at the desk.
+The lake knows neither the policy nor any keys. A workspace passes its own `HeadSignatures`, based
+on the policy's public keys and the key of the person at the desk.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from treasury.lake.home.heads import HomeHead
 
 
 class HeadSignatures(Protocol):
-    """The signatures that a desk makes and those that it accepts."""
+    """How a desk signs heads and checks signatures."""
 
     def sign(self, digest: str) -> tuple[str, str]:
         """Return the public key and the signature of a digest; empty texts without a key.
 
-        StorageError if heads have to be signed and this desk cannot.
+        Raise StorageError if heads must be signed and this desk cannot.
         """
 
     def problem(self, key: str, signature: str, digest: str) -> str:
-        """Say why a signature is not accepted; empty if it is, or if none is required."""
+        """Explain why a signature is not accepted; empty if it is, or if none is required."""
 
 
 class NoSignatures:
@@ -47,7 +47,7 @@ def signed_head(head: HomeHead, signatures: HeadSignatures) -> HomeHead:
 
 
 def head_problem(head: HomeHead, signatures: HeadSignatures) -> str:
-    """Say why a head is not accepted; empty if it is."""
+    """Explain why a head is not accepted; empty if it is."""
     return signatures.problem(head.public_key, head.signature, _digest(head))
 
 
@@ -64,6 +64,6 @@ def require_signed(head: HomeHead, address: str, signatures: HeadSignatures) -> 
 
 
 def _digest(head: HomeHead) -> str:
-    """Return the SHA-256 of a head's content, its place in the series included."""
+    """Return the SHA-256 of a head's content, including its position in the series."""
     unsigned = msgspec.structs.replace(head, public_key="", signature="")
     return hashlib.sha256(msgspec.json.encode(unsigned, order="sorted")).hexdigest()

@@ -1,15 +1,15 @@
-"""The heads of a home: one small object for each commit that came to it, `heads/<number>`.
+"""The heads of a home: one small object per commit shared there, `heads/<number>`.
 
-A head is created where there is none and never changes; the highest unbroken number is the head.
-It names the last commit, the one before it, and a manifest: every file of the lake by its hash.
-Beside them lie the files themselves:
+A head is created only if it does not exist, and never changes. The highest number without a gap is
+the current head. It names the last commit, the previous head, and a manifest with the hash of every
+file of the lake. The files are stored next to the heads:
 
-    heads/000000000012          what a commit came to
+    heads/000000000012          the head after a commit
     manifests/<sha256>          every file of the lake at that head: path, size, SHA-256
-    entries/<sha256>            entries of tables' logs, pins, answers of closed months, by content
-    lake/<table>/part-*.parquet files of rows, whose names no other desk gives
-    lake/<table>/_delta_log/    the entries in their place, put there after the head
-    desks/<desk>                who writes here
+    entries/<sha256>            table log entries, pins and answers of closed months, by content
+    lake/<table>/part-*.parquet Parquet files, with names unique across desks
+    lake/<table>/_delta_log/    the log entries in their Delta location, written after the head
+    desks/<desk>                the desks that write here
 """
 
 from __future__ import annotations
@@ -33,30 +33,31 @@ from treasury.lake.store.delta import LOG
 from treasury.lake.store.sealed import unseal
 
 CLOSES: Final = "closes"
-"""The folder beside the lake with what closes stored of their answers: it travels with the lake."""
+"""Folder next to the lake with the answers that closes stored; it is shared with the lake."""
 BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")
-"""What travels with the lake and is none of its tables."""
+"""Prefixes of shared files that belong to no table."""
 HEADS: Final = "heads/"
 MANIFESTS: Final = "manifests/"
 _TABLE: Final = re.compile(r"[a-z0-9_]+", re.ASCII)
 _HEAD: Final = re.compile(rf"{HEADS}(\d{{12}})")
 _LISTINGS: Final = 3
-"""How often a gap is looked at: a folder may be listed while desks add to it."""
+"""Number of listings before a gap counts, because a listing may miss objects added meanwhile."""
 _FURTHER: Final = "ask the colleague who keeps it to restore that object from a copy"
 
 
 class StoredPrint(msgspec.Struct, frozen=True, array_like=True):
-    """A file's size in bytes and the SHA-256 of its content."""
+    """A file's size in bytes and its SHA-256."""
 
     size: int
     sha256: str
 
 
 class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit that came to a home: its place in the series, whose it is and what it names.
+    """A commit shared in a home: its number in the series, its author and its files.
 
-    `token` is drawn for it alone: a desk knows its own head by it. `parent` is the SHA-256 of the
-    head before, `settings` what a new desk begins with, `signature` that of everything else.
+    `token` is random, so that a desk recognises its own head. `parent` is the SHA-256 of the
+    previous head, `settings` the initial settings of a new desk, and `signature` covers everything
+    else.
     """
 
     number: int
@@ -72,42 +73,42 @@ class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
     last: LastCommit
     manifest: StoredPrint
     added: int
-    """How many files came with it."""
+    """Number of files added by it."""
     settings: str = ""
     public_key: str = ""
     signature: str = ""
 
     @property
     def sentence(self) -> str:
-        """The head in words: its commit, and who brought it."""
+        """The commit and its author in words."""
         return f"commit {self.last.commit.number} ({self.kind}) by {self.by}"
 
 
 class WriterNote(msgspec.Struct, frozen=True):
-    """A desk that writes to a home, and when it last began to."""
+    """A desk that writes to a home, and the time of its last write."""
 
     by: str
     at: datetime
 
 
 class HomeNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What this desk knows of the home: the head it stands on and every file that it names."""
+    """The state of this desk relative to the home: its current head and the files of that head."""
 
     lake: str = ""
     desk: str
     number: int = 0
     sha256: str = ""
-    """Of the head, as its successor names it."""
+    """SHA-256 of the head, as its successor has it in `parent`."""
     files: dict[str, StoredPrint] = {}
     is_probed: bool = False
-    """Whether the home was seen to refuse a second create."""
+    """True if the home was seen to refuse the second creation of an object."""
 
 
 class StagedCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit that is written here and that no head names yet: no reader sees it.
+    """A commit written locally and not named by any head yet, so no reader sees it.
 
-    `base` is the number of the head that it was made on, `added` are the files that came with it
-    and with those staged before it, `works` what was done, as a person would do it again.
+    `base` is the number of the head it was made on. `added` are the files added by it and by the
+    staged commits before it. `works` are the commands that would do the work again.
     """
 
     last: LastCommit
@@ -118,34 +119,35 @@ class StagedCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def head_name(number: int) -> str:
-    """The name of the object of a head; names sort as numbers do."""
+    """Return the object name of a head; the names sort by number."""
     return f"{HEADS}{number:012}"
 
 
 def is_by_content(path: str) -> bool:
-    """Whether a file lies in the home by its content: two desks may give it one name."""
+    """Return True if a file is stored by content, because two desks may use the same name."""
     return path.startswith(BESIDE) or f"/{LOG}/" in path
 
 
 def local_place(folder: Path, path: str) -> Path:
-    """Where a file is on a desk whose lake is in `folder`."""
+    """Return the local path of a file for a desk with its lake in `folder`."""
     return (folder.parent if path.startswith(f"{CLOSES}/") else folder) / path
 
 
 def object_of(path: str, stored: StoredPrint) -> str:
-    """The name of the object that holds a file of the lake."""
+    """Return the object name of a file of the lake."""
     return f"entries/{stored.sha256}" if is_by_content(path) else f"lake/{path}"
 
 
 def print_of(content: bytes) -> StoredPrint:
-    """The size and the hash of bytes."""
+    """Return the size and hash of a byte string."""
     return StoredPrint(len(content), hashlib.sha256(content).hexdigest())
 
 
 def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
-    """The heads from number `first` on, without a gap: when each was put there, by its number.
+    """Return when each head from number `first` on was created, by number.
 
-    WorkspaceDamaged where one is missing and later ones are there: what stands is not known then.
+    Raise WorkspaceDamaged if a number is missing before later heads, because the current head is
+    unknown then.
     """
     missing = first
     for _ in range(_LISTINGS):
@@ -153,22 +155,22 @@ def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
         numbered = {
             number: entry.modified
             for entry in listed
-            # A service may leave out of account where a listing is to begin.
+            # A service may ignore the start of a listing.
             if (match := _HEAD.fullmatch(entry.name)) and (number := int(match[1])) >= first
         }
         missing = next(number for number in count(first) if number not in numbered)
         if missing == first + len(numbered):
             return numbered
     raise WorkspaceDamaged(
-        f"the lake's home {place.address} lacks {head_name(missing)} and has later heads",
+        f"the lake's home {place.address} lacks {head_name(missing)} but has later heads",
         do=_FURTHER,
     )
 
 
 def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
-    """A head and its own SHA-256; FileNotFoundError where there is none of that number.
+    """Read a head and its SHA-256; raise FileNotFoundError if the number does not exist.
 
-    WorkspaceDamaged where it is not as it was written.
+    Raise WorkspaceDamaged if it was altered.
     """
     content = place.read(head_name(number))
     try:
@@ -177,26 +179,26 @@ def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
             raise ValueError(head.number)
     except (ValueError, msgspec.MsgspecError) as error:
         raise WorkspaceDamaged(
-            f"{head_name(number)} in the lake's home {place.address} does not read", do=_FURTHER
+            f"{head_name(number)} in the lake's home {place.address} cannot be read", do=_FURTHER
         ) from error
     return head, hashlib.sha256(content).hexdigest()
 
 
 def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
-    """Every file that a head names, by its path below the lake's folder.
+    """Read the files of a head by their paths below the lake's folder.
 
-    WorkspaceDamaged where it is lost or not as it was written, and where a path leads elsewhere.
+    Raise WorkspaceDamaged if the manifest is missing, altered, or has a path outside the lake.
     """
     name = f"{MANIFESTS}{head.manifest.sha256}"
     try:
         content = place.read(name)
     except FileNotFoundError:
         raise WorkspaceDamaged(
-            f"{name} in the lake's home {place.address} is lost", do=_FURTHER
+            f"{name} in the lake's home {place.address} is missing", do=_FURTHER
         ) from None
     is_whole = print_of(content) == head.manifest
     files = decode_json(content, dict[str, StoredPrint]) if is_whole else {}
-    # Whoever writes to a home is trusted with the lake, and with nothing else on this disk.
+    # Writers of a home are trusted with the lake, but not with other files on this disk.
     if not files or not all("/" in path and delta.is_inside(path) for path in files):
         raise WorkspaceDamaged(
             f"{name} in the lake's home {place.address} is not as it was written", do=_FURTHER

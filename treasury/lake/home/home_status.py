@@ -1,4 +1,4 @@
-"""How a desk and its lake's home stand to each other: what is behind, staged, or only here."""
+"""The state of a desk relative to its lake's home: heads to pull, staged work, problems."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from treasury.lake.home.heads import HomeHead, read_head
 from treasury.lake.home.lake_home import LakeHome
 
 _NAMED: Final = 5
-"""So many heads that are not pulled yet are named; of more it is said how many."""
+"""Maximum number of unpulled heads to name; the rest are counted."""
 
 
 class HomeStatus(msgspec.Struct, frozen=True):
-    """A desk beside its home.
+    """A desk's state compared with its home.
 
-    `problem` says why the home could not be asked, empty where it was, and `remedy` what to do.
-    `behind` are the newest of the heads that this desk has not pulled, `count` is how many there
-    are; `staged` is what was done here and shows to nobody yet.
+    `problem` explains why the home could not be reached, and `remedy` what to do. `behind` are the
+    newest heads that this desk has not pulled, and `count` is their total number. `staged` lists
+    local work that other desks do not see yet.
     """
 
     address: str
@@ -32,9 +32,9 @@ class HomeStatus(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The home, where this desk stands and what it has not pulled."""
+        """The home, this desk's head, and the heads to pull."""
         if self.number:
-            at = f"this desk stands on head {self.number}"
+            at = f"this desk is at head {self.number}"
         else:
             at = "this desk never pulled or pushed"
         if self.problem:
@@ -47,16 +47,16 @@ class HomeStatus(msgspec.Struct, frozen=True):
         return f"{self.address}: {at}, {self.count:,} behind ({names})"
 
     def __str__(self) -> str:
-        """The sentence and the step that follows; then what is staged."""
+        """Return the sentence with the next step, and the staged work."""
         lines = [f"home     {self.sentence}{': run `treasury lake pull`' if self.count else ''}"]
         if self.staged:
             works = "; ".join(self.staged)
-            lines.append(f"staged   {works}: shows to nobody before `treasury lake push`")
+            lines.append(f"staged   {works}: not visible before `treasury lake push`")
         return "\n".join(lines)
 
 
 def home_status(home: LakeHome) -> HomeStatus:
-    """Ask the home what is newest, where it answers."""
+    """Query the home's newest heads, if it can be reached."""
     note, staged = home.note(), home.staged()
     works = () if staged is None else staged.works
     try:

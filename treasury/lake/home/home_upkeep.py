@@ -1,8 +1,8 @@
-"""The home kept in shape: tables' logs in their places, and nothing that no head names for long.
+"""Maintenance of the home: table logs in their Delta location, and removal of unused objects.
 
-An entry of a table's log has a name that two desks could give at the same time, so it comes to its
-place once a head names it; an object says up to which head that is done. Whoever pushes next does
-what a killed push left.
+Two desks could give the same name to a log entry at the same time, so it is copied to its location
+only after a head names it. A marker object records the head up to which that is done. The next push
+completes what an interrupted push left undone.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _TABLES: Final = "lake/"
 
 
 class HomeSwept(msgspec.Struct, frozen=True):
-    """The objects and bytes that a sweep of the home removed."""
+    """Number of objects and bytes that a cleanup of the home removed."""
 
     objects: int = 0
     size: int = 0
 
 
 def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeNote) -> None:
-    """Put the entries of tables' logs that a head names where whoever reads Delta looks for them.
+    """Copy a head's table log entries to the location where Delta readers expect them.
 
-    Only what came with it where the logs of the head before are in place, else all.
+    Only new entries are copied if the previous head's logs are in place, otherwise all.
     """
     place = home.place
     ready = {entry.name for entry in place.listed(_IN_PLACE)}
@@ -51,7 +51,7 @@ def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeN
             for entry in place.listed(_TABLES)
             if f"/{LOG}/" in (path := entry.name.removeprefix(_TABLES)) and path not in logs
         ]
-    # An entry after one that is missing would be read as a log with a hole.
+    # Entries are written in order, because a reader would see a missing one as a gap in the log.
     tables: dict[str, list[str]] = {}
     for path in sorted(changed):
         tables.setdefault(path.partition("/")[0], []).append(path)
@@ -78,9 +78,9 @@ def _logs(files: Mapping[str, heads.StoredPrint]) -> dict[str, heads.StoredPrint
 def broken_objects(
     home: LakeHome, files: Mapping[str, heads.StoredPrint], *, whole: bool
 ) -> dict[str, str]:
-    """The problem of each object of a head that is not as it was written, by the file's path.
+    """Return the problem of each damaged object of a head, by the file's path.
 
-    With `whole` every object is read and compared, else its presence and its size alone.
+    With `whole` every object is read and compared, otherwise only its presence and size are.
     """
     place = home.place
     sizes = {e.name: e.size for prefix in (_TABLES, "entries/") for e in place.listed(prefix)}
@@ -90,7 +90,7 @@ def broken_objects(
         path, stored = named
         name = heads.object_of(path, stored)
         if name not in sizes:
-            problems[path] = f"{name} is lost"
+            problems[path] = f"{name} is missing"
         elif sizes[name] != stored.size:
             problems[path] = f"{name} has {sizes[name]:,} bytes, not the {stored.size:,} written"
         elif whole:
@@ -105,7 +105,7 @@ def broken_objects(
 
 
 def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
-    """Put files of the newest head into the home again where this desk has them whole; which."""
+    """Restore files of the newest head in the home from this desk's intact copies; return them."""
     files = home.note().files
     mended = set()
     for path in paths:
@@ -117,9 +117,9 @@ def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
 
 
 def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSwept:
-    """Remove what no head younger than `guard`, nor the newest, names and is older than that.
+    """Remove objects older than `guard` that neither the newest head nor a recent one names.
 
-    Times are by the clock of the home.
+    Times are by the home's clock.
     """
     place = home.place
     home.require_writable(note)
@@ -127,7 +127,8 @@ def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSw
     put_at = heads.listed_heads(place, 1)
     number = len(put_at)
     if number < note.number:
-        return HomeSwept()  # an old copy, or emptied: what is not named there may be what is lost
+        # The home is an old copy or was emptied: unnamed objects may be the missing ones.
+        return HomeSwept()
     needed: set[str] = set()
     while number:
         head, _ = heads.read_head(place, number)
@@ -136,7 +137,8 @@ def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSw
         needed |= {f"{_TABLES}{path}" for path in _logs(manifest)}
         needed.add(f"{heads.MANIFESTS}{head.manifest.sha256}")
         if put_at[number] < now - guard:
-            break  # the one before it has had no readers for as long
+            # The previous head was replaced long enough ago to have no readers.
+            break
         number -= 1
     due = [
         entry

@@ -1,7 +1,7 @@
-"""A desk's side of its lake's home: where it stands, what it has staged, and pushing that.
+"""A desk's side of its lake's home: its current head, its staged commit, and pushing.
 
-A push puts the new files, then creates the next head, which makes them a commit for everybody.
-Whatever ends it before leaves files that no head names; a sweep of the home removes them.
+A push uploads the new files and then creates the next head, which shares the commit with every
+desk. An interrupted push leaves files that no head names; a cleanup of the home removes them.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from treasury.lake.store.file_digests import digest_of
 from treasury.lake.store.sealed import read_sealed, seal, unseal, write_sealed
 
 AT_ONCE: Final = 8
-"""Objects that are read or written side by side."""
+"""Number of objects read or written in parallel."""
 _NOTE: Final = "home.json"
 STAGED: Final = "staged.json"
 DESKS: Final = "desks/"
 PROBES: Final = "probes/"
 SKEW: Final = timedelta(minutes=15)
-"""So far may a desk's clock be from the home's; S3 refuses by itself what is further."""
+"""Maximum difference between a desk's clock and the home's; S3 refuses larger ones itself."""
 WHOLE: Final = 16 << 20
-"""Files of up to so many bytes are in memory as they are put."""
+"""Maximum size of files that are read into memory for an upload."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -51,9 +51,9 @@ R = TypeVar("R")
 class LakeHome:
     """The home at `address` of the lake in `folder`.
 
-    `environment` is whose records they are, `settings` what a new desk begins with, `signatures`
-    those that heads need, `clock` the machine's. SettingsError where the home and the desk's own
-    folder lie in each other.
+    `environment` identifies the records, `settings` are a new desk's initial settings, `signatures`
+    those required of heads, and `clock` is the machine's. Raise SettingsError if one of the home
+    and the desk's folder is inside the other.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LakeHome:
             home, lake = self.place.folder.resolve(), folder.resolve()
             if lake.is_relative_to(home) or home.is_relative_to(lake):
                 raise errors.SettingsError(
-                    f"the lake's home {self.place.address} and the lake {folder} are one in the"
+                    f"the lake's home {self.place.address} and the lake {folder} are nested in each"
                     " other",
                     do="give the home a folder of its own",
                 )
@@ -84,21 +84,21 @@ class LakeHome:
 
     @property
     def by(self) -> str:
-        """The person and the machine, as a colleague would know them."""
+        """The person and the machine, in words that a colleague recognises."""
         try:
             return f"{getpass.getuser()} on {socket.gethostname()}"
         except (OSError, KeyError):
             return socket.gethostname()
 
-    # What the desk knows
+    # State of the desk
 
     def note(self) -> heads.HomeNote:
-        """Where this desk stands; a new one where it has never met the home."""
+        """Return this desk's state; an empty one if it never reached the home."""
         note = self._read(_NOTE, heads.HomeNote)
         return heads.HomeNote(desk=self._desk) if note is None else note
 
     def staged(self) -> heads.StagedCommit | None:
-        """The commit that is written here and that no head names yet."""
+        """Return the commit written locally that no head names yet."""
         return self._read(STAGED, heads.StagedCommit)
 
     def _read(self, name: str, kind: type[T]) -> T | None:
@@ -111,34 +111,34 @@ class LakeHome:
             raise disk.denied(path) from error
         except (OSError, ValueError) as error:
             raise errors.WorkspaceDamaged(
-                f"{path} does not read ({error})",
-                do="remove it and run `treasury lake pull`: what it says is known from the home",
+                f"{path} cannot be read ({error})",
+                do="remove it and run `treasury lake pull`: the home has the same data",
             ) from error
 
     def write_note(self, note: heads.HomeNote) -> None:
-        """Note where this desk stands."""
+        """Store this desk's state."""
         with disk.writing(self.folder / _NOTE):
             write_sealed(self.folder / _NOTE, note)
 
     def stage(self, staged: heads.StagedCommit) -> None:
-        """Keep a commit that is on the disk until a head names it, or another takes its place."""
+        """Store a commit until a head names it, or another replaces it."""
         with disk.writing(self.folder / STAGED):
             write_sealed(self.folder / STAGED, staged)
 
     def unstage(self) -> None:
-        """Let go of what is staged: a head names it, or it is to be undone."""
+        """Remove the staged commit, because a head names it or it is undone."""
         path = self.folder / STAGED
         if path.exists():
             with disk.writing(path):
                 path.unlink()
 
-    # What the home has
+    # State of the home
 
     def numbers_after(self, note: heads.HomeNote) -> list[int]:
-        """The numbers of the heads after the desk's own, unbroken, oldest first.
+        """Return the numbers of the heads after the desk's own, without gaps, oldest first.
 
-        StorageError where the home lacks the head that this desk stands on, HomeUnreachable where
-        it is an empty folder, as that of a share that is not mounted.
+        Raise StorageError if the home lacks this desk's head. Raise HomeUnreachable for an empty
+        folder, as of a share that is not mounted.
         """
         numbers = [*heads.listed_heads(self.place, max(note.number, 1))]
         if note.number and not numbers:
@@ -148,16 +148,16 @@ class LakeHome:
                     do="mount the share, or restore the home from a copy",
                 )
             raise errors.StorageError(
-                f"the lake's home {self.place.address} lacks head {note.number}, which this desk"
-                " stands on: it is another home, or an old copy",
+                f"the lake's home {self.place.address} lacks head {note.number}, the current"
+                " head of this desk: it is another home, or an old copy",
                 do="correct [lake] home, or restore the home",
             )
         return numbers[1:] if note.number else numbers
 
     def newest(self, note: heads.HomeNote) -> tuple[heads.HomeHead, str] | None:
-        """The newest head and its SHA-256; None where this desk stands on it already.
+        """Return the newest head and its SHA-256; None if this desk already has it.
 
-        StorageError where it is not of the lake, the environment or the form of this desk.
+        Raise StorageError or SettingsError if it is of another lake, environment or a later format.
         """
         numbers = self.numbers_after(note)
         if not numbers:
@@ -169,19 +169,20 @@ class LakeHome:
         )
         parent = note.sha256
         for head, sha256 in later:
-            # The signature of the newest head covers those before it by this chain alone.
+            # Only the newest head's signature is checked: this chain of hashes extends it to
+            # earlier heads.
             if note.number and head.parent != parent:
                 raise errors.StorageError(
                     f"head {head.number} in the lake's home {self.place.address} does not follow"
-                    f" head {head.number - 1}: the home is an old copy, gone on with",
-                    do="clone the lake into a new folder, and add there what only this desk has",
+                    f" head {head.number - 1}: an old copy of the home was continued",
+                    do="clone the lake into a new folder, and add this desk's own data there",
                 )
             parent = sha256
         head, sha256 = later[-1]
         if head.environment != self.environment:
             raise errors.SettingsError(
-                f"the lake's home {self.place.address} holds the records of {head.environment}, and"
-                f" treasury.toml says {self.environment}",
+                f"the lake's home {self.place.address} holds the records of {head.environment}, but"
+                f" treasury.toml names {self.environment}",
                 do="give each environment a home of its own",
             )
         if head.form > storage_form.FORM:
@@ -199,35 +200,36 @@ class LakeHome:
         return head, sha256
 
     def _require_own_head(self, note: heads.HomeNote) -> None:
-        """StorageError where the home has another head in the place of the desk's own, or none."""
+        """Raise StorageError if the home lacks this desk's head or has another in its place."""
         if not note.number:
             return
         try:
             _, sha256 = heads.read_head(self.place, note.number)
         except FileNotFoundError:
-            self.numbers_after(note)  # says what that means
+            # Raises the error for a missing head.
+            self.numbers_after(note)
             sha256 = ""
         if sha256 != note.sha256:
             raise errors.StorageError(
                 f"head {note.number} in the lake's home {self.place.address} is not the one that"
-                " this desk stands on: it is another lake's home, or an old copy, gone on with",
-                do="correct [lake] home, or clone the lake into a new folder, and add there what"
-                " only this desk has",
+                " this desk has: it is another lake's home, or an old copy that was continued",
+                do="correct [lake] home, or clone the lake into a new folder, and add this"
+                " desk's own data there",
             )
 
     def accepted_head(self, number: int) -> heads.HomeHead:
-        """Read a head; StorageError if its signature is not accepted."""
+        """Read a head; raise StorageError if its signature is not accepted."""
         head, _ = heads.read_head(self.place, number)
         require_signed(head, self.place.address, self._signatures)
         return head
 
     def is_accepted(self, note: heads.HomeNote) -> bool:
-        """Whether other desks accept the newest head of this desk."""
+        """Return True if other desks accept the newest head of this desk."""
         head, _ = heads.read_head(self.place, note.number)
         return not head_problem(head, self._signatures)
 
     def has_taken(self, staged: heads.StagedCommit) -> bool:
-        """Whether the head after the one that a staged commit was made on is that commit."""
+        """Return True if the head after a staged commit's base is that commit."""
         try:
             head, _ = heads.read_head(self.place, staged.base + 1)
         except FileNotFoundError:
@@ -235,7 +237,7 @@ class LakeHome:
         return head.token == staged.token
 
     def desks(self) -> list[heads.WriterNote]:
-        """Who writes here, the last first."""
+        """Return the desks that write here, the most recent first."""
         notes = [
             unseal(self.place.read(entry.name), heads.WriterNote)
             for entry in self.place.listed(DESKS)
@@ -245,14 +247,17 @@ class LakeHome:
     # Pushing
 
     def require_writable(self, note: heads.HomeNote) -> None:
-        """Say that this desk writes here; HomeReadOnly says who may, where it may not.
+        """Register this desk as a writer; HomeReadOnly names the writers if it may not write.
 
-        StorageError where the home lets a head be created twice, as then nothing guards a commit,
-        and where this machine's clock is far from the home's: its commits would be dated wrong.
+        Raise StorageError if the home allows a head to be created twice, because nothing protects a
+        commit then, and if this machine's clock is far from the home's, because its commits would
+        have wrong timestamps.
         """
-        self._signatures.sign("")  # StorageError before any work is done in vain
+        # Raises StorageError before any work is done.
+        self._signatures.sign("")
         if note.number:
-            self.numbers_after(note)  # nothing is put where a share should be mounted
+            # Refuses to write into the folder of an unmounted share.
+            self.numbers_after(note)
         else:
             self.place.make()
         try:
@@ -264,7 +269,7 @@ class LakeHome:
                 raise errors.StorageError(
                     f"the clock of this machine is {minutes:,} minutes"
                     f" {'ahead of' if ahead > timedelta() else 'behind'} the clock of the lake's"
-                    f" home {self.place.address}: what it stores would be dated wrong",
+                    f" home {self.place.address}: its commits would have wrong timestamps",
                     do="set the one that is wrong, then run this again",
                 )
             if not note.is_probed:
@@ -279,9 +284,9 @@ class LakeHome:
                         " folder",
                     )
         except errors.HomeReadOnly as error:
-            writers = ", ".join(dict.fromkeys(desk.by for desk in self.desks())) or "nobody yet"
+            writers = ", ".join(dict.fromkeys(desk.by for desk in self.desks())) or "no desk yet"
             raise errors.HomeReadOnly(
-                error.what, do=f"ask who may write to do it: {writers}; reading goes on as it is"
+                error.what, do=f"ask one of its writers to do it: {writers}; reading still works"
             ) from None
 
     def push(
@@ -293,10 +298,10 @@ class LakeHome:
         token: str,
         kind: str,
     ) -> heads.HomeNote:
-        """Put what the home lacks of these files and create the next head; where the desk then is.
+        """Upload files that the home lacks and create the next head; return the desk's new state.
 
-        CommitOvertaken where another desk's head has that number; StorageError where the head
-        before it is not the desk's own.
+        Raise CommitOvertaken if another desk created that head first. Raise StorageError if the
+        previous head is not this desk's own.
         """
         self._require_own_head(note)
         added = {path: stored for path, stored in files.items() if note.files.get(path) != stored}
@@ -325,11 +330,12 @@ class LakeHome:
         head = signed_head(head, self._signatures)
         content = seal(head)
         if not self.place.create(heads.head_name(head.number), content):
-            # A create whose answer was lost is asked for again, and is then refused as well.
+            # A retry of a create after a lost answer is refused too; the token shows that it is
+            # ours.
             head, _ = heads.read_head(self.place, head.number)
             if head.token != token:
                 raise errors.CommitOvertaken(
-                    f"{head.sentence} came to the lake's home first",
+                    f"{head.sentence} reached the lake's home first",
                     do="run `treasury lake pull`, then this again",
                 )
             content = seal(head)
@@ -339,7 +345,7 @@ class LakeHome:
         )
 
     def put(self, path: str, stored: heads.StoredPrint) -> None:
-        """Put a file as its hash says; WorkspaceDamaged where it is not as it was written."""
+        """Upload a file after checking its hash; raise WorkspaceDamaged if it was altered."""
         local = heads.local_place(self.folder, path)
         content: bytes | Path
         with disk.reading(local):
@@ -355,6 +361,6 @@ class LakeHome:
     def each(
         self, ask: Callable[[T], R], subjects: Iterable[T], *, at_once: int = AT_ONCE
     ) -> list[R]:
-        """Ask for several objects side by side; the first error is raised once all have ended."""
+        """Call `ask` for each subject in parallel; raise the first error after all finished."""
         with ThreadPoolExecutor(at_once, "home") as pool:
             return list(pool.map(ask, subjects))

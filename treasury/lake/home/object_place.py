@@ -1,7 +1,7 @@
-"""The place of a home: objects by name on S3, Azure, Google or in a folder on a share.
+"""The storage of a home: named objects on S3, Azure, Google Cloud or in a shared folder.
 
-The only module that calls `obstore`. Whatever goes wrong becomes one sentence of our own: what a
-storage service answers may repeat an address with a token in it, so none of its text is shown.
+Only this module calls `obstore`. Every failure becomes a message of our own: a storage service's
+answer may contain an address with a token, so its text is never shown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
     from typing_extensions import Buffer
 else:
-    obstore = Later("obstore")  # a desk without a home does without
+    # Loaded on first use: a desk without a home does not need it.
+    obstore = Later("obstore")
 
 _SCHEMES: Final = ("s3", "az", "gs", "file")
 _ADDRESSES: Final = (
@@ -40,12 +41,12 @@ _ADDRESSES: Final = (
 _PLAIN_HTTP: Final = {
     "s3": "AWS_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP",
 }  # fmt: skip
-"""The variable that allows plain http, for an emulator or where nobody can listen."""
+"""Variables that allow plain http, for an emulator or a trusted network."""
 _CHUNK: Final = 8 << 20
 """Bytes of an object that are in memory at a time."""
 
 _PART: Final = 1 << 20
-"""Bytes of a file that are: so many stay in the processor's cache while they are hashed."""
+"""Bytes of a file read at a time: this many stay in the processor's cache while they are hashed."""
 
 _CREDENTIALS: Final = (
     "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
@@ -62,17 +63,17 @@ _UNREACHABLE: Final = (
     ),
     (
         r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google|MissingAccount",
-        "was not asked: the environment has no credential for it",
+        "was not contacted: the environment has no credential for it",
         _CREDENTIALS,
     ),
     (
         "Invalid Access Key|MissingSecretAccessKey|MissingAccessKeyId|(?:Open|Decode)Credentials",
-        "was not asked: the credential in the environment is not whole or does not read",
+        "was not contacted: the credential in the environment is incomplete or unreadable",
         _CREDENTIALS,
     ),
     (
         "RequestTimeTooSkewed|[Dd]ate header",
-        "refuses what this machine asks: its clock is wrong",
+        "refuses this machine's requests: its clock is wrong",
         "set the clock, then run this again",
     ),
     (_NO_PLACE, "is not there", "correct [lake] home, or make it"),
@@ -82,7 +83,9 @@ _UNREACHABLE: Final = (
         _CREDENTIALS,
     ),
 )
-"""What the text of an answer, after its status, says of a place that cannot be asked."""
+"""Patterns of an answer's status and text for a place that cannot be reached, with message and
+remedy.
+"""
 _DENIED: Final = (
     "^403 |AccessDenied|AuthorizationPermissionMismatch|Permission denied"
     r"|Read-only file system|os error 30\b"
@@ -92,7 +95,7 @@ _STATUS: Final = r"status code: (\d{3})"
 
 
 class ListedObject(msgspec.Struct, frozen=True):
-    """An object as a listing has it; `modified` is by the clock of the place."""
+    """An object in a listing; `modified` is by the storage's clock."""
 
     name: str
     size: int
@@ -100,11 +103,13 @@ class ListedObject(msgspec.Struct, frozen=True):
 
 
 def check_address(address: str) -> str:
-    """The address of a home, as it is opened; SettingsError where it is none or holds a secret."""
+    """Normalise the address of a home; raise SettingsError if it is invalid or has a secret."""
     try:
         parts = urlsplit(address)
     except ValueError:
-        raise SettingsError("the address of the lake's home does not read", do=_ADDRESSES) from None
+        raise SettingsError(
+            "the address of the lake's home cannot be parsed", do=_ADDRESSES
+        ) from None
     if "://" in address and ("@" in parts.netloc or parts.query or parts.fragment):
         raise SettingsError(
             "the address of the lake's home holds a credential or a parameter",
@@ -114,51 +119,53 @@ def check_address(address: str) -> str:
         folder = user_path(address)
         if not address.strip() or not folder.is_absolute():
             raise SettingsError(
-                f"{address!r} is no home for a lake",
+                f"{address!r} cannot be a home for a lake",
                 do="write a folder by its whole path, or s3://bucket/folder, az://, gs://",
             )
         return str(folder)
     if parts.scheme not in _SCHEMES or not (parts.netloc or parts.path.strip("/")):
-        raise SettingsError(f"{parts.scheme}:// is no home for a lake", do=_ADDRESSES)
+        raise SettingsError(f"{parts.scheme}:// cannot be a home for a lake", do=_ADDRESSES)
     if parts.scheme == "file":
         return unquote(parts.path)
     return address.rstrip("/")
 
 
 class ObjectPlace:
-    """Objects by name below one address; a name is a path of ASCII with slashes.
+    """Named objects below one address; a name is an ASCII path with slashes.
 
-    Raises HomeUnreachable where the place does not answer or refuses the credential, and
-    HomeReadOnly where it may be read and not written.
+    Raise HomeUnreachable if the storage does not answer or refuses the credential, and HomeReadOnly
+    if it may only be read.
     """
 
     def __init__(self, address: str) -> None:
         self.address = check_address(address)
         self.folder = None if "://" in self.address else Path(self.address)
-        """The folder, where the place is one."""
+        """The folder, if the home is one."""
 
     def make(self) -> None:
-        """Make the folder of a place that is one; the one above it has to be there."""
+        """Create the home's folder, if it is one; its parent must exist."""
         if self.folder is not None and self.folder.parent.is_dir():
             with reaching(self.address, writes=True):
                 self.folder.mkdir(exist_ok=True)
 
     def read(self, name: str) -> bytes:
-        """An object's bytes; FileNotFoundError where there is none by that name."""
+        """Return an object's bytes; raise FileNotFoundError if it does not exist."""
         with reaching(self.address):
             if self.folder is not None:
-                # The library waits for a pipe; it also says whether the home itself is there.
+                # The library would wait for a pipe. The library's own error shows whether the home
+                # exists.
                 with suppress(FileNotFoundError), open_regular(self.folder / name):
                     pass
             return bytes(obstore.get(self._store, name).bytes())
 
     def chunks(self, name: str) -> Iterator[Buffer]:
-        """The bytes of a large object, part by part; FileNotFoundError where there is none.
+        """Yield a large object's bytes in parts; raise FileNotFoundError if it does not exist.
 
-        A part is to be used before the next one is asked for.
+        A part must be used before the next one is requested.
         """
         with reaching(self.address):
-            if self.folder is not None:  # a stream of a file comes in parts of 8 KiB
+            # obstore reads files in parts of 8 KiB only.
+            if self.folder is not None:
                 part = memoryview(bytearray(_PART))
                 with open_regular(self.folder / name) as file:
                     while length := file.readinto(part):
@@ -167,19 +174,19 @@ class ObjectPlace:
                 yield from obstore.get(self._store, name).stream(min_chunk_size=_CHUNK)
 
     def write(self, name: str, content: bytes | Path) -> None:
-        """Put an object, whatever stood there."""
+        """Write an object, replacing any existing one."""
         with reaching(self.address, writes=True):
             obstore.put(self._store, name, content, mode="overwrite")
             self._share(name)
 
     def settle(self, names: Iterable[str]) -> None:
-        """Bring objects that were written to the disk, where the place is a folder."""
+        """Flush written objects to disk, if the home is a folder."""
         if self.folder is not None:
             with reaching(self.address, writes=True):
                 durable.sync_files(map(self.folder.joinpath, names), self.folder)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Put an object where there is none; False where there is one, which stays as it is."""
+        """Create an object; return False and leave it unchanged if it already exists."""
         with reaching(self.address, writes=True):
             try:
                 obstore.put(self._store, name, content, mode="create")
@@ -190,7 +197,7 @@ class ObjectPlace:
         return True
 
     def listed(self, prefix: str, after: str = "") -> list[ListedObject]:
-        """The objects below a prefix whose names come after `after`, by name."""
+        """Return the objects with a prefix and names after `after`, sorted by name."""
         with reaching(self.address):
             batches = obstore.list(self._store, prefix, offset=after or None, chunk_size=1000)
             rows = [
@@ -201,12 +208,12 @@ class ObjectPlace:
         return sorted(rows, key=lambda row: row.name)
 
     def modified(self, name: str) -> datetime:
-        """When an object was put there, by the clock of the place."""
+        """Return when an object was written, by the storage's clock."""
         with reaching(self.address):
             return obstore.head(self._store, name)["last_modified"]
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects; one that is not there is no error."""
+        """Remove objects; missing ones are ignored."""
         gone = list(names)
         with reaching(self.address, writes=True):
             for name in gone:
@@ -214,7 +221,7 @@ class ObjectPlace:
                     obstore.delete(self._store, name)
 
     def remove_leftovers(self, oldest: float) -> list[int]:
-        """Remove what killed puts left in a folder before `oldest`; the size of each."""
+        """Remove leftovers of interrupted writes from before `oldest`; return their sizes."""
         sizes = []
         for path in () if self.folder is None else self.folder.rglob("*#*"):
             if path.is_file() and path.name.rpartition("#")[2].isdecimal():
@@ -238,7 +245,7 @@ class ObjectPlace:
     def _opened(self) -> ObjectStore:
         if self.folder is not None:
             return obstore.store.LocalStore(self.folder)
-        # Options for the way there put aside what the environment says of plain http.
+        # Explicit client options override the environment's setting for plain http.
         variable = _PLAIN_HTTP[urlsplit(self.address).scheme]
         is_plain = os.environ.get(variable, "").casefold() in {"true", "1", "yes"}
         options: dict[str, Any] = {
@@ -249,7 +256,7 @@ class ObjectPlace:
             return obstore.store.from_url(self.address, **options)
 
     def _share(self, name: str) -> None:
-        """Let whoever may read the folder of a place read a file in it too."""
+        """Give a file in a shared folder the folder's permissions."""
         if self.folder is not None:
             mode = self.folder.stat().st_mode
             path = self.folder / name
@@ -261,9 +268,9 @@ class ObjectPlace:
 
 @contextmanager
 def reaching(address: str, *, writes: bool = False) -> Iterator[None]:
-    """Ask something of the place of a home; a StorageError says in one line why it cannot be had.
+    """Access the storage of a home and convert errors into a one-line StorageError.
 
-    FileNotFoundError of an object that is not there passes.
+    FileNotFoundError for a missing object passes through.
     """
     try:
         yield
@@ -272,12 +279,12 @@ def reaching(address: str, *, writes: bool = False) -> Iterator[None]:
             raise _error(address, str(error), writes=writes) from None
         raise
     except (obstore.exceptions.BaseError, OSError) as error:
-        # What the service said may repeat a token: it is not kept as the error's cause either.
+        # The service's text may contain a token, so it is not kept as the cause either.
         raise _error(address, f"{type(error).__name__} {error}", writes=writes) from None
 
 
 def _error(address: str, answer: str, *, writes: bool) -> StorageError:
-    """What a place's answer means, in words of our own."""
+    """Convert a storage error into a message of our own."""
     home = f"the lake's home {address}"
     status = re.search(_STATUS, answer)
     number = status[1] if status else ""
@@ -287,16 +294,16 @@ def _error(address: str, answer: str, *, writes: bool) -> StorageError:
             return HomeUnreachable(f"{home} {problem}", do=remedy)
     if "builder error" in answer and os.environ.get("AWS_ENDPOINT_URL", "")[:5] == "http:":
         return HomeUnreachable(
-            f"{home} was not asked: its address AWS_ENDPOINT_URL is plain http",
-            do="write https, or set AWS_ALLOW_HTTP=true where nobody can listen",
+            f"{home} was not contacted: its address AWS_ENDPOINT_URL is plain http",
+            do="write https, or set AWS_ALLOW_HTTP=true on a trusted network",
         )
     if re.search(_FULL, answer):
         return StorageError(f"{home} is full", do="free space there, then run this again")
     if re.search(_DENIED, answer):
         if writes:
-            return HomeReadOnly(f"{home} may be read with your credential and not written")
+            return HomeReadOnly(f"{home} can be read with your credential but not written")
         return HomeUnreachable(
-            f"{home} may not be read with your credential", do="get the right to read it"
+            f"{home} cannot be read with your credential", do="get the right to read it"
         )
     said = f"answers with {number}" if number else "does not answer"
     return HomeUnreachable(f"{home} {said}", do="check the network, then run this again")

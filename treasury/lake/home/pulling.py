@@ -1,10 +1,10 @@
-"""Pulling: what a head names and this desk lacks is brought, compared, and only then shown.
+"""Pulling: download files that a head names and this desk lacks, verify them, then show them.
 
-Files come into a folder beside the tables, each compared with its hash. Then they go into their
-places, where nothing names them yet, and the head's commit becomes the last one here. A repair on
-another desk begins the log of a table anew, under the names that its old entries have: that log is
-exchanged whole, and a note says so until it is done, so that whoever opens the lake after a cut
-finishes it and nobody reads an old commit by a new log.
+Files are downloaded into a separate folder and compared with their hashes. They are then moved to
+their places, where nothing refers to them yet, and the head's commit becomes the last one. A repair
+on another desk rewrites a table's log under the names of its old entries. Such a log is exchanged
+as a whole. A note remains until that is complete, so that after an interruption the next process
+completes it and never reads an old commit with a new log.
 """
 
 from __future__ import annotations
@@ -29,22 +29,23 @@ from treasury.lake.store.file_digests import Digests, digest_of
 from treasury.lake.store.sealed import read_sealed, write_sealed
 
 _INCOMING: Final = ".incoming"
-"""Below the lake's folder: files on their way to their places."""
+"""Folder below the lake's for files being downloaded."""
 _REPLACED: Final = ".replaced"
 _EXCHANGE: Final = "exchange.json"
 
 
 _FROM_FOLDER: Final = 4
-"""Files that come from a folder side by side: few, so that some are on the disk while others are
-hashed (`python -m benchmarks.lake_home`)."""
+"""Number of files copied in parallel from a folder: few, so that some are flushed to disk while
+others are hashed (`python -m benchmarks.lake_home`).
+"""
 _SYNCED: Final = 16 << 20
-"""Bytes of a file after which it is brought to the disk as far as it came."""
+"""Number of bytes of a file after which it is flushed to disk."""
 
 
 class Pulled(msgspec.Struct, frozen=True):
-    """What a pull moved: how many heads on, the commit that is the last one, files and bytes.
+    """The result of a pull: the number of heads, the last one, files and bytes.
 
-    `undone` is what was staged here and has to be done again.
+    `undone` lists staged work that must be done again.
     """
 
     heads: int
@@ -56,13 +57,13 @@ class Pulled(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         if not self.heads and not self.files:
-            return f"nothing to pull: this desk stands on head {self.number}"
+            return f"nothing to pull: this desk is at head {self.number}"
         text = f"pulled {self.files:,} files of {self.size:,} bytes: head {self.number}"
         return f"{text}, {self.sentence}" if self.sentence else text
 
 
 class _Exchange(msgspec.Struct, frozen=True):
-    """Logs of tables that are exchanged whole, and where the desk is after that."""
+    """Logs of tables to exchange as a whole, and the desk's state after that."""
 
     tables: tuple[str, ...]
     last: LastCommit
@@ -80,13 +81,13 @@ def take_head(
     resting: Collection[str] = (),
     is_checked: bool = False,
 ) -> tuple[int, int]:
-    """Bring what a head names to this desk and show it; how many files and bytes came.
+    """Download what a head names and show it; return the number of files and bytes.
 
-    For whoever holds the lock, once no table has versions that no commit names. `sha256` is the
-    head's own, `before` where the desk stands; pins that something is `resting` on stay here,
-    whoever let go of them, and are offered again with the next push; with `is_checked` every file
-    here is compared as well.
-    WorkspaceDamaged where an object of the home is not as its head says: nothing of it is used.
+    The caller holds the lock, and no table has uncommitted versions. `sha256` is the head's own
+    hash and `before` the desk's state. Pins of `resting` commits stay here even if another desk
+    released them, and are shared again by the next push. With `is_checked` existing files are
+    compared too. Raise WorkspaceDamaged, without using any file, if an object of the home was
+    altered.
     """
     files = heads.read_manifest(home.place, head)
     folder, incoming = home.folder, home.folder / _INCOMING
@@ -96,7 +97,7 @@ def take_head(
         if lacks(
             heads.local_place(folder, path),
             stored,
-            # Two desks may each have made a file of this name and size, of other content.
+            # Two desks may have files of the same name and size with different content.
             by_hash=is_checked
             or (
                 (path.startswith(f"{PINS}/") or delta.LOG in path)
@@ -123,7 +124,7 @@ def take_head(
     )
     placed = [path for path in lacking if path.split(f"/{delta.LOG}/")[0] not in exchanged]
     _place(folder, incoming, sorted(placed))
-    # Also what an earlier pull had placed before it was cut off.
+    # Files that an interrupted pull already moved are included.
     came = {path for path, stored in files.items() if before.files.get(path) != stored}
     named = [
         path
@@ -132,7 +133,8 @@ def take_head(
     ]
     digests.note({path: files[path].sha256 for path in named})
     for path in before.files.keys() - files.keys() - set(resting):
-        if path.startswith(f"{PINS}/"):  # another desk let go of it
+        # Another desk released the pin.
+        if path.startswith(f"{PINS}/"):
             with disk.writing(folder / path):
                 (folder / path).unlink(missing_ok=True)
     if not storage_form.has_form(folder):
@@ -151,17 +153,17 @@ def take_head(
 
 
 def is_exchanging(folder: Path) -> bool:
-    """Whether a pull was cut off as it exchanged the logs of tables."""
+    """Return True if a pull was interrupted while it exchanged table logs."""
     return (folder / _EXCHANGE).exists()
 
 
 def is_incoming(folder: Path) -> bool:
-    """Whether a pull was cut off, or is under way."""
+    """Return True if a pull was interrupted or is running."""
     return (folder / _INCOMING).exists()
 
 
 def finish_exchange(home: LakeHome, digests: Digests) -> None:
-    """Exchange the logs of tables that came; done again, it changes nothing more."""
+    """Exchange the downloaded table logs; repeating it changes nothing."""
     folder, incoming = home.folder, home.folder / _INCOMING
     exchange = read_sealed(folder / _EXCHANGE, _Exchange)
     for table in exchange.tables:
@@ -173,7 +175,7 @@ def finish_exchange(home: LakeHome, digests: Digests) -> None:
                     shutil.rmtree(replaced)
                 log.rename(replaced)
                 durable.sync_folder(log.parent)
-    # From here on the old commit has no log of these tables, and the new one none yet.
+    # The old commit has lost these tables' logs, and the new ones are not in place yet.
     put_last(folder, exchange.last)
     for table in exchange.tables:
         log, arrived = folder / table / delta.LOG, incoming / table / delta.LOG
@@ -191,7 +193,7 @@ def finish_exchange(home: LakeHome, digests: Digests) -> None:
 
 
 def lacks(path: Path, stored: heads.StoredPrint, *, by_hash: bool = False) -> bool:
-    """Whether a file is not here as it should be."""
+    """Return True if a file is missing or differs."""
     try:
         if path.stat().st_size != stored.size:
             return True
@@ -205,7 +207,7 @@ def lacks(path: Path, stored: heads.StoredPrint, *, by_hash: bool = False) -> bo
 def _exchanged(
     folder: Path, lacking: Mapping[str, heads.StoredPrint], last: LastCommit
 ) -> tuple[str, ...]:
-    """The tables here whose logs go on otherwise than the head's: another desk repaired them."""
+    """Return the tables that another desk repaired: their logs differ from the head's."""
     tables = set()
     for name, version in last.versions.items():
         log = folder / name / delta.LOG
@@ -224,7 +226,7 @@ def _exchanged(
 def _fetch(
     home: LakeHome, incoming: Path, syncs: durable.EarlySyncs, path: str, stored: heads.StoredPrint
 ) -> None:
-    """Bring a file beside its place; what came before and is whole is not asked for again."""
+    """Download a file; an intact file of an earlier attempt is reused."""
     target = incoming / path
     if not lacks(target, stored, by_hash=True):
         return
@@ -234,7 +236,7 @@ def _fetch(
     try:
         chunk = next(chunks, None)
     except FileNotFoundError:
-        raise WorkspaceDamaged(f"{where} is lost", do=_RESTORE) from None
+        raise WorkspaceDamaged(f"{where} is missing", do=_RESTORE) from None
     content_hash, size = hashlib.sha256(), 0
     with disk.writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -251,11 +253,11 @@ def _fetch(
             problem = f"has {size:,} bytes, not the {stored.size:,} that were written"
         with disk.writing(target):
             target.unlink()
-        raise WorkspaceDamaged(f"{where} {problem}; nothing of it was used", do=_RESTORE)
+        raise WorkspaceDamaged(f"{where} {problem}; it was not used", do=_RESTORE)
 
 
 def _require_inside(home: LakeHome, entry: Path, path: str) -> None:
-    """WorkspaceDamaged for a log that would have this desk read a file outside of the lake."""
+    """Raise WorkspaceDamaged for a log entry that refers to a file outside of the lake."""
     try:
         delta.require_inside(entry)
     except (ValueError, OSError, pa.ArrowException) as error:
@@ -266,13 +268,13 @@ def _require_inside(home: LakeHome, entry: Path, path: str) -> None:
 
 
 _RESTORE: Final = (
-    "this desk goes on with what it has; run `treasury doctor --repair` on a desk that has the file"
-    " whole: it puts it there again"
+    "this desk keeps its current data; run `treasury doctor --repair` on a desk with an intact"
+    " copy of the file, to upload it again"
 )
 
 
 def _place(folder: Path, incoming: Path, paths: list[str]) -> None:
-    """Move files to their places, where nothing names them yet, and bring them to the disk."""
+    """Move files to their places, where nothing refers to them yet, and flush them to disk."""
     for path in paths:
         target = heads.local_place(folder, path)
         with disk.writing(target):

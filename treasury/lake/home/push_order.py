@@ -1,8 +1,8 @@
-"""PushOrder at a home: a desk that was overtaken goes first, so that none waits for ever.
+"""Order of pushes at a home: a desk that lost the race goes first, so that none waits forever.
 
-A desk that commits again and again could overtake another one each time. Whoever was overtaken says
-so in the home, and who begins anew lets that desk pass for a while. It is a courtesy and no lock:
-what keeps commits apart are the heads alone, and nobody waits for long for a desk that was killed.
+A desk that commits often could overtake another one each time. A desk that lost the race registers
+in the home, and desks that start afterwards wait for it for a while. It is a courtesy and not a
+lock: only the heads separate commits, and no desk waits long for one that was killed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from treasury.lake.home.object_place import ListedObject, ObjectPlace
 
 TURNS: Final = "turns/"
 PATIENCE: Final = 60.0
-"""Seconds that a desk lets others pass before it goes on all the same."""
+"""Seconds that a desk waits for others before it continues anyway."""
 _QUIET: Final = 2.0
-"""Seconds that it waits without saying so."""
+"""Seconds of waiting before a message is shown."""
 _POLL: Final = 0.1
 
 
 class PushOrder:
-    """The turns at one home, for one desk."""
+    """The waiting desks of one home, as seen by one desk."""
 
     def __init__(self, place: ObjectPlace, desk: str, tell: Callable[[str], object]) -> None:
         self._place = place
@@ -30,17 +30,17 @@ class PushOrder:
         self._tell = tell
 
     def claim(self) -> None:
-        """Ask the other desks to let this one pass; asked again, it keeps its place among them."""
+        """Register to go first; a repeated registration keeps the position."""
         self._place.create(self._name, b"")
 
     def give_up(self) -> None:
-        """Let the others go on: this desk has its commit, or wants none any more."""
+        """Withdraw the registration, because this desk has committed or gives up."""
         self._place.remove([self._name])
 
     def let_pass(self) -> None:
-        """Wait until the desks that were overtaken before this one have had their turn.
+        """Wait until the desks registered before this one have finished.
 
-        A turn that nobody has taken for as long as this desk waits is removed.
+        Registrations that are still there after the maximum wait are removed.
         """
         first = ahead = self._ahead()
         began = time.monotonic()
@@ -51,7 +51,7 @@ class PushOrder:
                 self._place.remove(entry.name for entry in ahead if entry in first)
                 return
             if waited > _QUIET and not is_announced:
-                self._tell("another desk was overtaken, and is let pass before this is done")
+                self._tell("another desk lost the race before and goes first; waiting")
                 is_announced = True
             time.sleep(_POLL)
             ahead = self._ahead()

@@ -1,1 +1,1 @@
-"""The lake's files: Delta tables, Parquet, the lock, leases of readers, digests and compaction."""
+"""The lake's files: Delta tables, Parquet, the lock, readers' leases and digests."""

@@ -1,7 +1,7 @@
 """Delta tables in a folder: the only module that calls `deltalake`.
 
-A table is a folder of Parquet files and a log of versions. Each function here makes at most one new
-version; nothing that it writes is visible before a commit names that version.
+A table is a folder of Parquet files with a log of versions. Each function creates at most one new
+version, which is invisible until a commit names it.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _CHECKPOINT = ".checkpoint.parquet"
 _HINT = "_last_checkpoint"
 
 _CONFIGURATION = {
-    # The log is read at every opening: few statistics, a checkpoint now and then. Expired log
-    # entries stay: a version that a commit names must still open when the next write has crashed.
+    # The log is read at every opening, so it has few statistics and regular checkpoints. Expired
+    # log entries stay, because a committed version must still open after a later write crashed.
     "delta.dataSkippingNumIndexedCols": "1",
     "delta.checkpointInterval": "20",
     "delta.enableExpiredLogCleanup": "false",
-    # What is not needed any more is removed by `upkeep`, which knows who still reads it.
+    # Unused files are removed by `compaction`, which knows the readers.
     "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
 
@@ -51,7 +51,7 @@ _PACKED: Final = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class StoredFile(msgspec.Struct, frozen=True):
-    """A Parquet file of one version of a table; `is_open` is None where that divides nothing."""
+    """A Parquet file of a table version; `is_open` is None for an unpartitioned table."""
 
     path: str
     size: int
@@ -60,7 +60,7 @@ class StoredFile(msgspec.Struct, frozen=True):
 
 
 class StoredTable(msgspec.Struct, frozen=True):
-    """One version of a table: its files, and the columns that every one of them has."""
+    """One version of a table: its files, and the columns that all files have."""
 
     version: int
     files: tuple[StoredFile, ...]
@@ -68,24 +68,24 @@ class StoredTable(msgspec.Struct, frozen=True):
 
     @property
     def row_count(self) -> int:
-        """How many rows its files hold."""
+        """The number of rows in its files."""
         return sum(file.rows for file in self.files)
 
 
 def with_paths(table: StoredTable, place: Callable[[str], str]) -> StoredTable:
-    """The table with each file's path as `place` makes it."""
+    """Return the table with each path transformed by `place`."""
     files = (msgspec.structs.replace(file, path=place(file.path)) for file in table.files)
     return msgspec.structs.replace(table, files=tuple(files))
 
 
 def exists(folder: Path) -> bool:
-    """Whether there is a table in the folder, in any version."""
+    """Return True if the folder has a table, in any version."""
     with disk.reading(folder):
         return bool(_versions(folder))
 
 
 def newest(folder: Path) -> int:
-    """The number of the newest version, committed or not, from the names in its log."""
+    """Return the newest version number, committed or not, from the file names of the log."""
     with disk.reading(folder):
         versions = _versions(folder)
         if not versions:
@@ -94,9 +94,9 @@ def newest(folder: Path) -> int:
 
 
 def load(folder: Path, version: int | None = None) -> StoredTable:
-    """A version of a table as its log has it; without a number the newest, committed or not."""
+    """Load a version of a table from its log, by default the newest, committed or not."""
     with disk.reading(folder):
-        # The library counts up to the version, for hours if somebody wrote a huge one.
+        # The library iterates up to the version, which takes hours for a huge forged number.
         if version is not None and version > max(_versions(folder), default=version):
             raise ValueError(f"its log has no version {version}")
         table = DeltaTable(folder, version=version)
@@ -117,9 +117,9 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
 
 
 def is_inside(path: str) -> bool:
-    """Whether a path names a file below the folder that it is relative to.
+    """Return True if a relative path stays inside its folder.
 
-    The storage library decodes `%`, follows `..` and takes `/` and `s3://` for places elsewhere.
+    The storage library decodes `%`, follows `..`, and treats `/` and `s3://` as other places.
     """
     parts = PurePosixPath(path).parts
     return "/".join(parts) == path and all(map(_PLAIN.fullmatch, parts))
@@ -129,7 +129,7 @@ _PLAIN: Final = re.compile(r"(?!\.)[\w.=#+~@ -]+", re.ASCII)
 
 
 def require_inside(entry: Path) -> None:
-    """Raise ValueError for an entry of a table's log that names a file outside of the table."""
+    """Raise ValueError for a log entry that names a file outside of the table."""
     if entry.name.endswith(_CHECKPOINT):
         rows = pq.ParquetFile(entry).read(columns=["add.path"]).to_pylist()
         _require_inside(str(row["add"]["path"]) for row in rows if row.get("add"))
@@ -160,9 +160,9 @@ def _versions(folder: Path) -> set[int]:
 
 @contextmanager
 def _changing(folder: Path) -> Iterator[None]:
-    """Change a table by the storage library, which leaves drafts if the disk is full.
+    """Change a table through the storage library, and remove its drafts if the disk is full.
 
-    Its threads end a moment after its call failed, and hold the disk's space until then.
+    The library's threads run a moment longer than a failed call, and occupy disk space until then.
     """
     with without_panics(StorageError), disk.writing(folder):
         try:
@@ -181,7 +181,7 @@ _PAUSE: Final = 0.05
 
 
 def compact(folder: Path, target: int) -> int:
-    """Join files of fewer than `target` bytes to files of about that size; the new version."""
+    """Merge files below `target` bytes into files of about that size; return the new version."""
     with _changing(folder):
         table = DeltaTable(folder)
         table.optimize.compact(
@@ -193,9 +193,9 @@ def compact(folder: Path, target: int) -> int:
 def append(
     folder: Path, rows: pa.Table, *, partitioned: bool = False, widening: bool = False
 ) -> int:
-    """Add rows, making the table where there is none; the new version.
+    """Append rows, creating the table if needed; return the new version.
 
-    With `widening` a column that the stored table lacks is added to it.
+    With `widening`, columns that the stored table lacks are added to it.
     """
     with _changing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +213,7 @@ def append(
 def add_files(
     folder: Path, schema: pa.Schema, files: Sequence[Written], *, partitioned: bool = False
 ) -> int:
-    """Add files that are there already, making the table where there is none; the new version."""
+    """Add existing files, creating the table if needed; return the new version."""
     now = int(time.time() * 1000)
     actions = [
         AddAction(
@@ -242,7 +242,7 @@ def add_files(
 
 
 def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
-    """Write the whole table anew, with the columns of `rows`; the new version."""
+    """Rewrite the whole table with the columns of `rows`; return the new version."""
     divided = [OPEN] if partitioned else None
     with _changing(folder):
         write_deltalake(
@@ -252,10 +252,10 @@ def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
 
 
 def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | None = None) -> int:
-    """Put `rows` in the place of the stored rows with their keys; the new version.
+    """Replace the stored rows that have the keys of `rows`; return the new version.
 
-    With `is_open` the stored rows are all in that partition and no other file is opened, though the
-    new rows may move to the other one.
+    With `is_open`, all stored rows are in that partition and no other file is opened; the new rows
+    may move to the other partition.
     """
     where = [f"t.{name} = s.{name}" for name in key]
     if is_open is not None:
@@ -274,16 +274,16 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
 
 
 def log_after(folder: Path, version: int | None) -> list[Path]:
-    """The entries of a table's log after a version, or all of them."""
+    """Return the entries of a table's log after a version, or every entry."""
     entries = sorted((folder / LOG).iterdir())
     oldest = -1 if version is None else version
     return [path for path in entries if (n := _number(path)) is not None and n > oldest]
 
 
 def undo_after(folder: Path, version: int) -> None:
-    """Forget the versions after one, newest first: no commit names them, nobody reads them.
+    """Remove the versions after one, newest first; no commit names them, so they have no readers.
 
-    So are the drafts of entries, and a hint at a checkpoint that is not there.
+    Drafts of log entries and a wrong checkpoint hint are removed too.
     """
     log = folder / LOG
     later = log_after(folder, version)
@@ -296,7 +296,7 @@ def undo_after(folder: Path, version: int) -> None:
 
 
 def wrong_hint(folder: Path) -> Path | None:
-    """The file that says where a table's last checkpoint is, where there is none; else None."""
+    """Return the table's checkpoint hint file if it names a missing checkpoint, else None."""
     path = folder / LOG / _HINT
     try:
         hint = decode_json(regular_bytes(path), _Hint)
@@ -310,7 +310,7 @@ def wrong_hint(folder: Path) -> Path | None:
 
 
 def drop_wrong_hint(folder: Path) -> None:
-    """Let a table be opened without a hint that is wrong: it only saves looking."""
+    """Remove a wrong checkpoint hint; without one, opening the table only takes longer."""
     path = wrong_hint(folder)
     if path is not None:
         with disk.writing(path):
@@ -322,14 +322,14 @@ class _Hint(msgspec.Struct, frozen=True):
 
 
 def put_aside(folder: Path, target: Path) -> None:
-    """Move a table out of the way, whole."""
+    """Move a whole table to another folder."""
     with disk.writing(folder):
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
 
 
 def discard(folder: Path) -> None:
-    """Remove a table that no commit names: out of sight at once, then from the disk."""
+    """Remove a table that no commit names: rename it at once, then delete it."""
     with disk.writing(folder):
         trash = folder.with_name(f"{TRASH}{os.getpid()}-{folder.name}")
         folder.rename(trash)
@@ -337,17 +337,17 @@ def discard(folder: Path) -> None:
 
 
 def data_files(folder: Path, *, drafts: bool = False) -> list[Path]:
-    """Every Parquet file in a table's folder, of whatever version; drafts of such files as well."""
+    """Return every Parquet file in a table's folder, of any version, optionally with drafts."""
     log = folder / LOG
     pattern = "*.parquet*" if drafts else "*.parquet"
     return sorted(path for path in folder.rglob(pattern) if log not in path.parents)
 
 
 def trim_log(folder: Path, oldest: int) -> int:
-    """Forget the versions before `oldest`; the number of log files removed.
+    """Remove the log before version `oldest`; return the number of files removed.
 
-    What stays begins with a checkpoint, so each later version still opens. Removing goes from the
-    oldest on: wherever it is stopped, the rest is whole.
+    The rest begins with a checkpoint, so that each later version still opens. Files are removed
+    from the oldest on, so that an interruption leaves a complete rest.
     """
     log = folder / LOG
     entries = sorted(path for path in log.iterdir() if _number(path) is not None)
@@ -358,11 +358,12 @@ def trim_log(folder: Path, oldest: int) -> int:
         with disk.writing(folder):
             for path in dropped:
                 path.unlink(missing_ok=True)
-        drop_wrong_hint(folder)  # a checkpoint that came from another desk has no hint here
+        # A checkpoint from another desk has no hint here.
+        drop_wrong_hint(folder)
     return len(dropped)
 
 
 def _number(path: Path) -> int | None:
-    """The version that a file of the log is about."""
+    """Return the version of a log file."""
     head = path.name.partition(".")[0]
     return int(head) if head.isdecimal() else None

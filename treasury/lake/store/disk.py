@@ -1,8 +1,8 @@
-"""Every change on the lake's disk passes through `writing`, every reading of it through `reading`.
+"""Error handling for the lake's disk: changes go through `writing`, reads through `reading`.
 
-They turn what a disk or a file format can do wrong into the one error that says what to do next.
-Nothing else in this room changes a file, so the write points of a commit can be counted: `writing`
-is entered once before each of them and left once after it.
+They convert errors of disks and file formats into one error with a remedy. No other code in this
+package changes a file, so the write points of a commit can be counted: `writing` is entered once
+before and left once after each.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ REPAIR = "run `treasury doctor`, then `treasury doctor --repair`, or restore a c
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """Read a table's log or files: WorkspaceDamaged names it where that fails.
+    """Read a table's log or files; raise WorkspaceDamaged if that fails.
 
-    What we may not read is not damaged: that is a StorageError, and no repair may follow from it.
+    A file without read permission is not damaged: it raises StorageError and must not cause a
+    repair.
     """
     try:
         yield
@@ -35,14 +36,14 @@ def reading(folder: Path) -> Iterator[None]:
             raise denied(folder) from error
         problem = "is not there" if isinstance(error, TableNotFoundError) else f"({error})"
         raise WorkspaceDamaged(
-            f"the stored table {folder} does not read {problem}", do=REPAIR
+            f"the stored table {folder} cannot be read {problem}", do=REPAIR
         ) from error
 
 
 def problem_of(path: Path, size: int) -> str:
-    """The problem of a stored file, seen without reading it; empty where it has its `size`.
+    """Return a stored file's problem without reading it; empty if it has its `size`.
 
-    StorageError where it may not be read.
+    Raise StorageError if it may not be read.
     """
     try:
         status = path.lstat()
@@ -60,18 +61,19 @@ def problem_of(path: Path, size: int) -> str:
 
 
 def refuse_pipes(paths: Iterable[str]) -> None:
-    """Raise WorkspaceDamaged for a stored file that is a pipe: the libraries wait for its bytes."""
+    """Raise WorkspaceDamaged for a stored file that is a pipe, on which libraries would block."""
     for path in paths:
-        with suppress(OSError):  # opening it raises the error
+        # Opening the file raises the error.
+        with suppress(OSError):
             if stat.S_ISFIFO(os.stat(path).st_mode):
                 raise WorkspaceDamaged(f"the stored file {path} is a pipe, not a file", do=REPAIR)
 
 
 def refuse_links(folder: Path, *, depth: int = 2) -> None:
-    """Raise StorageError for a link in a folder that is written to, or in the folders in it.
+    """Raise StorageError for a link in a folder to be written, or in its subfolders.
 
-    Whoever shares the folder could have this user write to a file of their own elsewhere. The
-    folder itself may be a link: its owner may keep it on another disk.
+    Through a link, another user of a shared folder could make this user write to a file elsewhere.
+    The folder itself may be a link: its owner may keep it on another disk.
     """
     if not folder.is_dir():
         return
@@ -84,31 +86,31 @@ def refuse_links(folder: Path, *, depth: int = 2) -> None:
 
 
 def link_refused(path: Path) -> StorageError:
-    """The error for a link in a place that is written to."""
+    """Return the error for a link in a place to be written."""
     return StorageError(
-        f"{path} is a link, and nothing is written through links",
-        do="put what it points to there, or remove it",
+        f"{path} is a link; links are never written through",
+        do="replace it with the file that it points to, or remove it",
     )
 
 
 def denied(path: Path) -> StorageError:
-    """The error for what we may not read."""
+    """Return the error for a path without read permission."""
     return StorageError(
-        f"{path} may not be read by you",
+        f"{path} cannot be read with your permissions",
         do="get the right to read everything in the workspace, then run this again",
     )
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Change something on disk: StorageError says whether the disk is full or may not be written.
+    """Change files on disk; raise StorageError with the cause, such as a full disk.
 
-    Nothing that is written here counts before a commit names it.
+    Nothing written here counts before a commit names it.
     """
     try:
         yield
     except (DeltaError, OSError) as error:
-        # A storage library says what the system said in words only.
+        # A storage library reports the system's error as text only.
         problem, remedy = next(
             (
                 (problem, remedy)
@@ -119,7 +121,7 @@ def writing(folder: Path) -> Iterator[None]:
         )
         raise StorageError(
             f"{folder} cannot be written: {problem}",
-            do=f"{remedy}, then run this again; what was stored is unchanged",
+            do=f"{remedy}, then run this again; the stored data is unchanged",
         ) from error
 
 
@@ -129,7 +131,7 @@ _CAUSES = {
     errno.EROFS: ("Read-only file system", "the disk is read-only", "use a folder on another disk"),
     errno.EACCES: (
         "Permission denied",
-        "you may not write there",
+        "you have no permission to write there",
         "get the right to write to it, or use another folder",
     ),
     errno.EFBIG: ("File too large", "a file may not become that large", "raise the limit"),

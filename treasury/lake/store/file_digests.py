@@ -1,9 +1,8 @@
-"""The digests of stored files: a list of paths and hashes, a line for each file as written.
+"""Digests of stored files: a list with a line of path and hash for each file.
 
-A record carries the hash of its own content; an observation, an instant, a commit and the log of a
-table carry none, so the bytes of whole files are hashed as well. The list is an aid: a file that it
-lacks is checked by its rows alone, and a line that was cut off is a line that is not there. Of two
-lines for one file the later counts.
+A record carries a hash of its content. An observation, an instant, a commit and a table's log do
+not, so whole files are hashed too. The list is optional: a file that it lacks is checked by its
+rows only, and an incomplete line is ignored. The later of two lines for a file counts.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ class _Line(msgspec.Struct, frozen=True):
     path: str
     digest: str
     check: str
-    """A hash of the two: a bit that turned in the list accuses no file."""
+    """Hash of both fields, so that a damaged list never accuses an intact file."""
 
 
 class Digests:
-    """The list of one lake, in the folder `lake`."""
+    """The digest list of one lake, in the folder `lake`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / FILE_NAME
 
     def by_path(self) -> dict[str, str]:
-        """Return the hash of each file that was noted, by its path below the lake's folder."""
+        """Return the hash of each listed file, by its path below the lake's folder."""
         try:
             lines = regular_bytes(self._path).splitlines()
         except FileNotFoundError:
@@ -50,7 +49,7 @@ class Digests:
         except OSError as error:
             raise WorkspaceDamaged(
                 f"the list of hashes {self._path} {error.strerror}",
-                do="remove it: files are checked by their rows where it has no hash of them",
+                do="remove it: files without a hash are checked by their rows",
             ) from error
         digests = {}
         for text in lines:
@@ -61,10 +60,10 @@ class Digests:
         return digests
 
     def keep(self, files: Iterable[str], log: Iterable[Path]) -> None:
-        """Bring the files that are not noted yet to the disk, and then note them as they are.
+        """Flush the unlisted files to disk, then add their hashes to the list.
 
-        So are these entries of tables' logs, whose names may have been others' before: those of a
-        run that was undone.
+        The same is done for these log entries, even if listed: an undone run may have used their
+        names.
         """
         listed = self.by_path()
         fresh = [name for name in map(self.name, files) if name not in listed]
@@ -76,7 +75,7 @@ class Digests:
             self._add(_lined(name, digest_of(self._folder / name)) for name in fresh)
 
     def note(self, digests: Mapping[str, str]) -> None:
-        """Note files whose hash was compared as they came, and which are on the disk."""
+        """Add files that are on disk and were already verified against these hashes."""
         if digests:
             with disk.writing(self._path):
                 self._add(_lined(*noted) for noted in digests.items())
@@ -84,12 +83,13 @@ class Digests:
     def _add(self, lines: Iterable[bytes]) -> None:
         with append_regular(self._path) as file:
             if file.tell():
-                file.write(b"\n")  # whatever a crash left of the last line ends here
+                # Ends a line that a crash left incomplete.
+                file.write(b"\n")
             file.write(b"\n".join(lines))
         durable.sync_files([self._path], self._folder)
 
     def forget_removed(self) -> None:
-        """Drop the lines of files that are there no longer."""
+        """Remove the lines of deleted files."""
         listed = self.by_path()
         present = {
             name: digest for name, digest in listed.items() if (self._folder / name).is_file()
@@ -103,17 +103,17 @@ class Digests:
             durable.write_whole(self._path, b"\n".join(lines))
 
     def is_altered(self, file: str, digests: Mapping[str, str] | None = None) -> bool | None:
-        """Whether a file is other than was noted; None where nothing was noted of it."""
+        """Return True if a file differs from its digest; None if it has none."""
         expected = (self.by_path() if digests is None else digests).get(self.name(file))
         return None if expected is None else digest_of(Path(file)) != expected
 
     def name(self, file: str | Path) -> str:
-        """A stored file's path as it is noted."""
+        """Return a stored file's path as listed."""
         return Path(file).relative_to(self._folder).as_posix()
 
 
 def digest_of(path: Path) -> str:
-    """The hash of a file's bytes."""
+    """Return the hash of a file's bytes."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

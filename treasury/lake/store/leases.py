@@ -1,9 +1,8 @@
-"""Leases: how a reader says that it still needs the files of its commit.
+"""Leases: how a reader shows that it still needs the files of its commit.
 
-A lease is a file that its reader keeps locked. The operating system frees the lock when the reader
-ends, however it ends, so a lease that can be locked by somebody else is nobody's and is removed.
-Where a folder may not be written to there are no leases; what was superseded a short while ago is
-kept in any case, see `upkeep`.
+A lease is a file that its reader keeps locked. The operating system releases the lock when the
+reader ends for any reason, so a lease that another process can lock is stale and removed. Readers
+of a read-only folder have no leases; for them, recently superseded files are kept in any case.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ READERS: Final = ".readers"
 
 
 def lease(folder: Path, number: int, holder: object) -> None:
-    """Keep commit `number` for as long as `holder` lives, where the folder lets itself be written.
+    """Keep commit `number` while `holder` lives, if the folder is writable.
 
-    Readers never wait and never fail for want of a lease.
+    Readers never wait and never fail because of a lease.
     """
     for _ in range(3):
         path = folder / READERS / f"{number}-{uuid.uuid4().hex}.lease"
@@ -31,14 +30,15 @@ def lease(folder: Path, number: int, holder: object) -> None:
             lock.acquire()
         except (OSError, NotImplementedError):
             return
-        if path.exists():  # it may have been swept between making it and locking it
+        # A cleanup may have removed the file between creating and locking it.
+        if path.exists():
             weakref.finalize(holder, _release, lock, path)
             return
         lock.release()
 
 
 def leased(folder: Path) -> set[int]:
-    """The numbers of the commits that somebody still reads; nobody's leases are removed."""
+    """Return the numbers of the commits in use, and remove stale leases."""
     numbers: set[int] = set()
     for path in sorted((folder / READERS).glob("*.lease")):
         lock = filelock.FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False)

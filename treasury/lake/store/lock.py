@@ -1,7 +1,7 @@
-"""One writer at a time: a lock on the workspace, and a note beside it saying who holds it.
+"""One writer at a time: a lock on the workspace, and a note with its holder next to it.
 
-The operating system frees the lock when its holder dies, so a killed run never locks the workspace;
-the note is only for people and may outlive its writer.
+The operating system releases the lock when its holder dies, so a killed run never locks the
+workspace. The note is informational and may outlive its writer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treasury.core.files.regular_files import open_regular
 
 _FILE_NAME = "treasury.lock"
 _LONGEST: Final = 1 << 16
-"""Bytes of a note that are read."""
+"""Maximum number of bytes of a note that are read."""
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -41,9 +41,9 @@ class Holder(msgspec.Struct, frozen=True):
 def workspace_lock(
     folder: Path, command: str, *, name: str = _FILE_NAME, patience: float = 0.0
 ) -> Iterator[Holder]:
-    """Hold the workspace in `folder` for writing; WorkspaceLocked names the present holder.
+    """Hold the workspace in `folder` for writing; raise WorkspaceLocked with the current holder.
 
-    One who holds it is waited for `patience` seconds. `name` is another lock's, beside this one.
+    Another holder is waited for up to `patience` seconds. `name` selects another lock file.
     """
     path = folder / name
     lock = filelock.FileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)
@@ -70,7 +70,7 @@ def workspace_lock(
 
 
 def command_line(kind: str) -> str:
-    """The running command, as a person would recognise it."""
+    """Return the running command in a form that a person recognises."""
     return f"{kind} ({Path(sys.argv[0]).name or 'python'})"
 
 
@@ -79,7 +79,7 @@ def _note(path: Path) -> Path:
 
 
 def _write(note: Path, holder: Holder) -> None:
-    """Write a new note; what was at its place, a link perhaps, is removed and not written to."""
+    """Write a new note; an existing file or link there is removed, never written through."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         note.unlink(missing_ok=True)
@@ -96,5 +96,5 @@ def _described(note: Path) -> str:
         with open_regular(note, follow=False) as file:
             holder = decode_json(file.read(_LONGEST), Holder)
     except (OSError, msgspec.MsgspecError):
-        return "it has only just begun"
+        return "it has just started"
     return f"{holder.command}, process {holder.pid} on {holder.host}, since {holder.since:%F %TZ}"

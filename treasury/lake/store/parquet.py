@@ -1,8 +1,8 @@
-"""Parquet files that grow while rows come, until a version of their table names them.
+"""Parquet files that grow with incoming rows, until a version of their table names them.
 
-Rows come in small batches and stay in memory for two row groups at most: one that fills, and one
-that a thread writes meanwhile. A file is as long as all of them. Until a version names the files
-nobody reads them, so what is cut short harms nobody.
+Rows come in small batches. At most two row groups are in memory: one being filled, and one being
+written by a thread. A file contains many groups. Incomplete files do no harm, because they are not
+read until a version names them.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from treasury.lake.table_declaration import HASH, OPEN, RAW
 
 GROUP_ROWS: Final = 60_000
 _GROUP_BYTES: Final = 24 << 20
-"""Rows, or bytes, that are held back until they make a group of rows in the file: small groups are
-slow to read, large ones take memory, twice over while the one before is being written."""
+"""Number of rows, or bytes, that are buffered to form a row group: small groups are slow to read,
+and large ones need memory twice while the previous group is being written.
+"""
 
 _SAMPLE: Final = 1000
-"""Rows that say which columns repeat their values, so that a dictionary makes them small."""
+"""Number of rows sampled to find columns with repeated values, which a dictionary compresses."""
 
 LARGEST: Final = 256 << 20
-"""Bytes after which another file is begun."""
+"""Size in bytes after which another file is started."""
 
 _FEW: Final = 64
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A finished file, its path from the table's folder; `is_open` is None where not divided."""
+    """A finished file, with its path below the table's folder; `is_open` None if unpartitioned."""
 
     path: str
     size: int
@@ -47,9 +48,9 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Files:
-    """The files of one version; `finish` closes them, `drop` removes what was not finished.
+    """The files of one version; `finish` closes them, `drop` removes unfinished ones.
 
-    They may be written beside the lake, by whoever does not hold the lock yet.
+    They may be written outside of the lake before the lock is held.
     """
 
     def __init__(
@@ -60,17 +61,17 @@ class Files:
         self._folder = folder
         self._key = key
         self._keys: list[pa.Array] = []
-        """The keys of the rows that were added, where a key is one column."""
+        """The keys of the added rows, if the key is one column."""
         inner = [f for f in schema if not (partitioned and f.name == OPEN)]
         self._inner = pa.schema(inner)
-        # The least and the greatest of these would be of no use.
+        # Minimum and maximum of these columns are useless.
         self._compared = [f.name for f in inner if f.name not in (RAW.name, HASH.name)]
         self._open: dict[bool | None, _File] = {}
         self._written: list[Written] = []
         self._thread = ThreadPoolExecutor(1, "parquet")
 
     def add(self, rows: pa.Table) -> None:
-        """Write rows behind those that came before."""
+        """Append rows."""
         with disk.writing(self._folder):
             for is_open, part in self._parts(rows):
                 file = self._open.get(is_open)
@@ -81,18 +82,19 @@ class Files:
                     self._close(is_open)
         if len(self._key) == 1:
             self._keys.append(rows[self._key[0]].combine_chunks())
-        if len(self._keys) > _FEW:  # a thousand small batches are not a thousand to look through
+        # Many small batches are merged, so that lookups stay fast.
+        if len(self._keys) > _FEW:
             self._keys = [pa.concat_arrays(self._keys)]
 
     def has_any(self, rows: pa.Table) -> bool:
-        """Whether a row with one of these keys may have been added."""
+        """Return True if a row with one of these keys may have been added."""
         if len(self._key) != 1:
             return True
         keys = rows[self._key[0]].combine_chunks()
         return bool(pc.any(pc.is_in(pa.chunked_array(self._keys), value_set=keys)).as_py())
 
     def finish(self, home: Path) -> list[Written]:
-        """Close the files; what they are, in the folder of their table."""
+        """Close the files and move them to their table's folder; return them."""
         with disk.writing(self._folder):
             for is_open in list(self._open):
                 self._close(is_open)
@@ -105,10 +107,11 @@ class Files:
         return self._written
 
     def drop(self) -> None:
-        """Remove files that no version will name; what cannot be removed a sweep takes later."""
+        """Remove files that no version will name; a later cleanup removes what remains."""
         for file in self._open.values():
             file.waiting.clear()
-            with suppress(OSError, pa.ArrowException):  # on a full disk it gets no end
+            # On a full disk the file cannot be completed.
+            with suppress(OSError, pa.ArrowException):
                 file.close()
         self._thread.shutdown()
         begun = [file.path for file in self._open.values()]
@@ -145,7 +148,7 @@ class Files:
 
 
 class _File(msgspec.Struct, eq=False):
-    """One file that is being written; columns `repeating` values may have a dictionary."""
+    """One file being written; columns in `repeating` may get a dictionary."""
 
     path: Path
     sink: Any
@@ -155,13 +158,13 @@ class _File(msgspec.Struct, eq=False):
     thread: ThreadPoolExecutor
     rows: int = 0
     length: int = 0
-    """Bytes on the disk when the group before the last was written."""
+    """Bytes on disk when the group before the last was written."""
     waiting: list[pa.Table] = []
     writer: pq.ParquetWriter | None = None
     writing: Future[None] | None = None
 
     def add(self, rows: pa.Table) -> None:
-        """Hold rows back, or write them with those held."""
+        """Buffer rows, and write them once there are enough."""
         self.waiting.append(rows)
         self.rows += rows.num_rows
         enough = sum(waiting.num_rows for waiting in self.waiting) >= GROUP_ROWS
@@ -169,7 +172,7 @@ class _File(msgspec.Struct, eq=False):
             self._write()
 
     def close(self) -> None:
-        """Write out what is held in memory, and the end of the file."""
+        """Write the buffered rows and the end of the file."""
         with self.sink:
             try:
                 self._write()
@@ -179,14 +182,14 @@ class _File(msgspec.Struct, eq=False):
                     self.writer.close()
 
     def _write(self) -> None:
-        """Begin to write what is held, once the group before it is written."""
+        """Start writing the buffered rows, once the previous group is written."""
         self._await()
         if self.waiting:
             self.writing = self.thread.submit(self._put, pa.concat_tables(self.waiting))
             self.waiting = []
 
     def _await(self) -> None:
-        """Wait for the group that is being written; what went wrong with it is raised here."""
+        """Wait for the group being written, and raise its error."""
         if self.writing is not None:
             writing, self.writing = self.writing, None
             writing.result()
@@ -203,7 +206,7 @@ class _File(msgspec.Struct, eq=False):
             self.schema,
             compression="zstd",
             compression_level=1,
-            # A dictionary helps where values come twice on average.
+            # A dictionary helps if values repeat twice on average.
             use_dictionary=[
                 name
                 for name in self.repeating

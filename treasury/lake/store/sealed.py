@@ -1,6 +1,6 @@
-"""Small files that carry the hash of their own content: a bit that turned in one is noticed.
+"""Small files with a hash of their own content, to detect damage such as a flipped bit.
 
-They are JSON that a person can read, and reach the disk whole or not at all.
+They are readable JSON, and reach the disk completely or not at all.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class _Sealed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def seal(value: object) -> bytes:
-    """The bytes of a value with the hash of its content."""
+    """Encode a value with the hash of its content."""
     content = msgspec.json.format(msgspec.json.encode(value), indent=1)
     sealed = _Sealed(hashlib.sha256(content).hexdigest(), msgspec.Raw(content))
     return msgspec.json.encode(sealed)
 
 
 def unseal(content: bytes, kind: type[T]) -> T:
-    """The value as it was sealed; ValueError where it is another now."""
+    """Decode a sealed value; raise ValueError if it was altered."""
     sealed = decode_json(content, _Sealed)
     if hashlib.sha256(bytes(sealed.content)).hexdigest() != sealed.sha256:
         raise ValueError("it is not as it was written")
@@ -39,10 +39,10 @@ def unseal(content: bytes, kind: type[T]) -> T:
 
 
 def write_sealed(path: Path, value: object) -> None:
-    """Put a value in its place, on the disk when this returns; OSError where that fails."""
+    """Write a sealed value and flush it to disk; raise OSError on failure."""
     durable.write_whole(path, seal(value))
 
 
 def read_sealed(path: Path, kind: type[T]) -> T:
-    """The value as it was written; ValueError where it is another now, OSError where unreadable."""
+    """Read a sealed value; raise ValueError if it was altered, OSError if unreadable."""
     return unseal(regular_bytes(path), kind)

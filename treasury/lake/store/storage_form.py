@@ -1,4 +1,4 @@
-"""The form that a lake is stored in, named in a small file so that earlier versions refuse it."""
+"""The format version of a stored lake, in a small file so that earlier versions refuse it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class _Form(msgspec.Struct, frozen=True):
 
 
 def has_form(folder: Path) -> bool:
-    """Whether the lake in `folder` names the present form; StorageError for that of a later one.
+    """Return True if the lake in `folder` has the current format; StorageError for a later one.
 
-    A file that does not read names no form: the next commit writes it anew.
+    An unreadable file counts as missing: the next commit writes it again.
     """
     path = folder / FILE_NAME
     try:
@@ -41,7 +41,7 @@ def has_form(folder: Path) -> bool:
 
 
 def write_form(folder: Path) -> None:
-    """Name the present form."""
+    """Write the current format version."""
     with disk.writing(folder / FILE_NAME):
         durable.make_folder(folder)
         write_sealed(folder / FILE_NAME, _Form(FORM))

@@ -1,1 +1,1 @@
-"""The lake on its disk: compaction, checks, repair, and the form that it is stored in."""
+"""The lake on disk: checks, repair and storage status."""

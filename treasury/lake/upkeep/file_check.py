@@ -1,8 +1,7 @@
-"""The check of stored files: every file of the last commit and of each pin is read whole.
+"""The check of stored files: every file of the last commit and of each pin is read completely.
 
-A file can be gone, cut short, or hold other bytes than were written, which the hash noted with it
-tells. Of a file without one the rows are read, and the content hash that each version of a record
-carries is computed again and compared.
+A file can be missing, truncated or altered, which its stored hash reveals. For a file without a
+hash the rows are read, and each record's content hash is computed again and compared.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ _BATCH: Final = 65_536
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """Something stored that is not as it was written; `table` may be a history, or `commits`."""
+    """A damaged stored file; `table` may be a history or `commits`."""
 
     table: str
     path: str
     problem: str
     pinned: int | None = None
-    """The pinned commit that needs it, where the last commit does not."""
+    """The pinned commit that needs the file, if the last commit does not."""
 
     def __str__(self) -> str:
         needed = self.pinned is not None
@@ -46,16 +45,17 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 def damages(lake: Lake) -> list[Damage]:
-    """Everything of the last commit, and of the pins, that is not as it was written.
+    """Return all damage to the last commit and the pins.
 
-    StorageError where something may not be read.
+    Raise StorageError if a file may not be read.
     """
     lake.require_readable()
     damages_found: list[Damage] = []
     check = FileCheck(lake)
     try:
         last = lake.last()
-        reading = None if last is None else lake.snapshot()  # its files stay while it lives
+        # The snapshot's lease keeps its files while they are checked.
+        reading = None if last is None else lake.snapshot()
     except WorkspaceDamaged as error:
         damages_found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
     else:
@@ -77,9 +77,9 @@ def damages(lake: Lake) -> list[Damage]:
 
 
 def require_unaltered(lake: Lake, snapshot: Snapshot, names: Collection[str]) -> None:
-    """Compare each file of these tables with its hash; raise WorkspaceDamaged for one that differs.
+    """Check these tables' files against their hashes; raise WorkspaceDamaged for a difference.
 
-    Reading finds a file that is missing or does not parse. Only its hash shows another amount.
+    Reading reveals a missing or unparsable file, but only the hash reveals a changed amount.
     """
     check, is_last = FileCheck(lake), snapshot.commit == lake.last_commit()
     for name, stored in snapshot.stored().items():
@@ -88,7 +88,7 @@ def require_unaltered(lake: Lake, snapshot: Snapshot, names: Collection[str]) ->
         log = check.log(name, stored.version) if is_last else ()
         for damage in chain(log, check.files(name, stored)):
             raise WorkspaceDamaged(
-                f"{damage.path} {damage.problem}: nothing is closed on it", do=REPAIR
+                f"{damage.path} {damage.problem}: the close was refused", do=REPAIR
             )
 
 
@@ -103,7 +103,7 @@ class FileCheck:
         self._checked: set[str] = set()
 
     def tables(self, versions: Mapping[str, int]) -> Iterator[Damage]:
-        """The damages of versions of tables, their logs included."""
+        """Yield the damage to versions of tables, including their logs."""
         for name, version in versions.items():
             yield from self.log(name, version)
             try:
@@ -113,12 +113,12 @@ class FileCheck:
             yield from self.files(name, stored)
 
     def log(self, name: str, version: int) -> Iterator[Damage]:
-        """The damages of a table's log; an altered entry that reads may name other files."""
+        """Yield the damage to a table's log; a readable but altered entry may name other files."""
         folder = self._folder / name
         try:
             delta.load(folder, version)
         except WorkspaceDamaged as error:
-            yield Damage(name, str(folder / delta.LOG), f"does not read ({error.what})")
+            yield Damage(name, str(folder / delta.LOG), f"cannot be read ({error.what})")
             return
         later = set(delta.log_after(folder, version))
         for path in delta.log_after(folder, None):
@@ -126,10 +126,10 @@ class FileCheck:
                 yield Damage(name, str(path), "is not as it was written")
         hint = delta.wrong_hint(folder)
         if hint is not None:
-            yield Damage(name, str(hint), "names a checkpoint that is not there")
+            yield Damage(name, str(hint), "names a missing checkpoint")
 
     def files(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
-        """The damages of those files of a table that were not checked before."""
+        """Yield the damage to files of a table that were not checked before."""
         for file in stored.files:
             if file.path not in self._checked:
                 self._checked.add(file.path)
@@ -138,7 +138,7 @@ class FileCheck:
                     yield Damage(name, file.path, problem)
 
     def _altered(self, name: str, path: str) -> str:
-        """Whether a file of the right size holds what was written."""
+        """Return the problem of a file with altered content; empty if it is intact."""
         altered = self._digests.is_altered(path, self._listed)
         if altered is not None:
             return "is not as it was written" if altered else ""
@@ -149,17 +149,18 @@ class FileCheck:
                 rows.num_rows - whole.num_rows for rows, whole in whole_rows(Path(path), declared)
             )
         except (OSError, ValueError, pa.ArrowException) as error:
-            return f"does not read ({error})"
+            return f"cannot be read ({error})"
         return f"has {wrong} rows that are not as written" if wrong else ""
 
 
 def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """The rows of a file batch by batch, and those of them that are as they were written.
+    """Yield a file's rows in batches, each with its intact rows.
 
-    A row whose hash was made by an earlier rule is taken as it is.
+    A row with a hash by an earlier rule counts as intact.
     """
     file = pq.ParquetFile(path)
-    groups = ([group] for group in range(file.num_row_groups))  # which have so many bytes at most
+    # Row groups limit the bytes of a batch.
+    groups = ([group] for group in range(file.num_row_groups))
     for batch in chain.from_iterable(file.iter_batches(_BATCH, group) for group in groups):
         rows = pa.Table.from_batches([batch])
         if path.parent.name.startswith(f"{OPEN}="):
@@ -168,7 +169,7 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
         if declared is None:
             yield rows, rows
             continue
-        # A merge writes text as views, for which Arrow has few functions.
+        # A merge writes text as string views, which few Arrow functions support.
         rows = shaped(rows, [f for f in declared.history_schema if f.name in rows.column_names])
         if not declared.records:
             yield rows, rows
@@ -181,7 +182,7 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
 
 
 def shaped(rows: pa.Table, fields: Iterable[pa.Field]) -> pa.Table:
-    """The columns of a schema; one that was declared after the file was written is empty."""
+    """Return the columns of a schema; columns declared after the file was written are null."""
     schema = pa.schema(fields)
     columns = [
         rows[field.name].cast(field.type)

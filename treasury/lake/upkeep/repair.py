@@ -1,9 +1,9 @@
-"""Repair: make what is damaged whole again from whatever still reads, and say what was lost.
+"""Repair: restore damaged tables from every readable file, and report the losses.
 
-Every version of a record carries its key, its content hash and the instant of its commit, so a
-table and its history can be put together again from any files that hold them: those of the last
-commit, those it superseded and those that an earlier repair put aside. What cannot be found again
-is named, and its table is marked to be asked for whole (`Writer.refetch`).
+Every version of a record carries its key, its content hash and its commit's instant. So a table and
+its history can be rebuilt from any files with its rows: those of the last commit, superseded ones,
+and those that an earlier repair moved away. Losses are reported, and the table is marked to be
+fetched again completely (`Writer.refetch`).
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -35,9 +35,9 @@ _ASIDE: Final = "damaged"
 
 
 class Repaired(msgspec.Struct, frozen=True):
-    """One table after its repair; `lost` counts the stored rows that could not be found again.
+    """One table after its repair; `lost` counts the stored rows that could not be restored.
 
-    It is None where nothing says how many there were.
+    It is None if the original number is unknown.
     """
 
     table: str
@@ -50,16 +50,16 @@ class Repaired(msgspec.Struct, frozen=True):
         history = f" and {self.history:,} earlier versions" if self.history else ""
         match self.lost:
             case None:
-                lost = "how many there were is not known"
+                lost = "the original number is unknown"
             case 0:
                 lost = "nothing is lost"
             case _:
-                lost = f"{self.lost:,} could not be found again"
-        return f"{rows}{history} put together from what is left; {lost}"
+                lost = f"{self.lost:,} could not be restored"
+        return f"{rows}{history} rebuilt from the readable files; {lost}"
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """The damages and the tables repaired; `sentences` are further sentences for a person."""
+    """The damage found and the tables repaired; `sentences` are further messages for a person."""
 
     damages: tuple[Damage, ...]
     tables: tuple[Repaired, ...] = ()
@@ -68,18 +68,18 @@ class Repair(msgspec.Struct, frozen=True):
 
 
 class _Standing(msgspec.Struct, frozen=True):
-    """The commit that a repair begins with, and what is known of those before it."""
+    """The commit that a repair starts from, and the known earlier commits."""
 
     commit: Commit
     commits: pa.Table
     listed: int | None
-    """The version of the list of commits; None where it is damaged and has to be written anew."""
+    """Version of the table of commits; None if it is damaged and must be rewritten."""
     is_adopted: bool = False
-    """Whether nothing says any more which versions belong together, and the newest are taken."""
+    """True if the combination of versions is unknown, so that the newest ones are used."""
 
 
 def repair(lake: Lake, now: datetime) -> Repair:
-    """Repair the last commit, as a commit of its own; nothing is done where nothing is damaged."""
+    """Repair the last commit in a commit of its own; do nothing if nothing is damaged."""
     with lake.locked("repair"):
         damages_found = tuple(damages(lake))
         _bring_back_pinned(lake)
@@ -98,24 +98,24 @@ def repair(lake: Lake, now: datetime) -> Repair:
         sentences = _pins_to_restore(lake)
         if lists_broken:
             number = standing.commit.number
-            stands = f"the last one, {number}, stands"
+            stands = f"the last one, {number}, is valid"
             if standing.is_adopted:
-                stands = "every table's newest content stands"
+                stands = "every table's newest content is used"
             read = f"{standing.commits.num_rows:,} could be read"
             sentences = (*sentences, f"commits: {read}; {stands}")
         return Repair(damages_found, repaired, commit.refetch, sentences)
 
 
 def _pins_to_restore(lake: Lake) -> tuple[str, ...]:
-    """Sentences on what no repair brings back: pins and the files of pinned commits."""
+    """Return messages about damage that no repair can fix: pins and files of pinned commits."""
     pinned = (damage for damage in damages(lake) if damage.pinned is not None)
     return tuple(f"{damage}: restore it from a copy" for damage in pinned)
 
 
 def _standing(lake: Lake) -> _Standing | None:
-    """The last commit by the file that names it, else by the list, else by the tables.
+    """Find the last commit in its own file, else in the table of commits, else in the tables.
 
-    None where nothing was ever committed.
+    Return None if nothing was ever committed.
     """
     try:
         last = lake.last()
@@ -129,16 +129,18 @@ def _standing(lake: Lake) -> _Standing | None:
         return _Standing(
             newest.commit, commits.commits_in(lake.folder, newest.listed), newest.listed
         )
-    # Every commit that any readable file tells of, oldest first.
+    # Every commit in any readable file, oldest first.
     parts = [commits.SCHEMA.empty_table()]
     digests = lake.digests.by_path()
     for path in _files_of(lake, COMMITS):
         if lake.digests.is_altered(str(path), digests):
-            continue  # what it tells cannot be trusted, and nothing else vouches for it
+            # An altered file cannot be trusted, and nothing else confirms its content.
+            continue
         try:
             parts.append(pq.read_table(path, schema=commits.SCHEMA, partitioning=None))
         except (OSError, ValueError, pa.ArrowException):
-            continue  # a part that does not read tells nothing; the report counts those that do
+            # An unreadable file is skipped; the report counts the commits that could be read.
+            continue
     rows = {row["number"]: row for part in parts for row in part.to_pylist()}
     surviving = pa.Table.from_pylist([rows[n] for n in sorted(rows)], schema=commits.SCHEMA)
     if last is None:
@@ -152,7 +154,7 @@ def _standing(lake: Lake) -> _Standing | None:
 def _rebuilt(
     lake: Lake, broken: set[str], standing: _Standing, now: datetime
 ) -> tuple[tuple[Repaired, ...], Commit]:
-    """Put the broken tables together anew and commit them beside the others."""
+    """Rebuild the damaged tables and commit them with the others."""
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
     last = standing.commit
     tables = [t for t in lake.catalogue.values() if broken & {t.name, t.history}]
@@ -161,7 +163,7 @@ def _rebuilt(
     versions = dict(last.versions)
     for rebuilding in rebuilt:
         versions |= rebuilding.versions
-    # An observation cannot be made again, so there is nothing to ask for.
+    # Observations cannot be repeated, so there is nothing to fetch.
     records = {table.name for table in lake.catalogue.values() if table.records}
     refetch = {*last.refetch, *(table.table for table in repaired if table.lost != 0)} & {
         part for part in (*last.refetch, *records) if split_mark(part)[0] in records
@@ -181,7 +183,7 @@ def _rebuilt(
 
 
 def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
-    """Add a repair to the list of commits, which is written anew where it is damaged."""
+    """Add a repair to the table of commits, rewriting the table if it is damaged."""
     folder = lake.folder / COMMITS
     if standing.listed is not None:
         delta.undo_after(folder, standing.listed)
@@ -194,7 +196,7 @@ def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
 
 
 def _adopted(lake: Lake, listed: pa.Table) -> Commit:
-    """The newest content of every table as if it were a commit, where the true last one is lost."""
+    """Return the newest content of every table as a commit, if the true last one is lost."""
     versions = {}
     for table in lake.catalogue.values():
         for name in (table.name, table.history):
@@ -202,20 +204,21 @@ def _adopted(lake: Lake, listed: pa.Table) -> Commit:
                 try:
                     versions[name] = delta.newest(lake.folder / name)
                 except WorkspaceDamaged:
-                    versions[name] = 0  # its log does not read: it is put together from its files
+                    # An unreadable log: the table is rebuilt from its files.
+                    versions[name] = 0
     number = listed["number"][-1].as_py() if listed.num_rows else 0
     instant = listed["at"][-1].as_py() if listed.num_rows else datetime(1970, 1, 1, tzinfo=UTC)
     return Commit(number, instant, "adopted", versions)
 
 
 def _files_of(lake: Lake, name: str) -> list[Path]:
-    """Every Parquet file that was ever this table's and is still somewhere."""
+    """Return every remaining Parquet file that this table ever had."""
     folders = [lake.folder / name, *(lake.folder / _ASIDE).glob(f"*/{name}")]
     return [path for folder in folders if folder.is_dir() for path in delta.data_files(folder)]
 
 
 class _Rebuilding:
-    """A table and its history, put together anew."""
+    """A table and its history while being rebuilt."""
 
     def __init__(self, lake: Lake, table: Table, standing: _Standing, stamp: str) -> None:
         self.versions: dict[str, int] = {}
@@ -234,7 +237,7 @@ class _Rebuilding:
         if table.records:
             current, past = self._versions_of(readable)
         else:
-            # Add the rows of other files that the last commit does not have.
+            # Add rows of other files that the last commit does not have.
             query = f"""
 WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
 SELECT * FROM found WHERE committed
@@ -252,12 +255,12 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
         return Repaired(table.name, rows, earlier, lost)
 
     def _log_is_whole(self, name: str) -> bool:
-        """Whether a table's log is as it was written, and may be written on."""
+        """Return True if a table's log is intact, so that it can be extended."""
         version = self._last.versions.get(name)
         return version is not None and not any(FileCheck(self._lake).log(name, version))
 
     def _committed(self, name: str) -> set[str]:
-        """The files that the last commit names, where its log still reads."""
+        """Return the files that the last commit names, if its log can be read."""
         if name not in self._last.versions:
             return set()
         if not self._log_is_whole(name):
@@ -269,7 +272,7 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
         return {file.path for file in files}
 
     def _readable(self, name: str) -> pa.Table:
-        """The rows, as they were written, of every file that reads."""
+        """Return the intact rows of every readable file."""
         table = self._table
         schema = table.history_schema.append(pa.field("committed", BOOL))
         parts = [schema.empty_table()]
@@ -277,11 +280,14 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
         listed = digests.by_path()
         for path in _files_of(self._lake, name):
             if not table.records and digests.is_altered(str(path), listed):
-                continue  # an observation carries no hash of its own
+                # Observations carry no hash of their own, so an altered file cannot be checked row
+                # by row.
+                continue
             try:
                 good = [rows for _, rows in whole_rows(path, table)]
             except (OSError, ValueError, pa.ArrowException):
-                continue  # what does not read is what is being repaired; `lost` counts it
+                # The damage to be repaired; `lost` counts its rows.
+                continue
             for rows in good:
                 flagged = rows.append_column(
                     "committed", pa.array([str(path) in self._named] * rows.num_rows)
@@ -291,17 +297,18 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
 
     @property
     def _condition(self) -> str:
-        """SQL for whether a row is of a commit that was made."""
+        """SQL for whether a row belongs to a commit that was made."""
         if self._standing.is_adopted:
-            return "true"  # which commits there were is not known
+            # The commits are unknown.
+            return "true"
         if self._standing.listed is None or not self._named:
             return f"{VALID_FROM.name} <= {duckdb_engine.moment(self._last.at)}"
         return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
 
     def _versions_of(self, readable: pa.Table) -> tuple[pa.Table, pa.Table]:
-        """The latest version of each record, and all before it with when they ended.
+        """Return each record's latest version, and earlier versions with their ends.
 
-        Only what orders the versions passes through SQL: the rows themselves are large.
+        Only the columns that order the versions pass through SQL, because the rows are large.
         """
         key = ", ".join(map(duckdb_engine.quoted, self._table.key))
         slim = readable.select([*self._table.key, VALID_FROM.name, VALID_TO.name, "committed"])
@@ -347,7 +354,7 @@ FROM found LEFT JOIN versions v USING (place) ORDER BY found.place""",
 
 
 def _bring_back_pinned(lake: Lake) -> None:
-    """Put files of pinned commits that were put aside where these look for them."""
+    """Move files of pinned commits back to their places, if a repair moved them away."""
     pins, _ = read_pins(lake.folder)
     pinned = {file.path for pin in pins for table in pin.tables.values() for file in table.files}
     moved = []

@@ -1,4 +1,4 @@
-"""The lake's status on disk: size, files and rows of every table, pins and readers."""
+"""The lake's storage status: size, files and rows of every table, pins and readers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ STATUS = pa.schema(
     [("table", TEXT)]
     + [(name, INTEGER) for name in ("rows", "files", "bytes", "earlier_versions", "kept_bytes")]
 )
-"""`bytes` are of the files of the last commit, history included; `kept_bytes` of all on disk."""
+"""`bytes` counts files of the last commit with history; `kept_bytes` counts every file on disk."""
 
 
 class LakeStatus(Tables, msgspec.Struct, frozen=True):
-    """The lake as it is; `tables` has a row for each table that was written."""
+    """The lake's current state; `tables` has a row per stored table."""
 
     commit: Commit | None
     commits: int
@@ -36,10 +36,10 @@ class LakeStatus(Tables, msgspec.Struct, frozen=True):
     refetch: tuple[str, ...]
     tables: Table
     home: HomeStatus | None = None
-    """How this desk stands to its lake's home, where it has one."""
+    """State of this desk relative to its lake's home, if it has one."""
 
     def __str__(self) -> str:
-        """The sizes, the last runs and what is kept, a line each."""
+        """Return the sizes, the last runs and the kept commits, one line each."""
         runs = (f"{kind} at {at:%F %T}Z" for kind, at in sorted(self.last_runs.items()))
         pins = ", ".join(map(str, self.pinned)) or "none"
         lines = [
@@ -55,7 +55,7 @@ class LakeStatus(Tables, msgspec.Struct, frozen=True):
 
 
 def lake_status(lake: Lake) -> LakeStatus:
-    """Look at the lake's folder and its logs; no Parquet file but the commits' is read."""
+    """Read the status from the folder and its logs; of Parquet files only the commits' are read."""
     commit = lake.last_commit()
     commits = lake.commits()
     stored = {} if commit is None else lake.snapshot().stored()

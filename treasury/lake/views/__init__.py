@@ -1,1 +1,1 @@
-"""Questions about stored history, and the file through which other programs read the lake."""
+"""Queries over stored history, and the database file for other programs."""

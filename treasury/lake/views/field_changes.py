@@ -1,7 +1,7 @@
-"""Field changes: one row for each field that differs in each new version of a record.
+"""Field changes: one row per field that differs in a new version of a record.
 
-Two versions of a record that follow each other are compared column by column. Values are
-text that keeps every digit; the typed values stand in the table and its history.
+Consecutive versions of a record are compared column by column. Values are texts with every digit;
+the typed values are in the table and its history.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -29,11 +29,11 @@ CHANGE: Final = pa.schema(
 def changes(
     snapshot: Snapshot, name: str, since: datetime, until: datetime | None = None
 ) -> pa.Table:
-    """The changes of a table of records after `since`, up to and including `until`, by time.
+    """Return the changes of a table of records after `since`, up to `until`, ordered by time.
 
-    `changed_at` is the commit that saw it. A new record is one row without a field; so is one that
-    a complete listing no longer has, and one that is there again. Where nothing differs but what no
-    column holds, the field is `raw`.
+    `changed_at` is the commit that stored the change. A record that is new, vanished from a
+    complete listing, or came back gives one row without a field. If only data outside the columns
+    differs, the field is `raw`.
     """
     table = snapshot.declared(name)
     if not table.records:
@@ -88,9 +88,9 @@ FROM listed ORDER BY changed_at, {key}, field NULLS FIRST
 
 
 _AS_TEXT: Final = {
-    # An amount has all digits that it has and no idle zeros.
+    # An amount keeps every digit, without trailing zeros.
     AMOUNT: "rtrim(rtrim({}::VARCHAR, '0'), '.')",
     INSTANT: "strftime({}, '%Y-%m-%dT%H:%M:%S.%fZ')",
     TEXTS: "to_json({})::VARCHAR",
 }
-"""SQL for a value of a type as text, where it is not simply cast."""
+"""SQL that converts a value to text, for types where a cast is not enough."""

@@ -1,8 +1,8 @@
-"""`treasury.duckdb`: the lake for any program that speaks DuckDB, as views and nothing else.
+"""`treasury.duckdb`: the lake as views, for any program that can read DuckDB.
 
-The file holds no rows, only views over the Parquet files of one commit. It is made beside its place
-and moved there in one step, so whoever opens it sees one commit whole; who has it open keeps what
-was open.
+The file contains no rows, only views over the Parquet files of one commit. It is created under
+another name and moved in one step, so that a program always sees one complete commit. A program
+that has it open keeps the previous one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE_NAME: Final = "treasury.duckdb"
 
 
 def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
-    """Write `treasury.duckdb` in `folder` anew, with these views; `about` is its comment."""
+    """Rewrite `treasury.duckdb` in `folder` with these views; `about` is their comment."""
     path = folder / FILE_NAME
     draft = folder / f".{FILE_NAME}.{os.getpid()}"
     try:
@@ -38,18 +38,19 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
             durable.sync_files([draft], folder)
             os.replace(draft, path)
             durable.sync_folder(folder)
-    except (StorageError, duckdb.Error) as error:  # the commit itself stands
+    # The commit itself is stored.
+    except (StorageError, duckdb.Error) as error:
         raise StorageError(
             f"{FILE_NAME} could not be refreshed ({getattr(error, 'what', error)})",
-            do="what was to be stored is stored; free disk space, and the next commit refreshes it",
+            do="the commit is stored; free disk space, and the next commit refreshes the file",
         ) from error
     return path
 
 
 def published(folder: Path, below: Path, about: str) -> str:
-    """The problem of `treasury.duckdb`; empty where it shows `about` and files in `below`.
+    """Return the problem of `treasury.duckdb`; empty if it shows `about` with files in `below`.
 
-    It names files by their whole path, so it is wrong as well after the workspace was moved.
+    The views contain absolute paths, so they are also wrong after the workspace was moved.
     """
     path = folder / FILE_NAME
     if not path.is_file():
@@ -60,7 +61,7 @@ def published(folder: Path, below: Path, about: str) -> str:
             duckdb_engine.attach(connection, path, "made")
             views = connection.execute(f"{query} AND database_name = 'made'").fetchall()
     except duckdb.Error as error:
-        return f"does not open ({str(error).partition(chr(10))[0]})"
+        return f"cannot be opened ({str(error).partition(chr(10))[0]})"
     if {comment for comment, _ in views} != {about}:
         return "shows another commit than the last"
     place = duckdb_engine.literal(f"{below}{os.sep}")[:-1]

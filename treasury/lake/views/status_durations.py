@@ -1,7 +1,7 @@
-"""How long records stayed in each status, and how we know: from the service's events, or from us.
+"""Durations of each record's statuses, from the service's events or our observations.
 
-An event has the service's own time. What we observed ourselves is known only to lie between the
-commit that saw a status first and the one before it, so both are told.
+An event has the service's own time. An observed status began between the commit that saw it first
+and the previous one, so both are reported.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -32,17 +32,17 @@ DURATION: Final = grouped_schema(
 )
 """`left_at` is null while the status lasts; `seconds` then counts up to the snapshot's instant.
 
-`known_from` is `events` or `observation`. Of an observed status `entered_at` is the commit that saw
-it first; it began after `entered_after`, the look before that one or the record's `created_at`.
-`at_least` and `at_most` are the seconds that it can have lasted; null where that cannot be said.
+`known_from` is `events` or `observation`. For an observed status, `entered_at` is the commit that
+saw it first. It began after `entered_after`, the previous commit or the record's `created_at`.
+`at_least` and `at_most` bound its duration in seconds; null if unknown.
 """
 
 
 class Events(msgspec.Struct, frozen=True):
-    """Where a table's status changes are recorded: `table.record` is its id, `statuses` maps types.
+    """The events of a table's status changes: `record` is its id column, `statuses` maps types.
 
-    The status after an event whose type is not in `statuses`, but in `untold`, is the one that we
-    observed with the event's version of the record.
+    For an event type in `untold`, the status is the one observed with the event's version of the
+    record.
     """
 
     table: str
@@ -52,9 +52,9 @@ class Events(msgspec.Struct, frozen=True):
 
 
 def durations(snapshot: Snapshot, name: str, events: Events | None = None) -> pa.Table:
-    """One row for each status that each record of a table was in, by record and time.
+    """Return one row per status of each record, ordered by record and time.
 
-    A record with at least one event is told from its events, any other from observation.
+    A record with at least one event uses events only, any other record observations.
     """
     table = snapshot.declared(name)
     columns = table.schema.names
@@ -88,7 +88,7 @@ def _versions(name: str) -> str:
 
 
 def _event_steps(name: str, events: Events | None) -> str:
-    """SQL for id, time and status as the events tell them, one row for each moment."""
+    """Return SQL for id, time and status from the events, one row per moment."""
     if events is None:
         return engine.scan((), DURATION, ())
     kinds = ", ".join(

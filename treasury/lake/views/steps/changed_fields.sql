@@ -1,5 +1,5 @@
--- a row for each field that differs between two versions of a record, and for each new, gone or
--- returned record; over `pairs`, a version and the one before it
+-- One row per field that differs between two consecutive versions of a record, and per new, vanished or returned record.
+-- Reads `pairs`: one row per version with the version before it.
 WITH differing AS (
     SELECT * EXCLUDE (fields, whole),
         CASE WHEN change = 'new' THEN []

@@ -1,5 +1,5 @@
--- a row for each status that a record was in; over `event_steps`, which events tell, and `observed_rows`,
--- the stored versions of the records
+-- One row per status of a record.
+-- Reads `event_steps`, statuses from events, and `observed_rows`, the stored versions of the records.
 WITH recorded AS (
     SELECT id, entered_at, coalesce(status, 'not told') AS status, 'events' AS known_from,
         entered_at AS entered_after

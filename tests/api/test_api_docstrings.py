@@ -1,0 +1,35 @@
+"""The examples in the client's docstrings run against the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from doctest import DocTestFinder, DocTestRunner
+from importlib import import_module
+
+import pytest
+from test_api_sandbox import Practice
+
+from treasury.api import bodies, models
+from treasury.sandbox import Sandbox
+
+MODULES = ("client", "paging", "ramp_client", "resources", "service_calls")
+
+
+@pytest.fixture(scope="module")
+def practice() -> Iterator[Practice]:
+    sandbox = Sandbox()
+    with pytest.MonkeyPatch.context() as patch, sandbox.serve() as served:
+        yield Practice(sandbox, served, patch)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module_run(practice: Practice, name: str) -> None:
+    module = import_module(f"treasury.api.{name}")
+    names = {"client": practice.maker, "bodies": bodies, "models": models}
+    tests = [t for t in DocTestFinder().find(module, extraglobs=names) if t.examples]
+    runner = DocTestRunner()
+    output: list[str] = []
+    for test in tests:
+        runner.run(test, out=output.append)
+    assert not output, "".join(output)
+    assert tests
