@@ -1,7 +1,7 @@
-"""Make the pictures of README.md and docs/ anew, of the practice company as `make demo` shows it.
+"""Take the pictures of README.md and docs/ from the practice company of `make demo`.
 
-Each picture is of a real page: the report as Chromium draws it, the panels in a JupyterLab. They
-need Chromium (Debian package chromium) and are the same wherever its version and fonts are.
+Each picture shows a real page: the report in Chromium, the panels in a JupyterLab. This needs
+Chromium (Debian package chromium); equal versions and fonts give equal pictures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WIDTH: Final = 1100
 REPORT_WIDTH: Final = 1280
 REPORT_HEIGHT: Final = 1240
 PANEL_HEIGHT: Final = 1400
-"""Pixels; a longer panel is cut off below."""
+"""Pixels; a longer panel is cut off at the bottom."""
 PANELS: Final[Mapping[str, str]] = {
     "approvals": "t.panels.approvals()",
     "exceptions": "t.panels.exceptions('{month}')",
@@ -42,7 +42,7 @@ ANALYST: Final = "ana.lyst"
 
 
 def picture_report(browser: Browser, report: Path) -> None:
-    """The head of the month's report."""
+    """Take a picture of the top of the month's report."""
     page = browser.new_page(viewport={"width": REPORT_WIDTH, "height": REPORT_HEIGHT})
     page.goto(report.as_uri())
     page.screenshot(path=DOCS / "report.png")
@@ -50,7 +50,7 @@ def picture_report(browser: Browser, report: Path) -> None:
 
 
 def picture_panels(page: Page, desk: Desk, workspace: Workspace, month: Month) -> None:
-    """Each panel as it opens in a notebook."""
+    """Take a picture of each panel in a notebook."""
     desk.narrow()
     for name, call in PANELS.items():
         start = f"import treasury\nt = treasury.open({str(workspace.folder)!r})"

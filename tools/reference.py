@@ -1,4 +1,4 @@
-"""Write the generated pages of docs/: `--check` only says whether they are up to date.
+"""Write the generated pages of docs/; `--check` only compares them.
 
 cli.md is the commands' own help, tables.md the declarations of the tables, open-items.md the kinds
 of open items. services.md is written by hand down to SERVICES_MARK; below it are the client's
@@ -30,17 +30,17 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 HEAD = """\
 # Command line
 
-Made from the commands' own help by `make docs`. Every command that prints rows takes
-`--format table|json|csv|parquet`: amounts keep every digit in each of them. Control characters in
-a text are shown (`␛`) and in JSON escaped. A long table is printed as plain lines, one too wide as
-a block of lines for each row; no row is left out. A failure is one line on standard error that says
-what to do next; the exit code is 2 for input or settings, 3 for storage, 4 for an action refused
-and 5 for a service.
+`make docs` writes this page from the commands' own help. Every command that prints rows takes
+`--format table|json|csv|parquet`; amounts keep every digit in each format. Control characters in a
+text are shown (`␛`) and in JSON escaped. A long table is printed as plain lines, a wide one as a
+block of lines for each row; all rows are printed. A failure is one line on standard error with the
+next step. The exit code is 2 for input or settings, 3 for storage, 4 for a refused action and 5 for
+a service.
 """
 
 
 def pages(command: click.Command, context: click.Context) -> Iterator[str]:
-    """The help of a command and of those below it."""
+    """Yield the help of a command and of its subcommands."""
     name = context.command_path
     yield f"## {name}\n\n```text\n{command.get_help(context)}\n```\n"
     if isinstance(command, click.Group):
@@ -51,21 +51,17 @@ def pages(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def reference() -> str:
-    """The whole page."""
+    """Return the page about the command line."""
     width = {"terminal_width": 90, "max_content_width": 90}
     context = click.Context(
         treasury, info_name="treasury", **{**treasury.context_settings, **width}
     )
-    return "\n".join((HEAD, *pages(treasury, context)))
+    commands = (f"[{name}](#treasury-{name})" for name in treasury.list_commands(context))
+    return "\n".join((HEAD, f"Commands: {', '.join(commands)}.\n", *pages(treasury, context)))
 
 
 ITEMS_HEAD = """\
 # Open items
-
-One list holds everything that is not settled in a month, each thing once: bank lines that nobody
-has explained, requests, transfers, conversions, balances and statements that are not proved,
-actions and decisions. The first screen, the checklist of a close, its report, its workbook and
-its notebook, and the exceptions panel show rows of this list and count rows of it.
 
 ```console
 $ treasury exceptions --month 2026-10                 # also --turn us, --kind overdue, --blocking
@@ -76,75 +72,88 @@ $ treasury exceptions --month 2026-10 --format json   # every column
 items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="overdue"), .table, .df
 ```
 
-- **Open in a month** means begun by its end and not settled: what stays open is in the list of
-  every month after it. `month` is the one in which it began, `since` the day, `age` the days
-  since on the clock of its rail. An action of unknown outcome is in every list, for it may be
-  about any month.
-- **`item_id`** names the thing and stays the same across syncs and imports.
-- **Money is counted once.** A request whose money may be a line that needs a decision names that
-  line in `counted_in`, and the line counts it; a line counts no more requests than its amount
-  pays.
-- **A line of more than was expected** is matched, and its rest stays open (*more than was
-  expected*) until it comes back or the line is divided; of a wire of ours it counts with the
+One list holds everything that is not settled in a month, each item once: unexplained bank lines,
+requests, transfers, conversions, balances and statements without proof, actions and decisions. The
+first screen, the exceptions panel, and a close's checklist, report, workbook and notebook show and
+count rows of this list.
+
+- [The list](#the-list)
+- [Payment files and hashes](#payment-files-and-hashes)
+- [Remarks](#remarks)
+- [Deciding in a sheet](#deciding-in-a-sheet)
+- [Kinds](#kinds)
+
+## The list
+
+- **Open in a month** means begun by its end and not settled: an item that stays open is in the list
+  of every later month. `month` is the one in which it began, `since` the day, `age` the days since
+  on the clock of its rail. An action of unknown outcome is in every list, as it may concern any
+  month.
+- **`item_id`** identifies the item and stays the same across syncs and imports.
+- **Money is counted once.** The money of a request may be a line that needs a decision. The request
+  then names the line in `counted_in`, and only the line counts. A line counts no more requests than
+  its amount pays.
+- **A line above the expected amount** is matched, and its rest stays open (*more than was
+  expected*) until it is returned or the line is divided. For your own wire it counts with the
   request while that is open.
-- **`blocks`**: *never acceptable* holds up the close whatever anybody says, *until accepted*
-  holds it up until two people agree to carry that item, *never* is listed and carried. What two
-  people agreed to lapses when the amount or the state moves, when the day passes by which it
-  should clear, or after two closes.
+- **`blocks`**: *never acceptable* always blocks the close, *until accepted* blocks it until two
+  people agree to carry that item, *never* is listed and carried. An agreement lapses when the
+  amount or the state changes, when the day passes by which the item should clear, or after two
+  closes.
 - **Carrying an item** takes two people: `treasury items carry ITEM --owner NAME --by DATE --reason
-  WHY` (`t.items.carry`) proposes it, `treasury items accept ITEM` (`t.items.accept`) agrees as
-  somebody else; `treasury items list` says what holds, waits or has lapsed. Under a policy of one
-  person it is marked as signed alone.
+  WHY` (`t.items.carry`) proposes it, and another person runs `treasury items accept ITEM`
+  (`t.items.accept`). `treasury items list` shows accepted, waiting and lapsed proposals. Under a
+  policy of one person it is marked as signed alone.
 - **Materiality**: `policy.toml` may name, per currency, an amount up to which an item is listed and
-  does not block, and one for all of them together. Two people put the limits in force
-  (`treasury items limits`). Statements, payments made twice and unknown outcomes block at any
-  amount.
-- **Nothing is said to be open only where everything was asked.** Where the services were never
-  read, no statement is stored, or the instant is before the first sync, the answer is *not
-  known*, with the step.
+  does not block, and a limit for their sum. Two people put the limits in force (`treasury items
+  limits`). Statements, payments made twice and unknown outcomes block at any amount.
+- **Not known**: if the services were never read, no statement is stored, or the instant is before
+  the first sync, the answer is *not known*, with the next step. Nothing is then listed as open.
 
-A request that left in a payment file is IN FILE: it has no Copy and leaves in no second file,
-until its debit is in a statement or somebody says `treasury request not-uploaded NAME --reason …`
-(`t.funding.not_uploaded`). Where the statements reach past the day on which it should have been
-debited, the item says so.
+## Payment files and hashes
 
-A request whose transaction hash was given here is HASH PROPOSED until the service's record has it:
-the coins are sent, and what is left is to have the hash approved and carried out.
+A request that left in a payment file is IN FILE. It has no Copy and goes into no second file until
+its debit is in a statement or a person runs `treasury request not-uploaded NAME --reason …`
+(`t.funding.not_uploaded`). The item is marked if the statements reach past the day of its expected
+debit.
+
+A request with a transaction hash from here is HASH PROPOSED until the service's record has it. The
+coins are sent; the hash still has to be approved and executed.
 
 ## Remarks
 
-`treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the exceptions
-panel) says something of an open item, by name, and `--answers N` answers what a colleague said.
-The last three stand beside the item in every list, panel, sheet and report, `treasury items
-remarks` lists all. A remark proves nothing and changes no state; a field that is not known here
-is settled by whoever says what it is.
+`treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the exceptions panel)
+adds a remark to an open item, under your name; `--answers N` answers a colleague's. The last three
+appear with the item in every list, panel, sheet and report, and `treasury items remarks` lists all.
+A remark proves nothing and changes no state. A field of unknown meaning is settled by a remark that
+explains it.
 
 ## Deciding in a sheet
 
-`treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the exceptions
-panel) writes what is open as a workbook that explains itself: a row for each item with its facts
-and candidates, a list to choose from, a reason, who proposes it. `treasury decide FILE`
-(`t.decide`, *Decide from a sheet…*) says first, in items and in currency, what each row would do,
-and which are refused and why: facts that moved since, which includes what was said of the item, a
-choice that is not offered, no reason, a person who may not. Then all that was shown is journaled,
-or nothing; a second time changes nothing. The author is who applies it, with "proposed by"
-beside. [With your bank and your colleagues](colleagues.md) goes through it.
+`treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the exceptions panel)
+writes the open items as a workbook with instructions: a row for each item with its facts and
+candidates, a list of choices, a reason, and the proposer. `treasury decide FILE` (`t.decide`,
+*Decide from a sheet…*) first shows the effect of each row, in items and in currency, and the
+refused rows with their reasons: facts or remarks that changed since, a choice that is not offered,
+no reason, a person without permission. Then all shown decisions are journaled, or none; a second
+time changes nothing. The author is the person who applies it, and "proposed by" is kept with it.
+[With your bank and your colleagues](colleagues.md) is an example.
 
 ## Kinds
 
-By whose move it is, in the order of the first screen; the name is what `--kind` takes.
+By the party that has to act, in the order of the first screen; `--kind` takes the name.
 """
 
 
 def items_page() -> str:
-    """The page about open items, with the table of their kinds."""
+    """Return the page about open items, with the table of their kinds."""
     rows = [
         f"| {TURNS[turn]} | {kind.label} | `{kind.name}` | {kind.blocks} | {kind.next_step} |"
         for turn in TURNS
         for kind in KINDS.values()
         if kind.turn == turn
     ]
-    head = "| whose | kind | name | blocks | next step |\n|---|---|---|---|---|"
+    head = "| turn | kind | name | blocks | next step |\n|---|---|---|---|---|"
     return "\n".join((ITEMS_HEAD, head, *rows, ""))
 
 
@@ -152,11 +161,13 @@ SERVICES_MARK: Final = "<!-- Generated from here on by `make docs`. -->\n"
 OPERATIONS_HEAD = """
 ## Operations
 
-*Authority*: what deployed services are documented to require. A 403 names it; nothing is decided by
-it. *Identified by*: values that the answer shares with its request; an answer with another value
-belongs to another request. Where the two have different names, the answer's is on the left, and
-`{…}` is an id of the path. *Refusals*: the statuses with which the service itself may refuse a
-write. *404*: what it can mean beyond a missing record of the path.
+- *Authority*: the documented requirement of deployed services. A 403 names it, and it decides
+  nothing.
+- *Identified by*: values that the answer shares with its request; an answer with another value
+  belongs to another request. If the two names differ, the answer's is on the left, and `{…}` is an
+  id of the path.
+- *Refusals*: the statuses with which the service itself may refuse a write.
+- *404*: its meanings beyond a missing record of the path.
 """
 ABSENCES: Final = {
     "dropped": "later generations lack the operation",
@@ -166,14 +177,14 @@ ABSENCES: Final = {
 FIELDS_HEAD = """
 ## Fields
 
-Every field that the client reads; a field that it does not know is kept in `raw`. A field without a
-type is text, an identifier or JSON. [Tables](tables.md) explains the columns made from them.
+Every field that the client reads; an unknown field is kept in `raw`. A field without a type is
+text, an identifier or JSON. [Tables](tables.md) explains the columns made from them.
 """
 VALUES_HEAD = """
 ## Known values
 
-The values that the practice services use: those of the specifications, and those that deployed
-services are documented to send. Any other value is kept, and an unknown status counts as not final.
+The values of the practice services: from the specifications, and from the documentation of deployed
+services. Any other value is kept, and an unknown status counts as not final.
 Records are named as in the sandbox's OpenAPI documents; without one, the field has these values in
 every record.
 """
@@ -200,7 +211,7 @@ def services_page() -> str:
 
 
 def _operations() -> Iterator[str]:
-    """The operations of each service, in the order of their declarations."""
+    """Yield the operations of each service, in the order of their declarations."""
     rows = package_rows("treasury.api", "operations.csv")
     for title, service in (("Finance service", "finance"), ("Ramp service", "ramp")):
         yield f"### {title}: operations\n"
@@ -216,14 +227,14 @@ def _operations() -> Iterator[str]:
 
 
 def _shared_value(entry: str) -> str:
-    """An entry of the column `identity`, shorter where both sides have one name."""
+    """Shorten an entry of the column `identity` if both sides have the same name."""
     shown, _, sent = entry.partition("=")
     text = shown if sent in (shown, f"{{{shown}}}") else entry
     return f"`{text}`".replace("|", "\\|")
 
 
 def _records(title: str, module: ModuleType) -> Iterator[str]:
-    """The records of a service, each with its fields."""
+    """Yield the records of a service, each with its fields."""
     yield f"### {title}: fields\n\n| record | fields |\n|---|---|"
     for name in module.__all__:
         record = getattr(module, name)
@@ -239,7 +250,7 @@ def _field(field: msgspec.structs.FieldInfo) -> str:
 
 
 def _kinds(annotation: Any) -> Iterator[str]:
-    """The types in an annotation that the page shows: text and identifiers are left out."""
+    """Yield the types in an annotation, without text and identifiers."""
     if annotation in FIELD_TYPES:
         yield FIELD_TYPES[annotation]
     elif isinstance(annotation, type) and issubclass(annotation, Model):
@@ -250,7 +261,7 @@ def _kinds(annotation: Any) -> Iterator[str]:
 
 
 def _known_values() -> Iterator[str]:
-    """The known values of each field; records that share them are in one row."""
+    """Yield the known values of each field, with the records that share them in one row."""
     records: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for place, values in FIELDS.enums.items():
         record, _, field = place.rpartition(".")
@@ -270,14 +281,14 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def main() -> int:
-    """Write the pages, or compare them."""
+    """Write the pages, or compare them with `--check`."""
     old = 0
     for name, make in PAGES.items():
         path = DOCS / name
         if "--check" not in sys.argv:
             path.write_text(make(), "utf-8")
         elif not path.exists() or path.read_text("utf-8") != make():
-            print(f"docs/{name} is not what the code says: run `make docs`", file=sys.stderr)  # noqa: T201
+            print(f"docs/{name} is out of date: run `make docs`", file=sys.stderr)  # noqa: T201
             old = 1
     return old
 

@@ -1,6 +1,6 @@
-"""Measure the shape of the package: `python tools/shape.py [FOLDER]` prints a figure a line.
+"""Measure the shape of the package: `python tools/shape.py [FOLDER]` prints one figure per line.
 
-`tests/core/test_shape.py` holds the package to the figures that its maintainers agreed on.
+`tests/core/test_shape.py` tests the figures that the maintainers agreed on.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ VAGUE: Final = frozenset((
     "rest", "said", "same", "seen", "shown", "taken", "the", "them", "theirs", "there", "thing",
     "things", "those", "told", "wanted", "what", "which", "whose", "worded",
 ))  # fmt: skip
-"""Words that say nothing by themselves: no name consists of one of them alone."""
+"""Words without a meaning of their own: a name needs more than one of them."""
 _WORDS: Final = re.compile(r"_+|(?<=[a-z])(?=[A-Z])")
 _PRIVATE: Final = re.compile(r"\b_\w+\b")
 
 
 class Function(NamedTuple):
-    """A function or method: its name, and how many lines it has."""
+    """A function or method: its name, and its number of lines."""
 
     name: str
     lines: int
 
 
 class Shape(NamedTuple):
-    """What was counted over the Python files of a package."""
+    """Counts over the Python files of a package."""
 
     lines: dict[Path, int]
     functions: list[Function]
     bindings: Counter[str]
-    """How often each name is bound: functions, classes, parameters, variables, fields."""
+    """The number of bindings of each name: functions, classes, parameters, variables, fields."""
     classes: dict[str, list[Path]]
-    """The files of each public class name, the sandbox apart."""
+    """The files of each public class name, without the sandbox."""
     private_uses: Counter[str]
     queries: list[Path]
     """The SQL files."""
 
     @property
     def vague_share(self) -> float:
-        """The share of bindings whose whole name is a vague word, in per cent."""
+        """The share of bindings named by one vague word, in per cent."""
         vague = sum(count for name, count in self.bindings.items() if is_vague(name))
         return 100 * vague / self.bindings.total()
 
     @property
     def used_once(self) -> list[str]:
-        """The private functions that one place uses."""
+        """The private functions with a single use."""
         private = [f.name for f in self.functions if f.name.startswith("_") and f.name[1] != "_"]
         return [name for name in private if self.private_uses[name] <= 2]
 
@@ -71,17 +71,17 @@ class Shape(NamedTuple):
 
     @property
     def folders(self) -> Counter[Path]:
-        """How many modules each folder holds."""
+        """The number of modules in each folder."""
         return Counter(path.parent for path in self.lines if path.name != "__init__.py")
 
     @property
     def query_folders(self) -> Counter[Path]:
-        """How many SQL files each folder holds."""
+        """The number of SQL files in each folder."""
         return Counter(path.parent for path in self.queries)
 
 
 def is_vague(name: str) -> bool:
-    """Whether a name is one vague word and nothing else."""
+    """Return whether a name is a single vague word."""
     words = [word for word in _WORDS.split(name.strip("_")) if word]
     return len(words) == 1 and words[0].lower() in VAGUE
 
@@ -111,7 +111,7 @@ def _is_public(node: ast.ClassDef, path: Path) -> bool:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a node binds."""
+    """Yield the names that a node binds."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield node.name
         given = (*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs)
@@ -123,7 +123,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def report(shape: Shape) -> Iterator[str]:
-    """The figures, a line each."""
+    """Yield the figures, one per line."""
     lines = sorted(shape.lines.values())
     length = sorted(function.lines for function in shape.functions)
     yield f"lines {sum(lines):,} in {len(lines)} files, median {statistics.median(lines):g}"
