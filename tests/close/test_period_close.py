@@ -68,7 +68,7 @@ def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carri
     closing = desk.periods.prepare("2026-10", actor=ANNA)
     assert closing.preparation is not None
     close = closing.preparation.close
-    assert (close.prepared_by, close.reviewed_by) == ("anna", "")
+    assert (close.prepared_by, close.reviewed_by, close.reason) == ("anna", "", None)
     assert close.list_hash == closing.items.hash
     (pin,) = desk.lake.pins()
     assert (pin.commit.number, pin.why) == (close.commit, "close of 2026-10")

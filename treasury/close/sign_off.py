@@ -83,6 +83,7 @@ def prepare_month(
         lake.pin(f"{CLOSE_OF}{question.month}", now, commit=snapshot.commit.number)
         close = period_history.Close(
             month=str(question.month),
+            reason=None,
             prepared_by=actor.name,
             commit=snapshot.commit.number,
             known_at=snapshot.commit.at,

@@ -48,6 +48,8 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     month: str
+    reason: str | None
+    """Always null. It stays because sealed packs encode it."""
     prepared_by: str
     reviewed_by: str = ""
     commit: int
