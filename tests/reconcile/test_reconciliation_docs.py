@@ -3,7 +3,7 @@
 import pytest
 from doc_examples import ROOT, as_run
 
-from treasury.matching.reference_matching import TIERS
+from treasury.matching.tiers import TIERS
 
 
 @pytest.mark.acceptance
