@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from decide_desk import ANNA, copy_of
 from match_tables import arrow, expectation, line
 
+import treasury.matching
 from treasury import Workspace
-from treasury.cli import treasury
+from treasury.cli import treasury as command
 from treasury.core.errors import InputError, NothingStored
 from treasury.core.files.package_files import package_rows
 from treasury.core.tables import duckdb_engine
@@ -64,7 +65,7 @@ def says(explanation: LineExplanation, stage: str) -> list[str]:
 
 
 def call(workspace: Workspace, *words: str) -> Result:
-    return CliRunner().invoke(treasury, ["--workspace", str(workspace.folder), *words])
+    return CliRunner().invoke(command, ["--workspace", str(workspace.folder), *words])
 
 
 def test_a_line_that_is_proved_shows_that_no_question_speaks_against_it() -> None:
@@ -83,9 +84,9 @@ def test_a_line_that_is_proved_shows_that_no_question_speaks_against_it() -> Non
 
 QUESTIONED: dict[int, tuple[list[Row], list[Row], str]] = {
     1: (
-        [line("a", "100", "VAACME77-")],
-        [expectation("r1", "VAACME77", None), expectation("r2", "VAACME77-88", None)],
-        "the text may also read VAACME77-88",
+        [line("a", "9", "invoice PAY-2026-00441, 7")],
+        [expectation("r1", "PAY-2026-00441", "100"), expectation("r2", A, "100")],
+        f"the text may also read {A}",
     ),
     2: (
         [line("a", "100", f"{A} PAY-2026-00 5528")],
@@ -93,9 +94,9 @@ QUESTIONED: dict[int, tuple[list[Row], list[Row], str]] = {
         "the text may also read PAY-2026-005528",
     ),
     3: (
-        [line("a", "100", "VAACME77/8899")],
-        [expectation("r1", "VAACME77", None), expectation("r2", "VAACME7788991", None)],
-        "the text may also read VAACME7788991",
+        [line("a", "100", "FV/11/2/2026")],
+        [expectation("r1", "FV/1/12/2026", "100")],
+        "its digits are grouped otherwise than in FV/1/12/2026",
     ),
     4: (
         [line("a", "77", A)],
@@ -103,15 +104,9 @@ QUESTIONED: dict[int, tuple[list[Row], list[Row], str]] = {
         "it is more than what remains, from a payer who is not known for it",
     ),
     5: (
-        [
-            line("p", "40", "PAY-2026-009009", 2, counterparty_account="DE11"),
-            line("a", "90", A, 5, counterparty_account="DE11"),
-        ],
-        [
-            expectation("r0", "PAY-2026-009009", "40", owner="anna"),
-            expectation("r1", A, "100", owner="bert"),
-        ],
-        "the payer's account is known",
+        [line("a", "90", A, counterparty_name="Zeta Works")],
+        [expectation("r1", A, "100", counterparty_name="Bert Loods")],
+        "its payer has another name",
     ),
     6: (
         [line("a", "90", "20004008")],
@@ -124,21 +119,19 @@ QUESTIONED: dict[int, tuple[list[Row], list[Row], str]] = {
         f"{B}, with a near code, expects exactly this amount",
     ),
 }
-"""For each question: lines, expectations, and how a reason begins that leaves line `a` to a person."""
+"""By question: lines, expectations, and the reason that leaves the line `a` to a person."""
 
 
 @pytest.mark.parametrize("number", QUESTIONED)
 def test_a_doubt_stands_beside_its_question(number: int) -> None:
     lines, expectations, why = QUESTIONED[number]
     explanation = explained("a", lines, expectations)
-    assert explanation.outcome != "matched"
-    assert doubts(explanation)[number].startswith(why)
+    assert explanation.outcome == "suggested"
+    assert doubts(explanation)[number] == why
     assert f"{number} " in str(explanation)
 
 
 def test_each_question_has_its_words_and_its_folder() -> None:
-    import treasury.matching
-
     root = Path(treasury.matching.__file__).parent / "doubts"
     rows = package_rows("treasury.matching", "doubts/questions.csv")
     assert [int(row["number"]) for row in rows] == [*QUESTIONED]
