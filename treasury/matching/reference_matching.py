@@ -45,7 +45,7 @@ RESULTS: Final = {
     "outcomes": "entry_id",
     "expectation_states": "expectation_id",
     "allocations": "entry_id, expectation_id",
-    "candidates": "entry_id, rank",
+    "candidates": "entry_id, rank, tier, expectation_id",
 }
 """The steps that the result is read from, each with the order of its rows."""
 STEPS = pipeline.in_order(pipeline.steps_of(PACKAGE), ("outcomes", "candidates", *RESULTS))

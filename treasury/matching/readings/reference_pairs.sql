@@ -35,19 +35,11 @@ SELECT
             THEN 'opened on ' || CAST(CAST(expectation.opened_at AS DATE) AS VARCHAR) || ', after this line'
     END AS contradiction
 FROM (
-    SELECT entry_id, expectation_id, code, given_by, CAST(0.7 AS DECIMAL(6, 4)) AS score,
-        CAST(NULL AS VARCHAR) AS damage
-    FROM whole_references
-    UNION ALL
     SELECT p.entry_id, p.expectation_id, p.code, p.given_by, p.score, p.damage
     FROM (
-        SELECT r.entry_id, r.expectation_id, r.code, 'rejoined_codes' AS given_by, CAST(0.7 AS DECIMAL(6, 4)) AS score,
+        SELECT entry_id, expectation_id, code, given_by, CAST(0.7 AS DECIMAL(6, 4)) AS score,
             CAST(NULL AS VARCHAR) AS damage
-        FROM rejoined_codes AS r JOIN unplaced_lines AS u ON u.entry_id = r.entry_id
-        UNION ALL
-        SELECT entry_id, expectation_id, code, 'respelled_codes' AS given_by, CAST(0.7 AS DECIMAL(6, 4)) AS score,
-            CAST(NULL AS VARCHAR) AS damage
-        FROM respelled_codes
+        FROM code_readings
         UNION ALL
         SELECT o.entry_id, o.expectation_id, o.code,
             CASE WHEN o.is_damaged THEN 'damaged_codes' ELSE 'rejoined_codes' END AS given_by,
