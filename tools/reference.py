@@ -2,7 +2,8 @@
 
 cli.md is the commands' own help, tables.md the declarations of the tables, open-items.md the kinds
 of open items. services.md is written by hand down to SERVICES_MARK; below it are the client's
-operations and fields, and the values that the sandbox publishes.
+operations and fields, and the values that the sandbox publishes. Of matching.md only the table of
+tiers is written.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from treasury.api.models import finance_models, ramp_models
 from treasury.api.models.model_base import Model
 from treasury.cli import treasury
 from treasury.core.files.package_files import package_rows
+from treasury.matching.tiers import TIERS
 from treasury.month.items import KINDS, TURNS
 from treasury.sandbox.serve.published.openapi_fields import FIELDS
 from treasury.workspace.upkeep import dictionary
@@ -272,11 +274,23 @@ def _known_values() -> Iterator[str]:
         yield f"| `{field}` | {', '.join(names)} | {shown} |"
 
 
+TIERS_HEAD = "| tier | reading | what it proves |\n|---|---|---|\n"
+
+
+def matching_page() -> str:
+    """Return the page about matching as it is, with the tiers as they are declared."""
+    before, after = (DOCS / "matching.md").read_text("utf-8").split(TIERS_HEAD)
+    rest = after.partition("\n\n")[2]
+    rows = "".join(f"| {tier.rank} | {tier.words} | {tier.proves} |\n" for tier in TIERS)
+    return f"{before}{TIERS_HEAD}{rows}\n{rest}"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": reference,
     "tables.md": dictionary.page,
     "open-items.md": items_page,
     "services.md": services_page,
+    "matching.md": matching_page,
 }
 
 

@@ -205,6 +205,7 @@ STANDING_ALONE = (
     "treasury.month.queries",
     "treasury.statements.store.steps",
     "treasury.month.trace.queries",
+    "treasury.month.explain",
 )
 
 MODEL = (

@@ -3,7 +3,7 @@
 import pytest
 from doc_examples import ROOT, as_run
 
-from treasury.matching.reference_matching import TIERS
+from treasury.matching.tiers import TIERS
 
 
 @pytest.mark.acceptance
@@ -13,8 +13,8 @@ def test_every_example_prints_what_the_page_shows() -> None:
     assert as_run(page) == page
 
 
-def test_the_page_has_every_tier_with_what_it_proves() -> None:
-    page = (ROOT / "docs" / "reconciliation.md").read_text("utf-8")
+def test_the_page_about_matching_has_every_tier_with_what_it_proves() -> None:
+    page = (ROOT / "docs" / "matching.md").read_text("utf-8")
     rows = [f"| {tier.rank} | {tier.words} | {tier.proves} |" for tier in TIERS]
     assert "\n".join(rows) in page
     assert [tier.rank for tier in TIERS] == sorted(tier.rank for tier in TIERS)

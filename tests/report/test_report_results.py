@@ -49,6 +49,7 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         t.compare(t.at("2026-11-02T08:30Z").reconcile("2026-10"), r),
         t.rules.preview(t.rules.current()),
         t.trace("PAY-2026-004417"),
+        t.explain(line),
         t.statements.add(sorted((t.folder / "bank").glob("*.xml"))),
         t.doctor(),
         t.periods.month("2026-10"),

@@ -30,6 +30,7 @@ from treasury.matching.input_tables import DECISIONS, EXPECTATIONS, LINES, read_
 from treasury.matching.ranked_facts import fact_tables
 from treasury.matching.rules import Count, Rules, Size, check_rules
 from treasury.matching.settled_tables import NOTHING_SETTLED
+from treasury.matching.tiers import tier_table
 
 if TYPE_CHECKING:
     from treasury.matching.input_tables import TableLike
@@ -44,38 +45,12 @@ RESULTS: Final = {
     "outcomes": "entry_id",
     "expectation_states": "expectation_id",
     "allocations": "entry_id, expectation_id",
-    "candidates": "entry_id, rank",
+    "candidates": "entry_id, rank, tier, expectation_id",
 }
 """The steps that the result is read from, each with the order of its rows."""
 STEPS = pipeline.in_order(pipeline.steps_of(PACKAGE), ("outcomes", "candidates", *RESULTS))
 """The longest results come first: what was read is held beside what is left to read."""
 
-
-class Tier(msgspec.Struct, frozen=True):
-    """One kind of evidence: its rank among the others, its words, and what it proves."""
-
-    name: str
-    rank: int
-    words: str
-    proves: str
-
-
-TIERS: Final = (
-    Tier("whole", 1, "whole reference", "the line, unless something speaks against it"),
-    Tier(
-        "rejoined", 2, "reference split by a space or line break",
-        "the line, with its amount or a known payer",
-    ),
-    Tier("respelled", 2, "reference written another way", "the line, with exactly its amount"),
-    Tier(
-        "structured", 3, "structured reference, check digits hold",
-        "the line, unless something speaks against it",
-    ),
-    Tier("damaged", 4, "damaged reference", "nothing: it is suggested"),
-    Tier("unnamed", 5, "no reference", "nothing: it is suggested"),
-    Tier("sum", 6, "sum", "the line, where whole references add up to it exactly"),
-)  # fmt: skip
-_TIER: Final = grouped_schema((TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves"))
 _LABEL: Final = grouped_schema((TEXT, "label"), (BOOL, "is_weak"))
 _NEIGHBOUR: Final = grouped_schema((TEXT, "word"), (BOOL, "is_other"))
 _CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
@@ -301,7 +276,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     written, stands_for = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
     return {
         "rules": pa.table(row),
-        "tiers": table_of([msgspec.structs.astuple(tier) for tier in TIERS], _TIER),
+        "tiers": tier_table(),
         "contradicting_statuses": _texts(
             status=[text.strip().upper().replace("-", "_") for text in rules.contradicting_statuses]
         ),

@@ -13,14 +13,17 @@ from treasury.core.errors import SettingsError
 from treasury.core.settings import FILE_NAME, Services, is_pinned, pin_environment
 from treasury.core.settings.confirmed_addresses import Ask, confirm_first_use, require_confirmed
 from treasury.workspace.file_verbs import WorkspaceFiles
+from treasury.workspace.stores import month_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from treasury.actions import Actions
     from treasury.api import Client
+    from treasury.core.calendar import Month
     from treasury.core.tables.table import Table
     from treasury.extract import Progress, SyncReport
+    from treasury.month.explain.line_explanation import LineExplanation
     from treasury.month.trace.payment_trace import Trace
 
 
@@ -249,6 +252,40 @@ class WorkspacePayments(WorkspaceFiles):
 
         question = self.question(self.this_month)
         return trace(self.snapshot(), question, what, self._decisions(), self._remarks())
+
+    def explain(self, entry_id: str, *, month: str | Month | None = None) -> LineExplanation:
+        """Show why matching decided as it did about one bank line, stage by stage.
+
+        The stages are the text, its readings, the seven questions, candidates, allocation, outcome.
+
+        Parameters
+        ----------
+        entry_id
+            The line's id, or its first six or more characters if no other id begins with them.
+        month
+            The month in which the line is booked; its rules apply. By default this month's rules
+            apply and the line may be of any month.
+
+        Returns
+        -------
+        The explanation: in words as `stages`, which `print` shows at 80 columns, and as the tables
+        `forms`, `readings`, `questions`, `candidates` and `allocations`.
+
+        Raises
+        ------
+        InputError
+            No line has the id (the message names the nearest one), several begin with it, or the
+            line is of another month.
+        NothingStored
+            The month has no bank line.
+
+        >>> print(t.explain("5a0c1e7f93b2"))
+        """
+        from treasury.month.explain.explainer import explain_line
+
+        within = None if month is None else month_of(month)
+        question = self.question(within or self.this_month)
+        return explain_line(self.snapshot(), question, self._decisions(), entry_id, within=within)
 
 
 def _as_action(operation: str) -> str:

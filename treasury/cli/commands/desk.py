@@ -317,3 +317,19 @@ def trace(view: CommandView, what: str, provider: bool) -> None:
         echo_folded(str(payment))
     else:
         view.rows(payment.arrow)
+
+
+@click.command()
+@click.argument("entry")
+@click.option("--month", metavar="YYYY-MM", help="The month in which the line is booked.")
+@view_options
+def explain(view: CommandView, entry: str, month: str | None) -> None:
+    """Show why a bank line was matched or not: its text, readings, questions and candidates.
+
+    ENTRY is the id of a bank line or the beginning of it, as `treasury reconcile` lists it.
+    """
+    explanation = view.workspace.explain(entry, month=month)
+    if view.is_table:
+        echo_folded(str(explanation))
+    else:
+        view.rows(explanation.arrow)

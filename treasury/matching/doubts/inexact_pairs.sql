@@ -1,12 +1,12 @@
 -- Lines and the expectations that their text names, where the amount does not tell: the expectation takes any, or
 -- expects another one.
-SELECT p.entry_id, p.expectation_id, p.code, p.tier, l.direction, l.booking_date, i.owner
+SELECT p.entry_id, p.expectation_id, p.code, l.direction, l.booking_date, i.owner
 FROM reference_pairs AS p
 JOIN lines AS l ON l.entry_id = p.entry_id
 JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
 LEFT JOIN provisional_pairs AS v ON v.entry_id = p.entry_id AND v.expectation_id = p.expectation_id
 LEFT JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
 LEFT JOIN other_readings AS o ON o.entry_id = p.entry_id AND o.expectation_id = p.expectation_id
-WHERE p.tier <> 'damaged' AND p.contradiction IS NULL AND p.proves AND o.entry_id IS NULL
+WHERE p.needs <> 'person' AND p.contradiction IS NULL AND p.proves AND o.entry_id IS NULL
     AND coalesce(n.is_single, TRUE)
     AND (p.expected IS NULL OR (p.expected <> p.amount AND p.expected - coalesce(v.before, 0) <> p.amount))

@@ -4,13 +4,13 @@ SELECT r.entry_id, r.code, l.amount, l.charges, l.currency, l.direction, l.booki
 FROM (
     SELECT entry_id, code
     FROM reference_pairs
-    WHERE tier <> 'damaged' AND (expected IS NULL OR expected <> amount)
+    WHERE needs <> 'person' AND (expected IS NULL OR expected <> amount)
     UNION
     SELECT o.entry_id, o.code
     FROM (
         SELECT entry_id, expectation_id, code FROM code_readings
         UNION ALL
-        SELECT entry_id, expectation_id, code FROM other_readings WHERE tier <> 'damaged'
+        SELECT entry_id, expectation_id, code FROM other_readings WHERE NOT is_damaged
     ) AS o
     JOIN (
         SELECT t.expectation_id, t.amount, CAST(NULL AS VARCHAR) AS entry_id FROM settled_requests AS t

@@ -1,15 +1,15 @@
 -- The other codes that a line's text may mean, from the questions that the text alone answers.
-SELECT entry_id, expectation_id, code, 1 AS question, CASE WHEN is_cut THEN 'damaged' ELSE 'rejoined' END AS tier, 'cut off at the end' AS damage
+SELECT entry_id, expectation_id, code, 1 AS question, is_cut AS is_damaged, 'cut off at the end' AS damage
 FROM longer_codes
 UNION
-SELECT entry_id, expectation_id, code, 3 AS question, 'damaged' AS tier, 'cut off at the end' AS damage
+SELECT entry_id, expectation_id, code, 3 AS question, TRUE AS is_damaged, 'cut off at the end' AS damage
 FROM part_codes
 UNION
-SELECT entry_id, expectation_id, code, 3 AS question, 'damaged' AS tier, 'inside a longer word' AS damage
+SELECT entry_id, expectation_id, code, 3 AS question, TRUE AS is_damaged, 'inside a longer word' AS damage
 FROM codes_in_divided_tokens
 UNION
-SELECT entry_id, expectation_id, code, 2 AS question, tier, 'one character off' AS damage
+SELECT entry_id, expectation_id, code, 2 AS question, is_damaged, 'one character off' AS damage
 FROM second_codes
 UNION
-SELECT entry_id, expectation_id, code, 1 AS question, 'rejoined' AS tier, 'cut off at the end' AS damage
+SELECT entry_id, expectation_id, code, 1 AS question, FALSE AS is_damaged, 'cut off at the end' AS damage
 FROM longer_serials

@@ -1,7 +1,8 @@
--- The codes that a line's own text is read as: whole, structured, or rejoined or respelled where it is neither.
-SELECT entry_id, expectation_id, code FROM whole_references
+-- One row per line, expectation and step (`given_by`) that reads the line's own text as the expectation's code: whole,
+-- structured, or rejoined or respelled where it is neither.
+SELECT entry_id, expectation_id, code, given_by FROM whole_references
 UNION ALL
-SELECT r.entry_id, r.expectation_id, r.code
+SELECT r.entry_id, r.expectation_id, r.code, 'rejoined_codes' AS given_by
 FROM rejoined_codes AS r JOIN unplaced_lines AS u ON u.entry_id = r.entry_id
 UNION ALL
-SELECT entry_id, expectation_id, code FROM respelled_codes
+SELECT entry_id, expectation_id, code, 'respelled_codes' AS given_by FROM respelled_codes

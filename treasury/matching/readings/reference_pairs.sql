@@ -5,8 +5,11 @@ SELECT
     reading.entry_id,
     reading.expectation_id,
     reading.code,
-    reading.tier,
-    reading.is_whole,
+    reading.given_by,
+    tier.name AS tier,
+    tier.rank AS tier_rank,
+    tier.needs,
+    tier.needs = 'nothing' AS is_whole,
     reading.score,
     reading.damage,
     line.amount,
@@ -32,32 +35,27 @@ SELECT
             THEN 'opened on ' || CAST(CAST(expectation.opened_at AS DATE) AS VARCHAR) || ', after this line'
     END AS contradiction
 FROM (
-    SELECT entry_id, expectation_id, code, tier, TRUE AS is_whole, CAST(0.7 AS DECIMAL(6, 4)) AS score,
-        CAST(NULL AS VARCHAR) AS damage
-    FROM whole_references
-    UNION ALL
-    SELECT p.entry_id, p.expectation_id, p.code, p.tier, FALSE AS is_whole, p.score, p.damage
+    SELECT p.entry_id, p.expectation_id, p.code, p.given_by, p.score, p.damage
     FROM (
-        SELECT r.entry_id, r.expectation_id, r.code, 'rejoined' AS tier, CAST(0.7 AS DECIMAL(6, 4)) AS score,
+        SELECT entry_id, expectation_id, code, given_by, CAST(0.7 AS DECIMAL(6, 4)) AS score,
             CAST(NULL AS VARCHAR) AS damage
-        FROM rejoined_codes AS r JOIN unplaced_lines AS u ON u.entry_id = r.entry_id
+        FROM code_readings
         UNION ALL
-        SELECT entry_id, expectation_id, code, 'respelled' AS tier, CAST(0.7 AS DECIMAL(6, 4)) AS score,
-            CAST(NULL AS VARCHAR) AS damage
-        FROM respelled_codes
-        UNION ALL
-        SELECT o.entry_id, o.expectation_id, o.code, o.tier, CAST(0.4 AS DECIMAL(6, 4)) AS score, o.damage
+        SELECT o.entry_id, o.expectation_id, o.code,
+            CASE WHEN o.is_damaged THEN 'damaged_codes' ELSE 'rejoined_codes' END AS given_by,
+            CAST(0.4 AS DECIMAL(6, 4)) AS score, o.damage
         FROM other_readings AS o
         LEFT JOIN code_readings AS n ON n.entry_id = o.entry_id AND n.expectation_id = o.expectation_id
         WHERE n.entry_id IS NULL
         UNION ALL
-        SELECT d.entry_id, d.expectation_id, d.code, 'damaged' AS tier, d.score, d.damage
+        SELECT d.entry_id, d.expectation_id, d.code, 'damaged_codes' AS given_by, d.score, d.damage
         FROM damaged_codes AS d JOIN unplaced_lines AS u ON u.entry_id = d.entry_id
     ) AS p
     LEFT JOIN rejected_pairs AS d
         ON d.entry_id = p.entry_id AND d.expectation_id = p.expectation_id
     WHERE d.entry_id IS NULL
 ) AS reading
+JOIN tiers AS tier ON tier.given_by = reading.given_by
 JOIN lines AS line ON line.entry_id = reading.entry_id
 JOIN expectations AS expectation ON expectation.expectation_id = reading.expectation_id
 LEFT JOIN closed_statuses AS closed ON closed.status = expectation.status

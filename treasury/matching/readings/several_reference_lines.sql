@@ -1,11 +1,11 @@
--- One row per line with several whole references: its first and last code, the number of expectations that it names and
+-- One row per line with several whole references: its first and last code, its strongest tier, the number of expectations that it names and
 -- of those that nothing contradicts, whether they are one code that one of these may be paid by, and the first
 -- contradiction.
 SELECT
     p.entry_id,
     min(p.code) AS code,
     max(p.code) AS other_code,
-    CASE WHEN bool_or(p.tier = 'whole') THEN 'whole' ELSE 'structured' END AS tier,
+    min_by(p.tier, p.tier_rank) AS tier,
     count(*) AS named,
     count(*) FILTER (WHERE p.contradiction IS NULL) AS viable,
     min(p.code) = max(p.code) AND count(*) FILTER (WHERE p.contradiction IS NULL) = 1 AS is_single,

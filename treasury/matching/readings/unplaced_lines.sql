@@ -1,11 +1,7 @@
 -- Lines that still look for their expectation: they name none in full, and no person has settled them.
 SELECT l.*
 FROM line_parties AS l
-ANTI JOIN (
-    SELECT entry_id FROM lines_naming_codes
-    UNION ALL
-    SELECT entry_id FROM whole_references WHERE tier = 'structured'
-) AS w ON w.entry_id = l.entry_id
+ANTI JOIN whole_references AS w ON w.entry_id = l.entry_id
 LEFT JOIN (
     SELECT DISTINCT entry_id, verdict FROM decisions WHERE verdict IN ('accept', 'file', 'ignore')
 ) AS d ON d.entry_id = l.entry_id

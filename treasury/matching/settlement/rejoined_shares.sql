@@ -1,7 +1,8 @@
--- A rejoined reference, or one that is written another way with exactly its amount, proved: the one code that a line's words join to, with letters in it or ten digits, and either exactly
--- the amount that its expectation still expects (the first such line) or, where it expects none, a payer whom an
--- earlier line made known for this code. Words that merely happen to join to a code meet neither.
-SELECT pair.entry_id, pair.expectation_id, pair.tier, pair.booking_date, pair.expected, pair.amount
+-- One row per line whose only reading has a tier that needs an amount or a known payer, and has it: exactly the amount
+-- that its expectation still expects (the first such line) or, where the tier allows it and no amount is expected, a payer
+-- whom an earlier line made known for this code. A code that a known payer may prove has letters or at least ten digits,
+-- so that words which happen to join to a code prove nothing.
+SELECT pair.entry_id, pair.expectation_id, pair.given_by, pair.booking_date, pair.expected, pair.amount
 FROM reference_pairs AS pair
 JOIN open_expectations AS still_open ON still_open.expectation_id = pair.expectation_id
 LEFT JOIN line_parties AS line ON line.entry_id = pair.entry_id
@@ -9,21 +10,24 @@ LEFT JOIN (
     SELECT n.expectation_id, n.party, min(n.since) AS since
     FROM known_payers AS n
     SEMI JOIN (
-        SELECT expectation_id FROM reference_pairs WHERE tier = 'rejoined' AND expected IS NULL
+        SELECT expectation_id FROM reference_pairs WHERE needs = 'amount_or_payer' AND expected IS NULL
     ) AS r ON r.expectation_id = n.expectation_id
     GROUP BY n.expectation_id, n.party
 ) AS earlier_payer ON earlier_payer.expectation_id = pair.expectation_id AND earlier_payer.party = line.party
 LEFT JOIN (SELECT DISTINCT expectation_id FROM divided_shares) AS divided_share
     ON divided_share.expectation_id = pair.expectation_id
 WHERE pair.contradiction IS NULL AND pair.proves
-    AND (pair.tier = 'respelled' OR (pair.tier = 'rejoined' AND regexp_matches(pair.code, '[A-Z]|^[0-9]{10,}$')))
-    AND pair.entry_id IN (SELECT entry_id FROM reference_pairs WHERE tier IN ('rejoined',
-        'respelled') GROUP BY entry_id HAVING count(*) = 1)
+    AND (pair.needs = 'amount' OR (pair.needs = 'amount_or_payer' AND regexp_matches(pair.code, '[A-Z]|^[0-9]{10,}$')))
+    AND pair.entry_id IN (
+        SELECT entry_id FROM reference_pairs
+        WHERE needs IN ('amount', 'amount_or_payer')
+        GROUP BY entry_id HAVING count(*) = 1
+    )
     AND pair.entry_id NOT IN (SELECT entry_id FROM line_doubts)
     AND pair.entry_id NOT IN (SELECT entry_id FROM returned_amounts)
     AND (pair.expected IS NULL OR divided_share.expectation_id IS NULL)
     AND pair.expectation_id NOT IN (SELECT expectation_id FROM joint_shares)
-    AND (still_open.remaining = pair.amount OR (pair.expected IS NULL AND pair.tier = 'rejoined'
-        AND earlier_payer.since < pair.booking_date))
+    AND (still_open.remaining = pair.amount
+        OR (pair.needs = 'amount_or_payer' AND pair.expected IS NULL AND earlier_payer.since < pair.booking_date))
 QUALIFY pair.expected IS NULL
     OR row_number() OVER (PARTITION BY pair.expectation_id ORDER BY pair.booking_date, pair.entry_id) = 1

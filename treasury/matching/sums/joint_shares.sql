@@ -1,7 +1,7 @@
 -- Several whole references, proved: a line that is exactly the sum of what all named expectations still expect, where
 -- one of the other direction counts with its sign if all have one owner; or, next to a standing code of the same owner or
 -- the only one on its account, the one request that expects exactly the line. The first line that claims an expectation
--- takes it.
+-- takes it. `given_by`: the step whose tier the share has.
 WITH named_here AS (
     SELECT
         pair.entry_id, pair.expectation_id, pair.booking_date, pair.expected, pair.amount AS booked,
@@ -28,7 +28,7 @@ WITH named_here AS (
 ),
 exact AS (
     SELECT
-        h.entry_id, h.expectation_id, h.booking_date, h.expected, h.share AS amount, 'sum' AS tier,
+        h.entry_id, h.expectation_id, h.booking_date, h.expected, h.share AS amount, 'joint_shares' AS given_by,
         row_number() OVER (PARTITION BY h.expectation_id ORDER BY h.booking_date, h.entry_id) AS turn
     FROM named_here AS h
     JOIN (
@@ -40,7 +40,7 @@ exact AS (
     ) AS w ON w.entry_id = h.entry_id
     UNION ALL
     SELECT
-        r.entry_id, r.expectation_id, r.booking_date, r.expected, r.share AS amount, 'whole' AS tier,
+        r.entry_id, r.expectation_id, r.booking_date, r.expected, r.share AS amount, 'named_expectations' AS given_by,
         row_number() OVER (PARTITION BY r.expectation_id ORDER BY r.booking_date, r.entry_id) AS turn
     FROM named_here AS r
     JOIN named_here AS v ON v.entry_id = r.entry_id
@@ -51,10 +51,10 @@ exact AS (
         AND coalesce(v.owner = r.owner, only_one.account = v.account)
 ),
 taken AS (
-    SELECT entry_id, expectation_id, booking_date, expected, amount, tier, max(turn) OVER (PARTITION BY entry_id) AS last_turn
+    SELECT entry_id, expectation_id, booking_date, expected, amount, given_by, max(turn) OVER (PARTITION BY entry_id) AS last_turn
     FROM exact
 )
-SELECT t.entry_id, t.expectation_id, t.booking_date, t.expected, t.amount, t.tier
+SELECT t.entry_id, t.expectation_id, t.booking_date, t.expected, t.amount, t.given_by
 FROM taken AS t
 WHERE t.last_turn = 1 AND t.expectation_id NOT IN (SELECT expectation_id FROM divided_shares)
     AND t.entry_id NOT IN (

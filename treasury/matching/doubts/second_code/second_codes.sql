@@ -34,7 +34,7 @@ own_codes AS (
     LEFT JOIN in_full AS w ON w.entry_id = r.entry_id AND w.code = r.code
     LEFT JOIN split AS s ON s.entry_id = r.entry_id AND s.code = r.code
 )
-SELECT r.entry_id, r.expectation_id, r.code, 'rejoined' AS tier
+SELECT r.entry_id, r.expectation_id, r.code, FALSE AS is_damaged
 FROM split_beside_whole AS r
 LEFT JOIN (
     SELECT DISTINCT w.entry_id, w.code
@@ -44,7 +44,7 @@ LEFT JOIN (
 ) AS own ON own.entry_id = r.entry_id AND own.code = r.code
 WHERE own.entry_id IS NULL
 UNION
-SELECT b.entry_id, c.expectation_id, c.code, 'rejoined' AS tier
+SELECT b.entry_id, c.expectation_id, c.code, FALSE AS is_damaged
 FROM codes_between_signs AS b
 JOIN known_codes AS c ON c.code = b.code
 LEFT JOIN (
@@ -55,7 +55,7 @@ LEFT JOIN (
 ) AS own ON own.entry_id = b.entry_id AND own.code = b.code
 WHERE own.entry_id IS NULL
 UNION
-SELECT DISTINCT d.entry_id, d.expectation_id, d.code, 'damaged' AS tier
+SELECT DISTINCT d.entry_id, d.expectation_id, d.code, TRUE AS is_damaged
 FROM near_codes AS d
 LEFT JOIN (
     SELECT DISTINCT w.entry_id, w.code, w.form, w.token

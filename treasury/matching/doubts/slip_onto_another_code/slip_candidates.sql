@@ -15,7 +15,7 @@ FROM (
         JOIN lines AS line ON line.entry_id = pair.entry_id
         JOIN payable_amounts AS payable ON payable.expectation_id = pair.expectation_id
         LEFT JOIN code_readings AS reading ON reading.entry_id = pair.entry_id AND reading.code = pair.code
-        WHERE pair.tier = 'damaged' AND pair.contradiction IS NULL AND reading.entry_id IS NULL
+        WHERE pair.needs = 'person' AND pair.contradiction IS NULL AND reading.entry_id IS NULL
             AND (payable.amount = pair.amount OR payable.amount = pair.amount + line.charges)
     ) AS either_way
 ) AS placed

@@ -1,10 +1,10 @@
 -- read through
 -- Which expectations each line names in full, or by a structured reference whose check digits hold; pairs that a
--- person rejected left out.
-SELECT entry_id, expectation_id, code, 'whole' AS tier
+-- person rejected left out. `given_by`: the step that read the code.
+SELECT entry_id, expectation_id, code, 'named_expectations' AS given_by
 FROM named_expectations
 UNION ALL
-SELECT s.entry_id, s.expectation_id, s.code, 'structured' AS tier
+SELECT s.entry_id, s.expectation_id, s.code, 'structured_references' AS given_by
 FROM structured_references AS s
 LEFT JOIN named_expectations AS w ON w.entry_id = s.entry_id AND w.expectation_id = s.expectation_id
 LEFT JOIN rejected_pairs AS d

@@ -3,7 +3,8 @@
 -- `group_id` is the group's first line. Lines that a person has decided or that came back are no payments of a group,
 -- and requests that are paid none of its requests; a code of several requests of which one is left is a group of one.
 WITH best AS (
-    SELECT entry_id, expectation_id, 'unnamed' AS tier
+    SELECT entry_id, expectation_id, FALSE AS is_named,
+        (SELECT name FROM tiers WHERE given_by = 'unnamed_candidates') AS tier
     FROM (
         SELECT unnamed.entry_id, unnamed.expectation_id, unnamed.undated,
             max(unnamed.undated) OVER (PARTITION BY unnamed.entry_id) AS most
@@ -17,7 +18,7 @@ WITH best AS (
     ) AS of_amount
     WHERE undated = most
     UNION ALL
-    SELECT p.entry_id, p.expectation_id, p.tier
+    SELECT p.entry_id, p.expectation_id, TRUE AS is_named, p.tier
     FROM reference_pairs AS p
     JOIN several_reference_lines AS c ON c.entry_id = p.entry_id
     JOIN open_expectations AS o ON o.expectation_id = p.expectation_id AND o.remaining = p.amount
@@ -28,8 +29,8 @@ WITH best AS (
 request_sets AS (
     SELECT entry_id, tier, count(*) AS size, array_to_string(list_sort(array_agg(expectation_id)), ' ') AS requests
     FROM best
-    GROUP BY entry_id, tier
-    HAVING (count(*) > 1 OR tier <> 'unnamed') AND count(*) <= (SELECT max_same_code FROM rules)
+    GROUP BY entry_id, tier, is_named
+    HAVING (count(*) > 1 OR is_named) AND count(*) <= (SELECT max_same_code FROM rules)
 ),
 lines_in_turn AS (
     SELECT s.entry_id, s.tier, s.size, s.requests,

@@ -1,7 +1,7 @@
 -- One row per line with candidates: the best one, the runner-up of the same tier, and the reason for the best one
 -- without and with (`suggestion`) the remarks that keep it from being matched.
 WITH best AS (
-    SELECT *, sum(CASE WHEN tier = 'whole' AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
+    SELECT *, sum(CASE WHEN tier_rank = 1 AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
     FROM ranked_candidates
     QUALIFY rank = 1
 )

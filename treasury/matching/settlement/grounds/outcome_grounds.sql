@@ -26,7 +26,7 @@ SELECT
     received.expectation_id AS received_id,
     received.reason AS received_reason,
     shared.expectation_id AS shared_id,
-    CASE shared.tier WHEN 'sum' THEN 'whole references, and exactly what all of them still expect' ELSE candidate.reason END
+    CASE shared.needs WHEN 'exact_sum' THEN 'whole references, and exactly what all of them still expect' ELSE candidate.reason END
         AS shared_reason,
     candidate.expectation_id AS suggested_id,
     candidate.suggestion AS suggested_reason,
@@ -36,7 +36,7 @@ SELECT
     candidate.runner_up_id,
     candidate.margin,
     coalesce(received.rivals, 1) > 0 AND accepted.entry_id IS NULL AND returned.entry_id IS NULL
-        AND conflicting.entry_id IS NULL AND coalesce(shared.tier, 'rejoined') IN ('rejoined', 'respelled')
+        AND conflicting.entry_id IS NULL AND coalesce(shared.needs, 'amount') IN ('amount', 'amount_or_payer')
         AS may_have_runner_up
 FROM lines AS line
 LEFT JOIN left_out_lines AS left_out ON left_out.entry_id = line.entry_id

@@ -1,8 +1,13 @@
--- One row per line whose shares count towards one or several expectations, with its expectation if it is a single one.
-SELECT
-    entry_id,
-    CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,
-    max(tier) AS tier,
-    CAST(sum(amount) AS DECIMAL(38, 18)) AS matched_amount
-FROM further_shares
-GROUP BY entry_id
+-- One row per line whose shares count towards one or several expectations, with its expectation if it is a single one,
+-- its tier and what the tier needs.
+SELECT line.entry_id, line.expectation_id, tier.name AS tier, tier.needs, line.matched_amount
+FROM (
+    SELECT
+        entry_id,
+        CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,
+        max(given_by) AS given_by,
+        CAST(sum(amount) AS DECIMAL(38, 18)) AS matched_amount
+    FROM further_shares
+    GROUP BY entry_id
+) AS line
+LEFT JOIN tiers AS tier ON tier.given_by = line.given_by

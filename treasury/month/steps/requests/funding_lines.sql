@@ -11,7 +11,7 @@ SELECT
     max(l.booking_date) FILTER (WHERE o.outcome = 'suggested' AND coalesce(l.entry_status, 'BOOK') = 'BOOK') AS maybe_on,
     max(l.booking_date) FILTER (
         WHERE o.outcome = 'suggested' AND coalesce(l.entry_status, 'BOOK') = 'BOOK'
-            AND o.tier = (SELECT rank FROM tiers WHERE name = 'unnamed') AND o.runner_up_id IS NULL AND l.direction = 'DBIT' AND l.amount = r.fiat_amount
+            AND o.tier = (SELECT rank FROM tiers WHERE given_by = 'unnamed_candidates') AND o.runner_up_id IS NULL AND l.direction = 'DBIT' AND l.amount = r.fiat_amount
             AND l.counterparty_account = upper(replace(r.deposit_iban, ' ', ''))
     ) AS unnamed_on,
     max(l.booking_date) FILTER (WHERE o.outcome = 'returned' AND l.direction = 'CRDT') AS returned_on,

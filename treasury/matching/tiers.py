@@ -1,0 +1,53 @@
+"""The tiers of evidence, as `tiers.csv` declares them.
+
+`tiers.csv` is the only place that names a tier. The SQL steps read it as the table `tiers`: a row
+of evidence carries the step that gave it (`given_by`), and later steps ask what its tier `needs`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.decoding import convert
+from treasury.core.files.package_files import package_rows
+from treasury.core.tables.column_types import TEXT
+from treasury.core.tables.schemas import grouped_schema, table_of
+
+Needs: TypeAlias = Literal["nothing", "amount", "amount_or_payer", "exact_sum", "person"]
+"""What a tier needs besides its text before it matches a line by itself.
+
+`nothing`: the text is enough unless a question speaks against it. `amount`: exactly the amount that
+the expectation still expects. `amount_or_payer`: that amount or, where none is expected, a known
+payer. `exact_sum`: several references whose expectations add up to the line. `person`: it never
+matches by itself.
+"""
+
+
+class Tier(msgspec.Struct, frozen=True):
+    """One kind of evidence: its rank (1 is the strongest), its words, and what it proves."""
+
+    name: str
+    rank: int
+    words: str
+    proves: str
+    """What it proves, in words."""
+    needs: Needs
+    given_by: str
+    """The SQL step whose rows are evidence of this tier."""
+
+
+TIERS: Final = tuple(
+    convert(row | {"rank": int(row["rank"])}, Tier)
+    for row in package_rows("treasury.matching", "tiers.csv")
+)
+_TIER: Final = grouped_schema(
+    (TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves", "needs", "given_by")
+)
+
+
+def tier_table() -> pa.Table:
+    """Return the tiers as the table that the SQL steps read."""
+    return table_of([msgspec.structs.astuple(tier) for tier in TIERS], _TIER)

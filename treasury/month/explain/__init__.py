@@ -1,0 +1,1 @@
+"""Why matching decided as it did about one bank line: read by `explainer`, stage by stage."""

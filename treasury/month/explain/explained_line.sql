@@ -1,0 +1,10 @@
+-- One row: a bank line, its outcome and who decided about it. Not stored.
+SELECT
+    line.booking_date, line.entry_status, line.account, line.direction, line.amount, line.currency, line.counterparty_name,
+    line.counterparty_account, outcome.outcome, outcome.expectation_id, outcome.reason, outcome.line_class,
+    expectation.code AS reference, person.decided_by, person.decided_at
+FROM bank_lines AS line
+JOIN outcomes AS outcome ON outcome.entry_id = line.entry_id
+LEFT JOIN expectations AS expectation ON expectation.expectation_id = outcome.expectation_id
+LEFT JOIN deciders AS person ON person.entry_id = line.entry_id
+WHERE line.entry_id = ?

@@ -1,0 +1,256 @@
+"""Reads, from a run of matching, every stage that one bank line passed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+from zoneinfo import ZoneInfo
+
+import duckdb
+import pyarrow as pa
+
+from treasury.core.calendar import Month
+from treasury.core.errors import InputError, NothingStored
+from treasury.core.files.package_files import package_rows, step_sql
+from treasury.core.money import format_amount
+from treasury.core.tables.schemas import table_of
+from treasury.core.text import clean
+from treasury.core.wording import LINE_CLASSES, OUTCOMES, instant_words
+from treasury.lake import Snapshot
+from treasury.matching.engine.pipeline import needed
+from treasury.matching.reference_matching import RESULTS
+from treasury.month.explain.line_explanation import (
+    CHOICES,
+    FORMS,
+    QUESTIONS,
+    READINGS,
+    SHARES,
+    STAGES,
+    LineExplanation,
+)
+from treasury.month.question import Question
+from treasury.month.reconciliation import STEPS, run_on_question
+from treasury.month.reconciliation import step_sql as matching_sql
+
+_Row: TypeAlias = Mapping[str, Any]
+_Sentence: TypeAlias = tuple[str, str, str]
+"""The stage, what the sentence is about, and what it says."""
+_PACKAGE: Final = "treasury.month.explain"
+_READ: Final = needed(STEPS, *RESULTS, "bank_lines", "deciders")
+"""The steps that the queries of this folder read from, and all that these read."""
+_QUESTIONS: Final = {
+    int(row["number"]): row["question"]
+    for row in package_rows("treasury.matching", "doubts/questions.csv")
+}
+_OTHER_LINES: Final = "Do other lines speak against it?"
+_PAYER: Final = 5
+"""The number of the question about the payer, which is asked of credits only."""
+_NO_DOUBT: Final = "no doubt"
+_FIELDS: Final = {
+    "remittance": "remittance text",
+    "end_to_end_id": "end-to-end id",
+    "creditor_reference": "creditor reference",
+}
+_SHORTEST: Final = 6
+"""An id may be written by its first so many characters."""
+_SHOWN: Final = 5
+"""Readings that are shown in words; the table has all."""
+
+
+def explain_line(
+    snapshot: Snapshot,
+    question: Question,
+    decisions: pa.Table | None,
+    name: str,
+    *,
+    within: Month | None = None,
+) -> LineExplanation:
+    """Explain the line with the id `name`, or the only one whose id begins with it.
+
+    `within` is the month in which the line has to be booked. Raises InputError for an unknown or
+    ambiguous id and for a line of another month, NothingStored for a month without bank lines.
+    """
+    with run_on_question(snapshot, question, decisions, _READ) as steps_run:
+        entry_id = _find_line(steps_run.connection, name, within)
+        return explanation_of(steps_run.connection, entry_id, question.zone)
+
+
+def explanation_of(
+    connection: duckdb.DuckDBPyConnection, entry_id: str, zone: ZoneInfo
+) -> LineExplanation:
+    """Return the explanation of a line, from a connection on which matching has run."""
+    (line,) = _table(connection, "explained_line", entry_id).to_pylist()
+    forms = _table(connection, "text_forms", entry_id).cast(FORMS)
+    readings = _table(connection, "text_readings", entry_id).cast(READINGS)
+    reasons = _table(connection, "question_reasons", entry_id).to_pylist()
+    candidates = _table(connection, "line_choices", entry_id).cast(CHOICES)
+    allocations = _table(connection, "line_shares", entry_id).cast(SHARES)
+    questions = tuple(_questions(line, readings.to_pylist(), reasons))
+    sentences = (
+        *_line_sentences(line),
+        *_form_sentences(forms.to_pylist()),
+        *_reading_sentences(readings.to_pylist()),
+        *_question_sentences(questions),
+        *_candidate_sentences(candidates.to_pylist()),
+        *_allocation_sentences(allocations.to_pylist()),
+        *_outcome_sentences(line, zone),
+    )
+    way = "credit" if line["direction"] == "CRDT" else "debit"
+    amount = format_amount(line["amount"], line["currency"])
+    booked = "booked" if line["entry_status"] in {None, "BOOK"} else "pending, not booked,"
+    return LineExplanation(
+        entry_id=entry_id,
+        title=f"{way} of {amount} {booked} on {line['booking_date']:%-d %b %Y}, {entry_id}",
+        stages=table_of(sentences, STAGES),
+        forms=forms,
+        readings=readings,
+        questions=table_of(questions, QUESTIONS),
+        candidates=candidates,
+        allocations=allocations,
+        outcome=line["outcome"],
+        expectation_id=line["expectation_id"],
+        reason=line["reason"],
+        sql=matching_sql("outcomes"),
+        zone=zone,
+    )
+
+
+def _find_line(connection: duckdb.DuckDBPyConnection, name: str, within: Month | None) -> str:
+    """Return the id of the line that `name` means."""
+    if within is not None:
+        days = [within.first, within.last]
+        booked = "SELECT 1 FROM bank_lines WHERE booking_date BETWEEN ? AND ? LIMIT 1"
+        if connection.execute(booked, days).fetchone() is None:
+            raise NothingStored(
+                f"no bank line is stored for {within}",
+                do="run `treasury statements add FILE…`, or leave out the month",
+            )
+    query = connection.execute(step_sql(_PACKAGE, "lines_of_name"), {"name": name})
+    lines = {entry_id: (day, is_meant) for entry_id, day, is_meant in query.fetchall()}
+    meant = [entry_id for entry_id, (_, is_meant) in lines.items() if is_meant]
+    if name in meant:
+        meant = [name]
+    if len(name) < _SHORTEST and meant != [name]:
+        meant = []
+    if not meant:
+        nearest = next(iter(lines), "")
+        raise InputError(
+            f"there is no bank line {clean(name)[:60]!r}",
+            do=f"the nearest id is {clean(nearest)}" if nearest else "add bank statements first",
+        )
+    if len(meant) > 1:
+        raise InputError(
+            f"{len(meant)} ids begin with {clean(name)[:60]!r}", do="give more of the id"
+        )
+    (entry_id,) = meant
+    day = lines[entry_id][0]
+    if within is not None and not within.first <= day <= within.last:
+        raise InputError(
+            f"the line {clean(entry_id)} was booked on {day}, not in {within}",
+            do=f"give the month {Month.of(day)}, or none",
+        )
+    return entry_id
+
+
+def _table(connection: duckdb.DuckDBPyConnection, name: str, entry_id: str) -> pa.Table:
+    """Return what a query of this folder finds for a line."""
+    return connection.sql(step_sql(_PACKAGE, name), params=[entry_id]).to_arrow_table()
+
+
+def _questions(
+    line: _Row, readings: Sequence[_Row], reasons: Collection[_Row]
+) -> Iterator[tuple[int | None, str, bool, bool, str]]:
+    """Yield each question with whether it is asked, whether there is a doubt, and the answer.
+
+    Reasons that come from other lines have no number.
+    """
+    is_asked = any(reading["needs"] != "person" for reading in readings)
+    not_asked = "not asked: no reading could prove the line"
+    if line["line_class"] is not None:
+        not_asked = "not asked: the line takes no part in matching"
+    for number, words in _QUESTIONS.items():
+        doubts = [reason["why"] for reason in reasons if reason["question"] == number]
+        for why in doubts:
+            yield number, words, True, True, why
+        if not doubts and is_asked and number == _PAYER and line["direction"] != "CRDT":
+            yield number, words, False, False, "not asked: the payment is our own"
+        elif not doubts:
+            yield number, words, is_asked, False, _NO_DOUBT if is_asked else not_asked
+    for reason in reasons:
+        if reason["question"] is None:
+            yield None, _OTHER_LINES, True, True, reason["why"]
+
+
+def _line_sentences(line: _Row) -> Iterator[_Sentence]:
+    if line["account"]:
+        yield "line", "our account", line["account"]
+    parties = filter(None, (line["counterparty_name"], line["counterparty_account"]))
+    side = "from" if line["direction"] == "CRDT" else "to"
+    yield "line", side, ", ".join(parties) or "not stated"
+
+
+def _form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
+    if not forms:
+        yield "text", "", "the line has no reference field"
+    for form in forms:
+        yield "text", _FIELDS[form["field"]], form["written"]
+        yield "text", "compared as", form["form"]
+
+
+def _reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
+    if not readings:
+        yield "reading", "", "the text is read as no code that is expected"
+    for reading in readings[:_SHOWN]:
+        damaged = f", {reading['damage']}" if reading["needs"] == "person" else ""
+        parts = [f"{reading['words']}{damaged}", f"proves {reading['proves']}"]
+        if reading["expected"] is None:
+            parts.append("takes any amount")
+        else:
+            parts.append(f"expects {format_amount(reading['expected'], reading['currency'])}")
+        if reading["contradiction"]:
+            parts.append(f"contradicted: {reading['contradiction']}")
+        yield "reading", reading["reference"] or reading["expectation_id"], "; ".join(parts)
+    if len(readings) > _SHOWN:
+        yield "reading", "", f"and {len(readings) - _SHOWN} more, none of them stronger"
+
+
+def _question_sentences(
+    questions: Collection[tuple[int | None, str, bool, bool, str]],
+) -> Iterator[_Sentence]:
+    """Yield the answers; where no question is asked, one sentence says why."""
+    if not any(is_asked for _, _, is_asked, _, _ in questions):
+        yield "questions", "", next(answer for *_, answer in questions)
+        return
+    for number, words, _, _, answer in questions:
+        yield "questions", words if number is None else f"{number} {words}", answer
+
+
+def _candidate_sentences(candidates: Collection[_Row]) -> Iterator[_Sentence]:
+    if not candidates:
+        yield "candidates", "", "none"
+    for row in candidates:
+        lost = f"; behind the first: {row['lost']}" if row["lost"] else ""
+        about = f"{row['rank']} {row['reference'] or row['expectation_id']}"
+        yield "candidates", about, f"{row['reason']} ({row['score']:.2f}){lost}"
+
+
+def _allocation_sentences(allocations: Collection[_Row]) -> Iterator[_Sentence]:
+    if not allocations:
+        yield "allocation", "", "none: the line pays no expectation"
+    for row in allocations:
+        amount = format_amount(row["amount"], row["currency"])
+        yield "allocation", row["reference"] or row["expectation_id"], amount
+
+
+def _outcome_sentences(line: _Row, zone: ZoneInfo) -> Iterator[_Sentence]:
+    """Yield the outcome with its reason, which may begin with the word for the outcome."""
+    word = LINE_CLASSES.get(line["line_class"] or "") or OUTCOMES[line["outcome"]]
+    reason = line["reason"]
+    if reason.casefold().startswith(word.casefold()):
+        yield "outcome", "", word + reason[len(word) :]
+    else:
+        yield "outcome", word, reason
+    if line["decided_by"]:
+        at = line["decided_at"]
+        when = f" on {instant_words(at.astimezone(zone))}" if at is not None else ""
+        yield "outcome", "decided by", f"{line['decided_by']}{when}"

@@ -1,0 +1,110 @@
+"""The explanation of one bank line: its text, readings, questions, candidates and outcome.
+
+`stages` holds it in words, one row per sentence; the other tables hold the same as data.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
+from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.table import Table, Tables
+from treasury.core.text import clean, safe_html
+
+STAGES: Final = grouped_schema((TEXT, "stage", "about", "says"))
+FORMS: Final = grouped_schema((TEXT, "field", "written", "form"))
+READINGS: Final = grouped_schema(
+    (TEXT, "expectation_id", "reference", "words", "proves", "needs", "damage"),
+    (AMOUNT, "expected"),
+    (TEXT, "currency", "contradiction"),
+)
+QUESTIONS: Final = grouped_schema(
+    (INTEGER, "number"), (TEXT, "question"), (BOOL, "is_asked", "is_doubt"), (TEXT, "answer")
+)
+CHOICES: Final = grouped_schema(
+    (INTEGER, "rank"),
+    (TEXT, "expectation_id", "reference"),
+    (pa.decimal128(6, 4), "score"),
+    (TEXT, "reason", "lost"),
+)
+SHARES: Final = grouped_schema(
+    (TEXT, "expectation_id", "reference"), (AMOUNT, "amount"), (TEXT, "currency")
+)
+_WIDTH: Final = 80
+_LABEL: Final = 12
+"""Width of the column with the name of the stage."""
+
+
+class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Why matching decided as it did about one bank line.
+
+    `stages` is the whole explanation in words. `forms`: the text as written and as compared.
+    `readings`: each expectation that the text is read as, and how. `questions`: the seven
+    questions of the contract and their answers. `candidates` and `allocations`: as in `Matches`,
+    with the reference of each expectation. `outcome`, `expectation_id` and `reason` are the result.
+    """
+
+    entry_id: str
+    title: str
+    stages: Table
+    forms: Table
+    readings: Table
+    questions: Table
+    candidates: Table
+    allocations: Table
+    outcome: str
+    expectation_id: str | None
+    reason: str
+    sql: str
+    """The query of the outcomes."""
+    zone: ZoneInfo
+
+    def time_zone(self) -> ZoneInfo:
+        """Return the reporting time zone."""
+        return self.zone
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        """Yield the explanation at 80 columns, the name of a stage on its first line only."""
+        yield from textwrap.wrap(clean(self.title), _WIDTH)
+        last = ""
+        for row in self.stages.arrow.to_pylist():
+            label = "" if row["stage"] == last else row["stage"].upper()
+            last = row["stage"]
+            yield from textwrap.wrap(
+                _sentence(row["about"], row["says"]),
+                _WIDTH,
+                initial_indent=f"{label:<{_LABEL}}",
+                subsequent_indent=" " * (_LABEL + 2),
+            )
+
+    def __repr__(self) -> str:
+        return f"<LineExplanation of {clean(self.entry_id)}: {self.outcome}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th scope='row' style='text-align:left'>{safe_html(row['stage'])}</th>"
+            "<td style='text-align:left'>"
+            f"{safe_html(_sentence(row['about'], row['says']))}</td></tr>"
+            for row in self.stages.arrow.to_pylist()
+        )
+        return (
+            "<div class='tex2jax_ignore' style='overflow-x:auto'><table>"
+            f"<caption>{safe_html(self.title)}</caption>{rows}</table></div>"
+        )
+
+
+def _sentence(about: str | None, says: str) -> str:
+    """Join what a sentence is about with what it says."""
+    if not about:
+        return clean(says)
+    return f"{clean(about)}{'' if about.endswith('?') else ':'} {clean(says)}"

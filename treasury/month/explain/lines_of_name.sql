@@ -1,0 +1,6 @@
+-- One row per bank line that a name may mean: its id begins with the name, or is the nearest to it. Not stored.
+SELECT entry_id, booking_date, starts_with(entry_id, $name) AS is_meant
+FROM bank_lines
+QUALIFY starts_with(entry_id, $name)
+    OR row_number() OVER (ORDER BY levenshtein(entry_id, $name), entry_id) = 1
+ORDER BY entry_id

@@ -1,0 +1,13 @@
+-- One row per reference field of a line: the text as the bank wrote it, and in the form that is compared. Not stored.
+SELECT
+    form.field,
+    CASE form.field
+        WHEN 'remittance' THEN line.remittance
+        WHEN 'end_to_end_id' THEN line.end_to_end_id
+        ELSE line.creditor_reference
+    END AS written,
+    form.text AS form
+FROM reference_fields AS form
+JOIN bank_lines AS line ON line.entry_id = form.entry_id
+WHERE form.entry_id = ? AND form.text <> ''
+ORDER BY form.field DESC

@@ -1,0 +1,9 @@
+-- One row per expectation that the text of a line is read as, the strongest reading first. Not stored.
+SELECT
+    pair.expectation_id, expectation.code AS reference, tier.words, tier.proves, tier.needs, pair.damage,
+    pair.expected, expectation.currency, pair.contradiction
+FROM reference_pairs AS pair
+JOIN tiers AS tier ON tier.name = pair.tier
+JOIN expectations AS expectation ON expectation.expectation_id = pair.expectation_id
+WHERE pair.entry_id = ?
+ORDER BY tier.rank, pair.score DESC, expectation.code, pair.expectation_id
