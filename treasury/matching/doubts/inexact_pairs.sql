@@ -1,6 +1,6 @@
 -- Lines and the expectations that their text names, where the amount does not tell: the expectation takes any, or
 -- expects another one.
-SELECT p.entry_id, p.expectation_id, p.code, p.tier, l.direction, l.booking_date, i.owner
+SELECT p.entry_id, p.expectation_id, p.code, l.direction, l.booking_date, i.owner
 FROM reference_pairs AS p
 JOIN lines AS l ON l.entry_id = p.entry_id
 JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
