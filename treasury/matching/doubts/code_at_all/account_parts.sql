@@ -8,8 +8,7 @@ padded_texts AS (
     SELECT entry_id, ' ' || replace(replace(replace(words, '-', ''), '/', ' '), '.', ' ') || ' ' AS padded
     FROM field_words AS w
     SEMI JOIN like_accounts AS a ON a.entry_id = w.entry_id
-    WHERE regexp_matches(text, '[A-Z]-*[A-Z]-*[0-9]-*[0-9]-*[^A-Z0-9-]')
-        AND regexp_matches(words, '(^|[ ./])-*[A-Z]-*[A-Z]-*[0-9]-*[0-9]-*[ ./]')
+    WHERE regexp_matches(words, '(^|[ ./])-*[A-Z]-*[A-Z]-*[0-9]-*[0-9]-*[ ./]')
 )
 SELECT DISTINCT a.entry_id, a.code
 FROM like_accounts AS a
