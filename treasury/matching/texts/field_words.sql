@@ -7,6 +7,8 @@ SELECT
     text,
     CASE
         WHEN is_plain THEN text
+        WHEN bit_length(text) > 8 * CAST(length(text) AS BIGINT) AND NOT regexp_matches(text, '\p{Cf}')
+            THEN regexp_replace(text, '[^\p{L}\p{N}\p{M}./-]+', ' ', 'g')
         WHEN bit_length(text) > 8 * CAST(length(text) AS BIGINT)
             THEN regexp_replace(regexp_replace(
                 regexp_replace(text, '[^\p{L}\p{N}\p{M}\p{Cf}./-]+', ' ', 'g'), '(^| )\p{Cf}+', '\1', 'g'), '\p{Cf}+( |$)', '\1', 'g')

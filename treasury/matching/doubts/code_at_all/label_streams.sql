@@ -2,7 +2,7 @@
 -- them: accents, separators inside a word and words for "number" before a number dropped, and "|" at the end of a phrase.
 -- A colon or "#" after a label ends no phrase. A reference field is also read as one word.
 WITH texts_read AS (
-    SELECT f.entry_id, f.field,
+    SELECT f.entry_id, f.field, f.is_plain AND NOT regexp_matches(f.text, '[./-]|  ') AS is_stream,
         CASE
             WHEN bit_length(f.text) = 8 * CAST(length(f.text) AS BIGINT) THEN f.text
             ELSE regexp_replace(translate(upper(f.text), k.accented, k.plain), '\p{M}+', '', 'g')
@@ -16,15 +16,22 @@ WITH texts_read AS (
     CROSS JOIN name_folding AS k
 )
 SELECT entry_id, field,
-    ' ' || trim(regexp_replace(regexp_replace(regexp_replace(
-        regexp_replace(' ' || phrases || ' ', ' [./-]+(?: |$)', ' | ', 'g'), '[./-]+', '', 'g'), ' +', ' ', 'g'),
+    ' ' || trim(regexp_replace(
+        CASE
+            WHEN is_stream THEN ' ' || phrases || ' '
+            ELSE regexp_replace(regexp_replace(
+                regexp_replace(' ' || phrases || ' ', ' [./-]+(?: |$)', ' | ', 'g'), '[./-]+', '', 'g'), ' +', ' ', 'g')
+        END,
         ' (?:N|NO|NR|NUM|NUMMER|NUMERO|NUMBER|NUMER) ([^ |]*[0-9])', ' \1', 'g'
     )) || ' ' AS stream
 FROM (
-    SELECT entry_id, field,
-        regexp_replace(
-            regexp_replace(text, '[:#=\x{B0}\x{BA}]+', ' ', 'g'), '[^\p{L}\p{N}\p{M} ./-]+', ' | ', 'g'
-        ) AS phrases
+    SELECT entry_id, field, is_stream,
+        CASE
+            WHEN is_stream THEN text
+            ELSE regexp_replace(
+                regexp_replace(text, '[:#=\x{B0}\x{BA}]+', ' ', 'g'), '[^\p{L}\p{N}\p{M} ./-]+', ' | ', 'g'
+            )
+        END AS phrases
     FROM texts_read
 ) AS divided_phrases
 UNION

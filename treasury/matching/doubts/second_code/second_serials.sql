@@ -8,6 +8,7 @@ WITH placed_words AS (
             SELECT w.entry_id, w.field, string_split(trim(regexp_replace(w.words, ' +', ' ', 'g')), ' ') AS parts
             FROM field_words AS w
             SEMI JOIN respelled_codes AS r ON r.entry_id = w.entry_id
+            WHERE regexp_matches(w.words, '[0-9] +[0-9]{3,}( |$)')
         ) AS split
     ) AS every_word
     WHERE right(word, 1) BETWEEN '0' AND '9'

@@ -31,7 +31,7 @@ FROM (
         CROSS JOIN search_bounds AS u
         WHERE NOT w.is_plain
     ) AS spaced_words
-    WHERE length(token) >= shortest AND regexp_matches(token, '[^A-Z0-9./-]')
+    WHERE length(token) >= shortest AND regexp_matches(token, '[^\p{L}\p{N}./-]')
     UNION ALL
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
         shortest, TRUE AS is_end
@@ -39,18 +39,21 @@ FROM (
         SELECT w.entry_id, w.code, w.other_code, u.shortest,
             regexp_extract(substr(w.text, 1, u.max_text), '[\p{L}\p{N}./-]*\z') AS token
         FROM (
-            SELECT entry_id, field, code, other_code, text FROM searched_fields
-            UNION ALL
-            SELECT entry_id, field, code, other_code, unnest(string_split(replace(text, chr(13), ''), chr(10))) AS text
-            FROM searched_fields
-            WHERE NOT is_plain AND contains(text, chr(10))
-            UNION ALL
-            SELECT entry_id, field, code, other_code, trim(regexp_replace(text, ' +', ' ', 'g')) AS text
-            FROM searched_fields
-            WHERE contains(text, '  ')
+            SELECT entry_id, field, code, other_code, text, length(text) AS length, bit_length(text) AS bits
+            FROM (
+                SELECT entry_id, field, code, other_code, text FROM searched_fields
+                UNION ALL
+                SELECT entry_id, field, code, other_code, unnest(string_split(replace(text, chr(13), ''), chr(10))) AS text
+                FROM searched_fields
+                WHERE NOT is_plain AND contains(text, chr(10))
+                UNION ALL
+                SELECT entry_id, field, code, other_code, trim(regexp_replace(text, ' +', ' ', 'g')) AS text
+                FROM searched_fields
+                WHERE contains(text, '  ')
+            ) AS every_text
         ) AS w
         SEMI JOIN cut_lengths AS k
-            ON k.length = length(w.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
+            ON k.length = w.length OR 8 * CAST(k.length AS BIGINT) = w.bits OR (k.is_most AND k.field = w.field AND w.length >= k.length)
         CROSS JOIN search_bounds AS u
     ) AS last_words
     UNION ALL

@@ -1,5 +1,23 @@
 -- Where a word begins as a code does, with what follows it, and the same without spaces. Texts are cut into overlapping
--- parts first: reading a character takes as long as the text before it.
+-- parts first: reading a character takes as long as the text before it. Parts in which no word has the first character of a
+-- code are left out.
+WITH text_parts AS (
+    SELECT p.entry_id, p.part, p.min_damaged, p.longest, p.initials
+    FROM (
+        SELECT entry_id, min_damaged, longest, initials, substr(padded, start, 32 + longest) AS part
+        FROM (
+            SELECT entry_id, padded, min_damaged, longest, initials, unnest(generate_series(1, length(padded) - 1, 32)) AS start
+            FROM (
+                SELECT s.entry_id, ' ' || substr(s.spaced, 1, u.max_text) AS padded, u.min_damaged,
+                    (SELECT max(size) + max(size) FROM code_lengths) AS longest,
+                    (SELECT array_to_string(list_sort(array_agg(initial)), '') FROM code_initials) AS initials
+                FROM spaced_fields AS s
+                CROSS JOIN rules AS u
+            ) AS texts_looked_at
+        ) AS starts
+    ) AS p
+    SEMI JOIN code_initials AS i ON contains(p.part, ' ' || i.initial)
+)
 SELECT r.entry_id, r.rest, r.joined, r.length, r.is_short
 FROM (
     SELECT
@@ -10,21 +28,10 @@ FROM (
         FROM (
             SELECT entry_id, min_damaged, substr(part, p + 1, longest) AS rest
             FROM (
-                SELECT entry_id, part, min_damaged, longest, unnest(generate_series(1, 32)) AS p
-                FROM (
-                    SELECT entry_id, min_damaged, longest, substr(padded, start, 32 + longest) AS part
-                    FROM (
-                        SELECT entry_id, padded, min_damaged, longest, unnest(generate_series(1, length(padded) - 1, 32)) AS start
-                        FROM (
-                            SELECT s.entry_id, ' ' || substr(s.spaced, 1, u.max_text) AS padded, u.min_damaged,
-                                (SELECT max(size) + max(size) FROM code_lengths) AS longest
-                            FROM spaced_fields AS s
-                            CROSS JOIN rules AS u
-                        ) AS texts_looked_at
-                    ) AS starts
-                ) AS parts
+                SELECT entry_id, part, min_damaged, longest, initials, unnest(generate_series(1, 32)) AS p
+                FROM text_parts
             ) AS places
-            WHERE substr(part, p, 1) = ' ' AND substr(part, p, 2) IN (SELECT ' ' || initial FROM code_initials)
+            WHERE substr(part, p, 1) = ' ' AND contains(initials, substr(part, p + 1, 1))
         ) AS rests
     ) AS b
     CROSS JOIN (SELECT DISTINCT least(s.size, u.min_damaged) AS length FROM code_lengths AS s CROSS JOIN rules AS u) AS k

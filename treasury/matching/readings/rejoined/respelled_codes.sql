@@ -10,7 +10,7 @@ WITH texts_left AS (
     WHERE regexp_matches(w.words, '[0-9]')
 ),
 written_words AS (
-    SELECT DISTINCT entry_id, word
+    SELECT entry_id, word
     FROM (
         SELECT entry_id, unnest(string_split(words, ' ')) AS word
         FROM (
