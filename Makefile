@@ -6,23 +6,23 @@ BENCH ?= reconcile lake statements sandbox sync actions close
 PYTEST = .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
-# What was compiled once is not compiled again by each of the processes that the tests start.
+# The processes that the tests start reuse compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install demo test acceptance coverage check shape notebook bench torture lock docs pictures
 
 help:
-	@echo "make demo      the whole job on a practice company"
-	@echo "make test      the tests; the long ones in make acceptance"
-	@echo "make acceptance  what takes LibreOffice, Spark, S3, or long: before a release"
-	@echo "make coverage  the same, and which lines they run (a third slower)"
-	@echo "make check     lint, types, floors"
-	@echo "make notebook  JupyterLab on the practice company"
+	@echo "make demo      close the month of a practice company"
+	@echo "make test      run the tests, without the long ones"
+	@echo "make acceptance  run the long tests, and those with LibreOffice, Spark and S3: before a release"
+	@echo "make coverage  run the tests and report their coverage (a third slower)"
+	@echo "make check     lint, types, floors, prose"
+	@echo "make notebook  open JupyterLab on the practice company"
 	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
-	@echo "make torture   attack every kind of action 10,000 times, and count its effects"
-	@echo "make docs      write the generated pages of docs/ again"
-	@echo "make pictures  make the pictures of README.md and docs/ anew (needs Chromium)"
-	@echo "make lock      write locks/ again (needs uv; UPGRADE=1 takes newer versions)"
+	@echo "make torture   attack the kinds of actions in 13,570 runs, and count the effects"
+	@echo "make docs      write the generated pages of docs/"
+	@echo "make pictures  take the pictures of README.md and docs/ (needs Chromium)"
+	@echo "make lock      write locks/ (needs uv; UPGRADE=1 takes newer versions)"
 
 install: .venv/run.stamp
 
@@ -63,6 +63,7 @@ check: .venv/dev.stamp
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+	@.venv/bin/python tools/prose.py
 
 shape: .venv/dev.stamp
 	@.venv/bin/python tools/shape.py
