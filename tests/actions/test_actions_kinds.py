@@ -176,7 +176,7 @@ def test_what_the_world_does_not_allow_is_refused_beside_its_field(
         ("payment_session.create", {"out_cryptocurrency": "DOGE"}, "^out_cryptocurrency: 'DOGE'"),
         ("company_bank_account.create", {"name": "Bank\r\nEvil"}, "name: holds a line break"),
         ("ramp_request.create", {"crypto_currency": "DOGE"}, "crypto_currency: DOGE on BASE is n"),
-        ("ramp_request.create", {"ramp_type": "SIDE_RAMP"}, "ramp_type: 'SIDE_RAMP' is not a ramp"),
+        ("ramp_request.create", {"ramp_type": "SIDE_RAMP"}, "ramp_type: 'SIDE_RAMP' is no ramp"),
         ("ramp_request.create", {"company_wallet_id": "no-such"}, "company_wallet_id: there is no"),
         ("payment_session.create", {"callback_url": "http://evil.test/x"}, "^callback_url: is"),
     ],
