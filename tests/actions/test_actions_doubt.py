@@ -431,7 +431,7 @@ def test_a_change_under_an_open_desk_stops_what_is_decided_and_sent(practice: Pr
     ):
         with pytest.raises(JournalError, match="was changed after it was written") as caught:
             decide()
-        assert "nothing is decided on it" in str(caught.value)
+        assert "no more decisions are accepted" in str(caught.value)
     assert len(practice.posts()) == writes
     assert ines.get(ready.id).state == "ready"
 

@@ -148,7 +148,7 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (NewCryptoTransfer, CRYPTO, {"receiver_external_id": "s"}, "account_id and receiver_external"),
     (NewCryptoTransfer, CRYPTO,
      {"receiver_account_id": None, "external_address": ExternalAddress("amount", "0x1")},
-     "is empty or already in use"),
+     "needs an unused field name"),
     (NewFiatTransfer, FIAT, {"receiver_external_id": "s"}, "needed"),
     (NewFiatTransfer, FIAT, {"receiver_account_id": None}, "needed"),
     (NewFiatTransfer, FIAT, {"amount": "5.001"}, "more decimals than EUR"),

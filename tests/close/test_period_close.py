@@ -198,7 +198,7 @@ def test_a_withdrawn_preparation_is_not_signed_and_the_month_is_prepared_anew(
 def test_months_are_closed_one_after_another_once_they_have_ended(closed: Workspace) -> None:
     with pytest.raises(ActionRefused, match="2026-10 was closed by anna on 2026-11-02"):
         closed.periods.prepare("2026-10", actor=ANNA)
-    with pytest.raises(ActionRefused, match="2026-10 is closed after 2026-08") as refused:
+    with pytest.raises(ActionRefused, match="2026-10 is already closed after 2026-08") as refused:
         closed.periods.prepare("2026-08", actor=ANNA)
     assert "treasury periods reopen 2026-10 --reason" in str(refused.value)
     with pytest.raises(InputError, match="not a month"):
@@ -288,7 +288,7 @@ def test_a_reopened_month_says_who_and_why_and_is_closed_anew(
     closed: Workspace, tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")
-    with pytest.raises(ActionRefused, match="2026-10 is closed after 2026-09") as refused:
+    with pytest.raises(ActionRefused, match="2026-10 is already closed after 2026-09") as refused:
         desk.periods.reopen("2026-09", "a mistake", actor=BERT)
     assert "treasury periods reopen 2026-10 --reason" in str(refused.value)
     with pytest.raises(InputError, match="with a reason"):

@@ -70,7 +70,7 @@ def test_what_is_no_address_is_refused(tmp_path: Path, address: str) -> None:
     with pytest.raises(SettingsError, match=r"engine\.address is not an address") as caught:
         load_settings(folder)
     assert "local[2]" in str(caught.value.do)
-    with pytest.raises(InputError, match="is not an address of Spark"):
+    with pytest.raises(InputError, match="is no address of Spark"):
         session_of(address)
 
 

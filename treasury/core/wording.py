@@ -41,14 +41,14 @@ _STATES: Final = {
     "over_received": "received too much",
     "reopened": "open again",
     "standing": "standing",
-    # of conversions
+    # States of conversions
     "proved": "proved",
     "proved_as_group": "proved as a group",
     "rate_outside_band": "rate outside its band",
     "not_yet_credited": "not credited yet",
     "held_kyc": "held until the holder is verified",
     "not_provable": "not provable",
-    # of own transfers
+    # States of own transfers
     "both_legs": "both legs seen",
     "leg_in_missing": "leg in is missing",
     "leg_out_missing": "leg out is missing",
@@ -56,7 +56,7 @@ _STATES: Final = {
     "check_bank": "check the bank",
     "not_ours": "to somebody else",
     "not_observed": "not observed",
-    # of parts of an answer
+    # Marks on parts of an answer
     "marked_sent": "marked sent",
     "will_not_fund": "will not be funded",
     "not_uploaded": "not uploaded",

@@ -247,7 +247,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def has_instants(self, currency: str) -> bool:
         """Return True if rates with an instant exist between a currency and the euro."""
-        # The ECB publishes pairs of the euro only, so they need not be read.
+        # The euro's pairs are the ECB's whole history, without instants, so they are not read.
         if currency == _EURO:
             return False
         bridges = self._bridges(currency)

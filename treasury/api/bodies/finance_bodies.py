@@ -280,7 +280,7 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
             or not outside.address
         ):
             raise self.wrong(
-                "external_address.field is empty or already in use",
+                "external_address needs an unused field name and an address",
                 "ask the provider for the field's name",
             )
 

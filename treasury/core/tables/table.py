@@ -156,7 +156,7 @@ class Table:
         keys = list(zip(names, orders, strict=True))
         return self._taken(pc.sort_indices(self.to_arrow(), sort_keys=keys)) if keys else self
 
-    # Leave
+    # Convert and export
 
     @property
     def df(self) -> pd.DataFrame:
@@ -191,7 +191,7 @@ class Table:
         return polars.DataFrame(self)
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table of what is shown."""
+        """Return the displayed table as Arrow."""
         if self._shown is None:
             self._shown = in_zone(self.arrow, self.zone)
             if not self.as_stored:
@@ -240,7 +240,7 @@ class Table:
 
         return narwhals.from_native(self.to_arrow())._compliant_frame  # noqa: SLF001 - its protocol
 
-    # Look
+    # Display
 
     def __repr__(self) -> str:
         return text_table(self.to_arrow(), self.units, clean(self.title), as_stored=self.as_stored)
