@@ -1,6 +1,7 @@
 -- read through
 -- The fields with a space for every character that ends a token: tokens are runs of letters, digits, hyphens,
--- dots and slashes. What cannot be seen, or changes a letter, never divides a token, and is dropped only around it.
+-- dots and slashes. What cannot be seen, or changes a letter, never divides a token, and is dropped only around it; a text
+-- without such characters is replaced once instead of three times.
 SELECT
     entry_id,
     field,

@@ -1,4 +1,4 @@
--- What may be a damaged reference: tokens, and words between spaces with all punctuation dropped, that are long enough,
+-- What may be a damaged reference: tokens, and words between spaces with other signs, these dropped, that are long enough,
 -- have a digit, and are no code that the line names in full; and the last word of a field that may have been cut, from
 -- six on with a letter among them; and what may be a second code in pieces.
 SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
