@@ -15,7 +15,6 @@ from treasury.core.files.package_files import package_rows, step_sql
 from treasury.core.money import format_amount
 from treasury.core.tables.schemas import table_of
 from treasury.core.text import clean
-from treasury.core.wording import LINE_CLASSES, OUTCOMES, instant_words
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import needed
 from treasury.matching.reference_matching import RESULTS
@@ -28,13 +27,20 @@ from treasury.month.explain.line_explanation import (
     STAGES,
     LineExplanation,
 )
+from treasury.month.explain.stage_sentences import (
+    allocation_sentences,
+    candidate_sentences,
+    form_sentences,
+    line_sentences,
+    outcome_sentences,
+    question_sentences,
+    reading_sentences,
+)
 from treasury.month.question import Question
 from treasury.month.reconciliation import STEPS, run_on_question
 from treasury.month.reconciliation import step_sql as matching_sql
 
 _Row: TypeAlias = Mapping[str, Any]
-_Sentence: TypeAlias = tuple[str, str, str]
-"""The stage, what the sentence is about, and what it says."""
 _PACKAGE: Final = "treasury.month.explain"
 _READ: Final = needed(STEPS, *RESULTS, "bank_lines", "deciders")
 """The steps that the queries of this folder read from, and all that these read."""
@@ -46,15 +52,8 @@ _OTHER_LINES: Final = "Do other lines speak against it?"
 _PAYER: Final = 5
 """The number of the question about the payer, which is asked of credits only."""
 _NO_DOUBT: Final = "no doubt"
-_FIELDS: Final = {
-    "remittance": "remittance text",
-    "end_to_end_id": "end-to-end id",
-    "creditor_reference": "creditor reference",
-}
 _SHORTEST: Final = 6
 """An id may be written by its first so many characters."""
-_SHOWN: Final = 5
-"""Readings that are shown in words; the table has all."""
 
 
 def explain_line(
@@ -87,13 +86,13 @@ def explanation_of(
     allocations = _table(connection, "line_shares", entry_id).cast(SHARES)
     questions = tuple(_questions(line, readings.to_pylist(), reasons))
     sentences = (
-        *_line_sentences(line),
-        *_form_sentences(forms.to_pylist()),
-        *_reading_sentences(readings.to_pylist()),
-        *_question_sentences(questions),
-        *_candidate_sentences(candidates.to_pylist()),
-        *_allocation_sentences(allocations.to_pylist()),
-        *_outcome_sentences(line, zone),
+        *line_sentences(line),
+        *form_sentences(forms.to_pylist()),
+        *reading_sentences(readings.to_pylist()),
+        *question_sentences(questions),
+        *candidate_sentences(candidates.to_pylist()),
+        *allocation_sentences(allocations.to_pylist()),
+        *outcome_sentences(line, zone),
     )
     way = "credit" if line["direction"] == "CRDT" else "debit"
     amount = format_amount(line["amount"], line["currency"])
@@ -179,78 +178,3 @@ def _questions(
     for reason in reasons:
         if reason["question"] is None:
             yield None, _OTHER_LINES, True, True, reason["why"]
-
-
-def _line_sentences(line: _Row) -> Iterator[_Sentence]:
-    if line["account"]:
-        yield "line", "our account", line["account"]
-    parties = filter(None, (line["counterparty_name"], line["counterparty_account"]))
-    side = "from" if line["direction"] == "CRDT" else "to"
-    yield "line", side, ", ".join(parties) or "not stated"
-
-
-def _form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
-    if not forms:
-        yield "text", "", "the line has no reference field"
-    for form in forms:
-        yield "text", _FIELDS[form["field"]], form["written"]
-        yield "text", "compared as", form["form"]
-
-
-def _reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
-    if not readings:
-        yield "reading", "", "the text is read as no code that is expected"
-    for reading in readings[:_SHOWN]:
-        damaged = f", {reading['damage']}" if reading["needs"] == "person" else ""
-        parts = [f"{reading['words']}{damaged}", f"proves {reading['proves']}"]
-        if reading["expected"] is None:
-            parts.append("takes any amount")
-        else:
-            parts.append(f"expects {format_amount(reading['expected'], reading['currency'])}")
-        if reading["contradiction"]:
-            parts.append(f"contradicted: {reading['contradiction']}")
-        yield "reading", reading["reference"] or reading["expectation_id"], "; ".join(parts)
-    if len(readings) > _SHOWN:
-        yield "reading", "", f"and {len(readings) - _SHOWN} more, none of them stronger"
-
-
-def _question_sentences(
-    questions: Collection[tuple[int | None, str, bool, bool, str]],
-) -> Iterator[_Sentence]:
-    """Yield the answers; where no question is asked, one sentence says why."""
-    if not any(is_asked for _, _, is_asked, _, _ in questions):
-        yield "questions", "", next(answer for *_, answer in questions)
-        return
-    for number, words, _, _, answer in questions:
-        yield "questions", words if number is None else f"{number} {words}", answer
-
-
-def _candidate_sentences(candidates: Collection[_Row]) -> Iterator[_Sentence]:
-    if not candidates:
-        yield "candidates", "", "none"
-    for row in candidates:
-        lost = f"; behind the first: {row['lost']}" if row["lost"] else ""
-        about = f"{row['rank']} {row['reference'] or row['expectation_id']}"
-        yield "candidates", about, f"{row['reason']} ({row['score']:.2f}){lost}"
-
-
-def _allocation_sentences(allocations: Collection[_Row]) -> Iterator[_Sentence]:
-    if not allocations:
-        yield "allocation", "", "none: the line pays no expectation"
-    for row in allocations:
-        amount = format_amount(row["amount"], row["currency"])
-        yield "allocation", row["reference"] or row["expectation_id"], amount
-
-
-def _outcome_sentences(line: _Row, zone: ZoneInfo) -> Iterator[_Sentence]:
-    """Yield the outcome with its reason, which may begin with the word for the outcome."""
-    word = LINE_CLASSES.get(line["line_class"] or "") or OUTCOMES[line["outcome"]]
-    reason = line["reason"]
-    if reason.casefold().startswith(word.casefold()):
-        yield "outcome", "", word + reason[len(word) :]
-    else:
-        yield "outcome", word, reason
-    if line["decided_by"]:
-        at = line["decided_at"]
-        when = f" on {instant_words(at.astimezone(zone))}" if at is not None else ""
-        yield "outcome", "decided by", f"{line['decided_by']}{when}"

@@ -1,0 +1,101 @@
+"""The sentences in which an explanation describes each stage that a bank line passed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+from zoneinfo import ZoneInfo
+
+from treasury.core.money import format_amount
+from treasury.core.wording import LINE_CLASSES, OUTCOMES, instant_words
+
+_Row: TypeAlias = Mapping[str, Any]
+_Sentence: TypeAlias = tuple[str, str, str]
+"""The stage, the subject of the sentence, and the sentence."""
+_FIELDS: Final = {
+    "remittance": "remittance text",
+    "end_to_end_id": "end-to-end id",
+    "creditor_reference": "creditor reference",
+}
+_SHOWN: Final = 5
+"""Readings that are shown in words; the table has all."""
+
+
+def line_sentences(line: _Row) -> Iterator[_Sentence]:
+    """Yield our account and the other party."""
+    if line["account"]:
+        yield "line", "our account", line["account"]
+    parties = filter(None, (line["counterparty_name"], line["counterparty_account"]))
+    side = "from" if line["direction"] == "CRDT" else "to"
+    yield "line", side, ", ".join(parties) or "not stated"
+
+
+def form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
+    """Yield each reference field as written and as compared."""
+    if not forms:
+        yield "text", "", "the line has no reference field"
+    for form in forms:
+        yield "text", _FIELDS[form["field"]], form["written"]
+        yield "text", "compared as", form["form"]
+
+
+def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
+    """Yield the strongest readings, with their proof and contradiction."""
+    if not readings:
+        yield "reading", "", "the text is read as no code that is expected"
+    for reading in readings[:_SHOWN]:
+        damaged = f", {reading['damage']}" if reading["needs"] == "person" else ""
+        parts = [f"{reading['words']}{damaged}", f"proves {reading['proves']}"]
+        if reading["expected"] is None:
+            parts.append("takes any amount")
+        else:
+            parts.append(f"expects {format_amount(reading['expected'], reading['currency'])}")
+        if reading["contradiction"]:
+            parts.append(f"contradicted: {reading['contradiction']}")
+        yield "reading", reading["reference"] or reading["expectation_id"], "; ".join(parts)
+    if len(readings) > _SHOWN:
+        yield "reading", "", f"and {len(readings) - _SHOWN} more, none of them stronger"
+
+
+def question_sentences(
+    questions: Collection[tuple[int | None, str, bool, bool, str]],
+) -> Iterator[_Sentence]:
+    """Yield the answers; where no question is asked, one sentence says why."""
+    if not any(is_asked for _, _, is_asked, _, _ in questions):
+        yield "questions", "", next(answer for *_, answer in questions)
+        return
+    for number, words, _, _, answer in questions:
+        yield "questions", words if number is None else f"{number} {words}", answer
+
+
+def candidate_sentences(candidates: Collection[_Row]) -> Iterator[_Sentence]:
+    """Yield each candidate with its rank, reason and score."""
+    if not candidates:
+        yield "candidates", "", "none"
+    for row in candidates:
+        lost = f"; behind the first: {row['lost']}" if row["lost"] else ""
+        about = f"{row['rank']} {row['reference'] or row['expectation_id']}"
+        yield "candidates", about, f"{row['reason']} ({row['score']:.2f}){lost}"
+
+
+def allocation_sentences(allocations: Collection[_Row]) -> Iterator[_Sentence]:
+    """Yield the share of each expectation."""
+    if not allocations:
+        yield "allocation", "", "none: the line pays no expectation"
+    for row in allocations:
+        amount = format_amount(row["amount"], row["currency"])
+        yield "allocation", row["reference"] or row["expectation_id"], amount
+
+
+def outcome_sentences(line: _Row, zone: ZoneInfo) -> Iterator[_Sentence]:
+    """Yield the outcome with its reason, which may begin with the word for the outcome."""
+    word = LINE_CLASSES.get(line["line_class"] or "") or OUTCOMES[line["outcome"]]
+    reason = line["reason"]
+    if reason.casefold().startswith(word.casefold()):
+        yield "outcome", "", word + reason[len(word) :]
+    else:
+        yield "outcome", word, reason
+    if line["decided_by"]:
+        at = line["decided_at"]
+        when = f" on {instant_words(at.astimezone(zone))}" if at is not None else ""
+        yield "outcome", "decided by", f"{line['decided_by']}{when}"
