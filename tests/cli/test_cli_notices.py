@@ -72,7 +72,7 @@ def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
         monkeypatch.setattr(Settings, "now", lambda _: clock[0])
         parts = workspace._watched(timedelta(minutes=5), None, None)
         (notices,) = (part for part in parts if part.name == "notices")
-        assert re.fullmatch(r"webhook desk: \d+ told", notices.work(do_nothing))
+        assert re.fullmatch(r"webhook desk: \d+ sent", notices.work(do_nothing))
         assert [notices.work(do_nothing), notices.work(do_nothing)] == ["no new items"] * 2
         clock[0] += timedelta(hours=2, minutes=15)
         assert notices.work(do_nothing) == "webhook desk: 1 sent"

@@ -122,7 +122,7 @@ def test_a_webhook_that_may_have_accepted_waits_for_a_person(
     assert notices.send().sent == {"webhook desk": 1}
     with pytest.raises(ActionRefused, match="N-1 is lost"):
         notices.settle("N-1", "arrived", "found it")
-    with pytest.raises(InputError, match="no notice 'N-9'"):
+    with pytest.raises(InputError, match="'N-9' is not a notice"):
         notices.settle("N-9", "lost", "x")
     with pytest.raises(InputError, match="with a reason"):
         notices.settle("N-1", "lost", " ")

@@ -208,7 +208,7 @@ def test_nobody_watches_until_somebody_does(tmp_path: Path) -> None:
 
 def test_a_state_that_does_not_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "watch.json").write_text("{")
-    with pytest.raises(StorageError, match=r"watch\.json does not read"):
+    with pytest.raises(StorageError, match=r"watch\.json cannot be read"):
         read_state(tmp_path)
 
 

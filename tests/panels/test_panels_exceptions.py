@@ -148,7 +148,7 @@ def test_open_items_are_decided_in_a_sheet_that_the_panel_gives_and_takes(
     message = panel.frame().message
     assert message is not None
     assert message.title == "Nothing to decide"
-    assert "1 item stand already" in [line.text for line in message.lines]
+    assert "1 item already in force" in [line.text for line in message.lines]
 
 
 @pytest.mark.acceptance
