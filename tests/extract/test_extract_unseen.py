@@ -198,7 +198,7 @@ def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(d
     for finding in findings:
         assert finding.listed == (finding.held or 0) + 2
         assert (
-            f"transfers: the service counts {finding.listed} in the list {finding.subject} and"
+            f"transfers: the service counts {finding.listed} in the list {finding.subject}, but"
             f" {finding.held} are stored: run `treasury sync --full`"
         ) in report.notices
     desk.sync("transfers", settled, "transfers")

@@ -54,10 +54,10 @@ def test_the_first_head_that_is_not_held_is_named(journal: Journal, tmp_path: Pa
     other.append("x", "0", {}, actor=ANNA)
     for number in range(3):
         other.append("x", f"other {number}", {}, actor=ANNA)
-    with pytest.raises(JournalError, match="whose entry 2 was noted"):
+    with pytest.raises(JournalError, match="entry 2 was noted"):
         other.verify(heads[3], heads[1], heads[0])
     assert other.verify(heads[0]).seq == 4
-    with pytest.raises(JournalError, match="whose entry 5 was noted"):
+    with pytest.raises(JournalError, match="entry 5 was noted"):
         journal.verify(Head(5, "a" * 64))
 
 
