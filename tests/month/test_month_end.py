@@ -247,7 +247,7 @@ def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
 
 def test_an_earlier_instant_is_answered_from_what_was_known_then(month_end: Workspace) -> None:
     before_anything = month_end.at("2026-11-01T00:00Z")
-    with pytest.raises(NothingStored, match="not known: the services had never been read"):
+    with pytest.raises(NothingStored, match="not known: the services were never read"):
         before_anything.awaiting_funds()
     with pytest.raises(InputError, match="cannot sync"):
         before_anything.sync()

@@ -109,7 +109,7 @@ def test_what_is_matched_is_not_closed_and_not_taken_apart_without_a_reason(
     desk: Workspace, lines: Lines
 ) -> None:
     line = first_line(lines, "matched", "on_ramp")
-    with pytest.raises(ActionRefused, match="would read as unpaid"):
+    with pytest.raises(ActionRefused, match="looks unpaid"):
         desk.matches.ignore(line["entry_id"], reason="x", actor=ANNA)
     with pytest.raises(ActionRefused, match="as the reason"):
         desk.matches.reject(line["entry_id"], line["reference"], actor=ANNA)

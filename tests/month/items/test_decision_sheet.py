@@ -254,10 +254,10 @@ def test_rows_of_another_companys_desk_are_refused_though_its_items_have_the_sam
     copied = page.cell(rows_by_item(page)[item.item_id], columns(page)["Shown"]).value
     typed = {"Decision": CLOSE, "Reason": "ours"}
     (refused,) = desk.decide(fill_in(theirs, {item.item_id: typed})).refused
-    assert "has moved" in refused.why
+    assert "have changed" in refused.why
     fill_in(sheet, {item.item_id: {**typed, "Shown": copied}})
     (refused,) = desk.decide(sheet).refused
-    assert "has moved" in refused.why
+    assert "have changed" in refused.why
     assert desk.journal.head().seq == 0
 
 
@@ -287,7 +287,7 @@ def test_a_row_whose_facts_moved_since_it_was_written_is_refused(
     assert desk.decide(sheet, dry_run=True).planned
     desk.matches.reject(item.entry_id, rejected)
     (refused,) = desk.decide(sheet).refused
-    assert "has moved" in refused.why
+    assert "have changed" in refused.why
 
 
 def test_what_was_undone_is_not_done_again_by_an_old_sheet(desk: Workspace, sheet: Path) -> None:
@@ -298,7 +298,7 @@ def test_what_was_undone_is_not_done_again_by_an_old_sheet(desk: Workspace, shee
     desk.matches.undo(item.entry_id, reason="not so")
     plan = desk.decide(sheet)
     (refused,) = plan.refused
-    assert "more was decided since" in refused.why
+    assert "newer decisions exist" in refused.why
     assert not desk.matches.list().arrow.num_rows
 
 

@@ -76,7 +76,7 @@ def test_a_remark_is_one_line_that_shows(desk: Workspace, text: str) -> None:
 
 
 def test_nothing_is_remarked_on_what_is_not_open_nor_by_an_earlier_view(desk: Workspace) -> None:
-    with pytest.raises(InputError, match="nothing open"):
+    with pytest.raises(InputError, match="no open item"):
         desk.items.remark("PAY-1999-000001", "x")
     with pytest.raises(InputError):
         desk.at("2026-11-02T09:00Z").items.remark(BLOCKED, "x")
