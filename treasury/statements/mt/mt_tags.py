@@ -144,7 +144,7 @@ def _join_lookalikes(
         afters[at] = afters[at + 1] if is_dash[at + 1] else tags[at + 1]
     main = previous = ""
     inner: list[int] = []
-    inner_closings = _inner_closings(tags, texts, is_dash, following)
+    inner_closings = _inner_closings(tags, texts, is_dash, afters)
     for at, (tag, after) in enumerate(zip(tags, afters, strict=True)):
         if tag in _CLOSINGS:
             is_closed = main.startswith(("62", "64", "65"))
@@ -172,24 +172,34 @@ def _join_lookalikes(
 
 
 def _inner_closings(
-    tags: Sequence[str], texts: Sequence[str], is_dash: Sequence[bool], following: str
+    tags: Sequence[str], texts: Sequence[str], is_dash: Sequence[bool], afters: Sequence[str]
 ) -> set[int]:
     """Find closing balances that are none: a later field closes the message.
 
     It does not read as a balance, or movements follow before the message is closed.
     """
     found: set[int] = set()
-    next_main, is_closed = following, following in _CLOSINGS
+    following = afters[-1]
+    # A text that is cut before a movement: the message is most likely closed further on, unless a
+    # dash ended it already.
+    is_cut, has_dash = following == "61", False
+    next_main, is_closed = following, is_cut or following in _CLOSINGS
     for at in range(len(tags) - 1, -1, -1):
         tag = tags[at]
         if tag in _CLOSINGS:
-            if is_closed and (next_main == "61" or not _BALANCE_BEGINS.match(texts[at])):
+            is_ended = is_cut and has_dash
+            is_inner = next_main == "61" or not _BALANCE_BEGINS.match(texts[at])
+            if is_closed and is_inner and not is_ended:
                 found.add(at)
             else:
-                next_main, is_closed = tag, True
+                next_main, is_closed, is_cut = tag, True, False
         elif tag == "61":
-            next_main = tag
-        elif (tag == END and not is_dash[at]) or tag in _STARTS:
+            next_main, has_dash = tag, False
+        elif is_dash[at]:
+            has_dash = True
+        elif (tag == END and not is_dash[at]) or (
+            tag in _STARTS and afters[at] in _FOLLOWERS.get(tag, {afters[at]})
+        ):
             next_main, is_closed = tag, False
     return found
 
