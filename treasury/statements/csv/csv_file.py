@@ -6,7 +6,7 @@ above the table, else those of the balance column, which has to follow the amoun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from treasury.core.errors import InputError, StatementError
 from treasury.core.money import format_amount
 from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
+from treasury.statements.csv.csv_balance_signs import Unshown, signed_by_balances
 from treasury.statements.csv.csv_course import Course, courses_hold, followed_count
 from treasury.statements.csv.csv_headerless import headerless_layout
 from treasury.statements.csv.csv_layout import SAMPLE, CsvQuestion, Layout, layout_of
@@ -25,6 +26,7 @@ from treasury.statements.csv.csv_questions import (
     WAYS,
     answer_to,
     decimal_question,
+    oldest_question,
     sign_question,
 )
 from treasury.statements.csv.csv_rows import MOVED, CsvMovement, CsvRows, Key, stated_above
@@ -80,6 +82,7 @@ class CsvFile(BankFile):
         self._currencies = currencies or {}
         self._lost: list[tuple[Key, int, str]] = []
         self._is_told = False
+        self._is_newest_first = False
         self._read_count = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -94,6 +97,8 @@ class CsvFile(BankFile):
             rows.learn(self._below())
             if layout.is_proposed:
                 self.questions = (*layout.questions, *self._open_questions())
+            elif rows.positive == "balance":
+                self._derive_signs()
             if self.questions:
                 self._leave_unread()
                 return
@@ -171,14 +176,66 @@ class CsvFile(BankFile):
         decimal = rows.decimal
         rows.decimal = decimal or "."
         ways = [way for way in WAYS if followed_count(self._read_as(positive=way))]
-        self._begin_again()
-        rows.decimal = decimal
+        if not rows.states_signs:
+            # A row that cannot be read leaves a gap between the balances around it.
+            ways = [w for w in ways if courses_hold(self._read_as(positive=w)) or self.lost_count]
         # The balance of a card may be what is owed, which a purchase adds to.
         is_shown = len(ways) == 1 and (ways[0] == "out" or not layout.is_card)
         rows.positive = ways[0] if is_shown else layout.profile.positive
+        oldest = None
+        # A stated opening balance shows the direction of the oldest row too.
+        is_open = not is_shown or rows.above("opening") is not None
+        if is_open and decimal and not rows.states_signs and not layout.is_card:
+            oldest = self._derive_signs()
+        self._begin_again()
+        rows.decimal = decimal
+        if oldest is not None:
+            shown = self._shown(unshown.movement.row for unshown in oldest)
+            return oldest_question(shown) if oldest else None
         if is_shown or (rows.states_signs and not layout.is_card):
             return None
         return sign_question(self._first_amounts())
+
+    def _derive_signs(self) -> list[Unshown] | None:
+        """Try to derive the direction of every amount from the balances; keep it if they connect.
+
+        Return the oldest rows, with a direction that no balance shows. Return None if a balance
+        does not connect, or if the file connects in both orders of its rows.
+        """
+        rows, columns = self._rows, self._rows.layout.columns
+        before, found = rows.positive, []
+        if "balance" in columns and "fee" not in columns:
+            days = [m.booked for m in self._read_as(positive="in") if m.booked is not None]
+            # Rows of one day may be listed in either order.
+            is_one_day = len(days) > 1 and days[0] == days[-1]
+            orders = [False, True] if is_one_day else [days[:1] > days[-1:]]
+            for self._is_newest_first in orders:
+                unshown: list[Unshown] = []
+                movements = self._read_as(positive="in")
+                count = sum(
+                    bool(movement.status) for movement in self._signed(movements, unshown.append)
+                )
+                if count and all(one.is_oldest for one in unshown):
+                    found.append((self._is_newest_first, unshown))
+        self._begin_again()
+        rows.positive = before
+        if len(found) != 1:
+            return None
+        rows.positive = "balance"
+        self._is_newest_first, oldest = found[0]
+        return oldest
+
+    def _signed(
+        self, movements: Iterator[CsvMovement], unshown: Callable[[Unshown], None]
+    ) -> Iterator[CsvMovement]:
+        opening = self._rows.above("opening")
+        return signed_by_balances(
+            movements,
+            opening,
+            unshown,
+            oldest=self._rows.oldest,
+            is_newest_first=self._is_newest_first,
+        )
 
     def _read_as(self, **read: str) -> Iterator[CsvMovement]:
         """The movements if amounts are read in this way; rows of unknown status are booked."""
@@ -191,11 +248,15 @@ class CsvFile(BankFile):
         rows.unknown_status = "PDNG"
 
     def _first_amounts(self) -> str:
-        """The first rows, as a person recognises them."""
+        """Show the first rows with amounts."""
+        return self._shown(self._below())
+
+    def _shown(self, shown_rows: Iterable[CsvRow]) -> str:
+        """Show some rows, as a person recognises them."""
         rows = self._rows
         shown = (
             f"line {row.line}: {' '.join((*rows.texts(row), amount))[:_LONGEST_SHOWN]}"
-            for row in self._below()
+            for row in shown_rows
             if (amount := next(filter(None, (rows.cell(row, role) for role in MOVED)), ""))
             and any(map(str.isdigit, amount))
         )
@@ -270,7 +331,15 @@ class CsvFile(BankFile):
             yield entry
 
     def _movements(self) -> Iterator[CsvMovement]:
-        """The movements, each with the rows of text below it."""
+        """The movements with their signs, each with the rows of text below it."""
+        movements = self._movements_as_written()
+        if self._rows.positive != "balance":
+            return movements
+        return self._signed(
+            movements, lambda one: self._lose(one.movement.key, one.movement.row.line, one.reason)
+        )
+
+    def _movements_as_written(self) -> Iterator[CsvMovement]:
         rows = self._rows
         last: CsvMovement | None = None
         for row in self._below():
@@ -305,13 +374,17 @@ class CsvFile(BankFile):
             self._read_count += movement is not None
             self._check_count(rows.totals, f"line {row.line} is a total")
             return movement, False
-        key = rows.key(row)
-        if not self._is_told:
-            self.lost_count += 1
-            if self.lost_count <= MOST_PROBLEMS:
-                self._lost.append((key, row.line, lost))
-            self._check_count(self.lost_count, f"line {row.line} is not read: {lost}")
+        self._lose(rows.key(row), row.line, lost)
         return None, True
+
+    def _lose(self, key: Key, line: int, reason: str) -> None:
+        """Count a row that cannot be read, once for all passes over the file."""
+        if self._is_told:
+            return
+        self.lost_count += 1
+        if self.lost_count <= MOST_PROBLEMS:
+            self._lost.append((key, line, reason))
+        self._check_count(self.lost_count, f"line {line} is not read: {reason}")
 
     def _check_count(self, others: int, such: str) -> None:
         """StatementError for a table of which most is something else than movements."""

@@ -461,6 +461,17 @@ def sign_question(shown: str) -> CsvQuestion:
     return CsvQuestion("sign", f"nothing shows which amounts were paid: {shown}", answers)
 
 
+def oldest_question(shown: str) -> CsvQuestion:
+    """Ask for the direction of the oldest row: the balances show that of every other row."""
+    answers = (
+        Answer("in", "it was received", {"positive": "balance", "oldest": "in"}),
+        Answer("out", "it was paid", {"positive": "balance", "oldest": "out"}),
+    )
+    return CsvQuestion(
+        "sign", f"the balances show the direction of every amount but the oldest: {shown}", answers
+    )
+
+
 def _names(header: str, words: Iterable[str]) -> bool:
     return any(word in header for word in words)
 

@@ -88,6 +88,8 @@ class CsvRows:
         self.shows_decimal = False
         """Whether an amount of the file shows which sign separates its decimals."""
         self.positive = layout.profile.positive
+        self.oldest: Literal["", "in", "out"] = ""
+        """The answer about a row with a direction that the balances leave open."""
         self.unknown_status: Literal["PDNG", "BOOK"] = "PDNG"
         """The status of a row with an unknown word for it."""
         self.states_signs = False
@@ -365,6 +367,7 @@ class CsvRows:
                 raise InputError(f"{sign_text[:20]!r} says neither debit nor credit")
             if not sign_text and self.positive == "out":
                 return -amount, False
+            # With "balance" the sign is derived once the balances around the row are known.
             return (amount.copy_abs() if sign_text else amount), False
         side = self._side(row)
         if not side and {"sign", "debit_currency"} <= self.layout.columns.keys():

@@ -54,8 +54,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What separates the decimals; worked out from the file where it is not said."""
     currency: str = ""
     """Of files that say it nowhere."""
-    positive: Literal["in", "out"] = "in"
-    """Direction of an amount without a minus; `out` for cards that write purchases so."""
+    positive: Literal["in", "out", "balance"] = "in"
+    """Direction of an amount without a minus: `out` for cards that write purchases so.
+
+    `balance` if every amount lacks a sign and the balance column shows its direction.
+    """
     fee_included: bool = True
     """Whether the amount is what moved, with the fee already in it."""
     shape: str = ""
@@ -113,7 +116,7 @@ def to_toml(profile: Profile) -> str:
         value = getattr(profile, name)
         if value:
             lines.append(f"{name} = {_quoted(value)}")
-    lines += [] if profile.positive == "in" else ['positive = "out"']
+    lines += [] if profile.positive == "in" else [f'positive = "{profile.positive}"']
     lines += [] if profile.fee_included else ["fee_included = false"]
     lines += ["", "[columns]"]
     for role, headers in profile.columns.items():
