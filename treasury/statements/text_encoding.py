@@ -10,12 +10,41 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from collections.abc import Collection
 from functools import cache
+from itertools import compress, pairwise
+from string import ascii_lowercase
 from typing import Final
 
 _WEST: Final = ("äöüß", "àâçéèêëîïôùûœ", "àèéìòù", "áéíñóúü", "åäöæøé", "ãõáéíóúâêôçà")
 _EAST: Final = ("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž")
 _BALTIC: Final = ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž")
+_VOWEL: Final = "aeiouyäöüáéíóúàèìòùâêîôûåæøãõąęėįųūāēīěůýőűăë"
+_NEVER_WEST: Final = (
+    # A French or Dutch diaeresis is on a vowel that follows another one; a grave accent is not
+    # before a vowel, and on an a only at the end; a cedilla is before an a, o or u.
+    rf"(?<![{_VOWEL}])[ëï]|[àèìòù](?=[{_VOWEL}ç])|à(?!s?$)|ç(?![aouáàâãóôõúûü])"
+    rf"|ã(?![eo]|s?$)|õ(?!e)|(?<=[{_VOWEL}])æ|ñ(?![{_VOWEL}])"
+)
+_NEVER: Final = {
+    letters: re.compile(pattern)
+    for letters, pattern in (
+        *((letters, _NEVER_WEST) for letters in (_WEST[0], _WEST[4])),
+        *((letters, rf"{_NEVER_WEST}|[kw]") for letters in (*_WEST[1:4], _WEST[5])),
+        (_EAST[0], rf"^[ąę]|[ćńśź](?=[{_VOWEL}])|[ąę](?=[nmr])|[qvx]"),
+        (_EAST[1], rf"(?:^|(?<=[{_VOWEL}]))[ěů]|ď(?=[^{_VOWEL}])"),
+        (_EAST[2], rf"(?:^|(?<=[{_VOWEL}]))[ŕĺ]|[ŕĺ](?:$|(?=[{_VOWEL}]))|ď(?=[^{_VOWEL}])"),
+        (_EAST[3], rf"[őű](?=[{_VOWEL}])|(?<=[aeiouáéíóú])[őű]"),
+        (_EAST[4], r"ă(?=[aeou])|[kwy]"),
+        (
+            _BALTIC[0],
+            rf"(?<=[{_VOWEL}])[ėę]|ę(?![sšž]|$)|ų(?=[^sj])|(?<=[^{_VOWEL}])į(?!$)|[qwx]|(.)\1",
+        ),
+        (_BALTIC[1], rf"[āēīū](?=[{_VOWEL}])|(?<=[{_VOWEL}])[āēīū]|ļ(?=[^{_VOWEL}jktšn])|[qwxy]"),
+        (_BALTIC[2], "[cqwxyz]"),
+    )
+}
+"""Spellings that a language, named by its letters, does not have."""
 _ENCODINGS: Final = (
     ("windows-1252", _WEST),
     ("windows-1250", (*_EAST, "äöüß")),
@@ -33,6 +62,19 @@ _HINTS: Final = {
     "áéíóöőúüű": (b"HUF",),
     "ăâîşţ": (b"RON",),
 }
+REGIONS: Final = {
+    "windows-1252": "west", "cp850": "west", "windows-1250": "east", "iso-8859-2": "east",
+    "cp852": "east", "windows-1257": "baltic",
+}  # fmt: skip
+"""The part of Europe with the languages of each encoding."""
+_COUNTRIES: Final = {
+    **dict.fromkeys(("LT", "LV", "EE"), "baltic"),
+    **dict.fromkeys(("PL", "CZ", "SK", "HU", "RO", "SI", "HR", "BA", "RS", "ME", "AL"), "east"),
+    **dict.fromkeys(
+        ("AT", "BE", "CH", "DE", "DK", "ES", "FI", "FR", "GB", "IE", "IS", "IT", "LI", "LU", "MC",
+         "NL", "NO", "PT", "SE", "SM"), "west",
+    ),
+}  # fmt: skip
 _ASCII: Final = bytes(range(128))
 _HEAD: Final = 400
 
@@ -78,8 +120,76 @@ class Letters:
                     best, encoding = share, name
         return encoding
 
+    @property
+    def is_hinted(self) -> bool:
+        """Whether a currency in the text shows its language."""
+        return bool(self._hinted)
+
 
 _HINT: Final = 0.25
+
+
+def region_of(iban: str) -> str:
+    """Return the part of Europe that the country of an IBAN is in; empty if it is in none."""
+    return _COUNTRIES.get(iban[:2], "")
+
+
+def plausible_readings(words: Collection[bytes], usual: str) -> dict[str, tuple[str, ...]]:
+    """Return the encodings in which words beyond ASCII are words of a language, the best first.
+
+    Each comes with the words that another of them reads otherwise, as it reads them. There is one
+    encoding if no other is plausible or reads a word otherwise, and `usual` if none is plausible.
+    The code pages of DOS are never confused with others.
+    """
+    languages_of = dict(_ENCODINGS)
+    if usual.startswith("cp"):
+        spelt = [text for word in words if (text := word.decode(usual)).strip(_AFTER)]
+        if any(_is_word(text, letters) for text in spelt for letters in languages_of[usual]):
+            return {usual: ()}
+    texts = {
+        name: [word.decode(name) for word in words]
+        for name in languages_of
+        if not name.startswith("cp")
+        and all(byte in _decoded(name) for word in words for byte in word if byte > 127)
+    }
+    marks = {
+        name: [[_is_word(text, letters) for text in texts[name]] for letters in languages]
+        for name, languages in languages_of.items()
+        if name in texts
+    }
+    read = {name: [any(marks) for marks in zip(*rows, strict=True)] for name, rows in marks.items()}
+    best = max(read, key=lambda name: (sum(read[name]), name == usual), default=usual)
+    if best not in read or not any(read[best]):
+        return {usual: ()}
+    found = {best: texts[best]}
+    for name, rows in marks.items():
+        other = [at for at, text in enumerate(texts[name]) if text != texts[best][at]]
+        most = max(sum(row[at] for at in other) for row in rows)
+        is_plausible = most > 0 and 3 * most >= 2 * sum(read[best][at] for at in other)
+        if is_plausible and texts[name] not in found.values():
+            found[name] = texts[name]
+    differs = [len(set(readings)) > 1 for readings in zip(*found.values(), strict=True)]
+    return {name: tuple(compress(readings, differs)) for name, readings in found.items()}
+
+
+def _is_word(text: str, letters: str) -> bool:
+    """Whether a text is spelt as a word of the language with these letters beyond ASCII."""
+    text = text.lstrip(_BEFORE).rstrip(_AFTER)
+    word = text.lower()
+    if not set(word) <= {*letters, *ascii_lowercase} or (len(word) == 1 and word not in _ALONE):
+        return False
+    if any(before.islower() and after.isupper() for before, after in pairwise(text)):
+        return False
+    never = _NEVER.get(letters)
+    return (never is None or never.search(word) is None) and _UNSPEAKABLE.search(word) is None
+
+
+_BEFORE: Final = "".join(_SIGNS - {"ª", "º"})
+_AFTER: Final = "".join(_SIGNS)
+_ALONE: Final = frozenset("àáèéêóåöőįæøí")
+"""Letters beyond ASCII that are words."""
+_UNSPEAKABLE: Final = re.compile(rf"(?:^|[^{_VOWEL}])[čďķļņňřģćń](?:$|[^{_VOWEL}])")
+"""A consonant without a vowel on either side: another encoding has a vowel there."""
 
 
 @cache

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import InputError, StatementError
@@ -26,6 +27,7 @@ from treasury.statements.csv.csv_questions import (
     WAYS,
     answer_to,
     decimal_question,
+    encoding_question,
     oldest_question,
     sign_question,
 )
@@ -41,6 +43,7 @@ from treasury.statements.statement_draft import (
     StatementDraft,
     StatementHead,
 )
+from treasury.statements.text_encoding import REGIONS
 
 GUESSED: Final = "CSV proposed"
 """The format of a file without a profile."""
@@ -96,7 +99,11 @@ class CsvFile(BankFile):
             self._rows = rows
             rows.learn(self._below())
             if layout.is_proposed:
-                self.questions = (*layout.questions, *self._open_questions())
+                is_legible = all(question.name != "encoding" for question in layout.questions)
+                self.questions = (
+                    *layout.questions,
+                    *(self._open_questions() if is_legible else ()),
+                )
             elif rows.positive == "balance":
                 self._derive_signs()
             if self.questions:
@@ -115,19 +122,34 @@ class CsvFile(BankFile):
     def found(self) -> dict[str, Any]:
         """Return the fields of a profile that only the whole file shows."""
         rows = self._rows
-        return {"decimal": rows.decimal if rows.shows_decimal else "", "positive": rows.positive}
+        return {
+            "decimal": rows.decimal if rows.shows_decimal else "",
+            "positive": rows.positive,
+            "encoding": self._text.encoding if len(self._text.readings) > 1 else "",
+        }
 
     def _read_layout(self) -> Layout:
-        lines: list[str] = []
-        if not self._text.has_nul:
-            if self._text.encoding[:3] != "utf":
-                self.note(f"not UTF-8; read as {self._text.encoding.title()}")
-            lines += islice(self._text.lines(), SAMPLE)
-        layout = (
-            layout_of(lines, self._profiles, self.file_name)
-            or headerless_layout(lines, self._profiles, self.file_name)
-            or proposal(lines, self.file_name, self._answers)
-        )
+        text = self._text
+        question = None
+        if len(text.readings) > 1:
+            question = encoding_question(text.readings)
+            answer = answer_to(question, self._answers)
+            regions = text.bank_regions(self._account or "")
+            local = [name for name in text.readings if REGIONS[name] in regions]
+            if answer is not None or len(local) == 1:
+                text.encoding = answer.word if answer is not None else local[0]
+                question = None
+        layout = self._layout_as_read()
+        if layout is not None and text.readings and layout.profile.encoding:
+            text.encoding, question = layout.profile.encoding, None
+            layout = self._layout_as_read()
+        if not text.has_nul and text.readings:
+            others = " or ".join(name.title() for name in text.readings if name != text.encoding)
+            also = f"; its letters fit {others} too" if question is not None else ""
+            self.note(f"not UTF-8; read as {text.encoding.title()}{also}")
+        if layout is not None and question is not None and layout.is_proposed:
+            # The other questions show texts, which depend on the code page.
+            layout = msgspec.structs.replace(layout, questions=(question,))
         if layout is None:
             raise UnknownFormat(
                 f"{self.file_name}: not a bank statement in any known format",
@@ -135,6 +157,15 @@ class CsvFile(BankFile):
                 " unknown bank describe its columns, see `treasury statements profile FILE`",
             )
         return layout
+
+    def _layout_as_read(self) -> Layout | None:
+        """Find the layout of the file in the encoding that its text has now."""
+        lines = [] if self._text.has_nul else list(islice(self._text.lines(), SAMPLE))
+        return (
+            layout_of(lines, self._profiles, self.file_name)
+            or headerless_layout(lines, self._profiles, self.file_name)
+            or proposal(lines, self.file_name, self._answers)
+        )
 
     def _below(self) -> Iterator[CsvRow]:
         """The rows below the header."""

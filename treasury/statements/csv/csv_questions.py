@@ -461,6 +461,17 @@ def sign_question(shown: str) -> CsvQuestion:
     return CsvQuestion("sign", f"nothing shows which amounts were paid: {shown}", answers)
 
 
+def encoding_question(readings: Mapping[str, Sequence[str]]) -> CsvQuestion:
+    """Ask for the code page of a file: its letters are words in several of them."""
+    answers = tuple(
+        Answer(name, ", ".join(words[:_MOST_SHOWN]), {"encoding": name})
+        for name, words in readings.items()
+    )
+    return CsvQuestion(
+        "encoding", "the file is not UTF-8 and fits several code pages; which reads right?", answers
+    )
+
+
 def oldest_question(shown: str) -> CsvQuestion:
     """Ask for the direction of the oldest row: the balances show that of every other row."""
     answers = (

@@ -10,22 +10,39 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import IO, Final, Self
 
 import msgspec
 
 from treasury.core.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
-from treasury.statements.text_encoding import Letters, utf_16
+from treasury.statements.csv.csv_words import REGION_HEADERS
+from treasury.statements.csv.profiles import plain
+from treasury.statements.text_encoding import (
+    REGIONS,
+    Letters,
+    plausible_readings,
+    region_of,
+    utf_16,
+)
 
 _CHUNK: Final = 1 << 18
 _IN_MEMORY: Final = 16 << 20
 _LONGEST_LINE: Final = 1 << 20
 _MOST_NUL: Final = 1000
 """Bytes of text for each zero byte in it."""
+_SAMPLE: Final = 60
+"""Lines that show the account and the headers."""
+_IBAN: Final = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d\d[A-Z0-9]{11,30}(?![A-Z0-9])")
+_PARTS: Final = re.compile(r"[;,\t|]")
+_MOST_WORDS: Final = 1000
+_WORD: Final = re.compile(rb"[A-Za-z]*[\x80-\xff][A-Za-z\x80-\xff]*")
 _DO: Final = "export it from the bank again; nothing of it was stored"
 
 
@@ -38,10 +55,15 @@ class CsvRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class CsvText:
-    """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text."""
+    """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text.
+
+    `readings` has the encodings of one byte a character that are plausible, each with the words
+    that others read otherwise; it is empty for a file in UTF-8 or UTF-16.
+    """
 
     def __init__(self, source: ByteSource, file_name: str, kept: IO[bytes]) -> None:
         self.encoding = ""
+        self.readings: dict[str, tuple[str, ...]] = {}
         self._nul_count = self._size = 0
         self._file_name = file_name
         self._kept = kept
@@ -80,6 +102,28 @@ class CsvText:
         """The rows from the first on."""
         return rows_of(self.lines(), delimiter, self._file_name)
 
+    def bank_regions(self, account: str) -> set[str]:
+        """Return the parts of Europe that the bank of the file may be in.
+
+        `account` is the IBAN of files that name none, if it is known. The IBAN in most lines is the
+        account's own; without one the headers count, as each plausible encoding reads them.
+        """
+        lines = list(islice(self.lines(), _SAMPLE))
+        ibans = Counter(iban for line in lines for iban in set(_IBAN.findall(line)))
+        own = [iban for iban, count in ibans.items() if 2 * count > len(lines)]
+        regions = {region_of(iban) for iban in (account, *own)} - {""}
+        if regions:
+            return regions
+        usual = self.encoding
+        for name in self.readings:
+            self.encoding = name
+            head = islice(self.lines(), _SAMPLE)
+            words = {plain(part) for line in head for part in _PARTS.split(line)}
+            if words & REGION_HEADERS[REGIONS[name]]:
+                regions.add(REGIONS[name])
+        self.encoding = usual
+        return regions
+
     def _keep(self, source: ByteSource) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")()
         is_utf8 = True
@@ -96,6 +140,16 @@ class CsvText:
             is_utf8 = is_utf8 and _decodes(decoder, chunk, final=False)
         is_utf8 = is_utf8 and _decodes(decoder, b"", final=True)
         self.encoding = self.encoding or ("utf-8-sig" if is_utf8 else letters.encoding)
+        if not self.encoding.startswith("utf"):
+            words: dict[bytes, None] = {}
+            self._kept.seek(0)
+            while len(words) < _MOST_WORDS and self._kept.tell() < min(self._size, _IN_MEMORY):
+                chunk = self._kept.read(_CHUNK) + self._kept.readline(_CHUNK)
+                words |= dict.fromkeys(_WORD.findall(chunk))
+            # A currency in the text shows its language better than the spelling does.
+            sample = [] if letters.is_hinted else list(words)[:_MOST_WORDS]
+            self.readings = plausible_readings(sample, self.encoding)
+            self.encoding = next(iter(self.readings))
 
 
 def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> bool:

@@ -22,6 +22,8 @@ BALANCES: Final = frozenset(_WORDS["label"]["opening"] + _WORDS["label"]["closin
 HEADERS: Final[dict[str, list[str]]] = _WORDS["header"]
 OTHER: Final[dict[str, list[str]]] = _WORDS["other"]
 """Words of headers that distinguish similar columns, or other tables from statements."""
+REGION_HEADERS: Final = {name: frozenset(words) for name, words in _WORDS["region"].items()}
+"""Headers of banks in each part of Europe, which has its own code pages."""
 SIGNS: Final = {"€": "EUR", "$": "USD", "£": "GBP", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
 _SIGN: Final = "|".join(map(re.escape, SIGNS))
 CURRENCY_MARK: Final = f"[A-Z]{{3}}|{_SIGN}|kr"

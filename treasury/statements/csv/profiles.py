@@ -52,6 +52,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     day_order: Literal["dmy", "mdy", "ymd"] = "dmy"
     decimal: Literal["", ",", "."] = ""
     """What separates the decimals; worked out from the file where it is not said."""
+    encoding: Literal["", "windows-1250", "windows-1252", "windows-1257", "iso-8859-2"] = ""
+    """Code page of files that are not UTF-8; derived from their letters if empty."""
     currency: str = ""
     """Of files that say it nowhere."""
     positive: Literal["in", "out", "balance"] = "in"
@@ -112,7 +114,7 @@ def to_toml(profile: Profile) -> str:
     """The profile as a person keeps it in a file."""
     lines = [f"name = {_quoted(profile.name)}"]
     lines += [f"needs = [{', '.join(map(_quoted, profile.needs))}]"] if profile.needs else []
-    for name in ("day_order", "decimal", "currency", "shape"):
+    for name in ("day_order", "decimal", "encoding", "currency", "shape"):
         value = getattr(profile, name)
         if value:
             lines.append(f"{name} = {_quoted(value)}")
