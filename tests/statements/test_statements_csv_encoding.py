@@ -1,4 +1,4 @@
-"""Code pages of CSV files that are not UTF-8: decided by spelling and bank, else asked."""
+"""Code pages of CSV files that are not UTF-8: decided by spelling and bank, or by a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV exports with amounts that have no sign: the balances show the direction, or it is asked."""
+"""CSV exports with unsigned amounts: the balances or an answer show the direction."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which encoding a bank's text is in, decided once for a file by what its letters say.
+"""Encoding of a bank's text, decided once for a file by the frequency of its letters.
 
-Bytes beyond ASCII are letters of some language in one encoding, and signs or letters that no such
-language has in another. Every encoding is judged by the languages that are written in it; where two
-do equally well, the currencies in the text decide, else the more usual one.
+In the right encoding the bytes beyond ASCII are letters of a language; in others they are signs or
+letters that the language does not have. Each encoding is judged by its languages; if two fit
+equally well, the currencies in the text decide, else the more common one.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _ENCODINGS: Final = (
     ("cp852", (*_EAST, "äöüß")),
     ("cp850", _WEST),
 )
-"""In the order in which they are taken where they do equally well."""
+"""Encodings in order of preference if they fit equally well."""
 _SIGNS: Final = frozenset("€–—’‘“”„…°§£«»¿¡ºª·´`\u00a0")
-"""What stands among letters of any language."""
+"""Signs that occur in texts of any language."""
 _HINTS: Final = {
     "ąćęłńóśźż": (b"PLN", b"mBank"),
     "áčďéěíňóřšťúůýž": (b"CZK",),
@@ -80,17 +80,17 @@ _HEAD: Final = 400
 
 
 class Letters:
-    """The bytes beyond ASCII of a file, counted a piece at a time, and the currencies beside."""
+    """Counts of the bytes beyond ASCII of a file, and the currencies in it."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
         self._hinted: set[str] = set()
 
     def add(self, data: bytes) -> None:
-        """Count a piece of the file, which should end where a word does."""
+        """Count a piece of the file, which should end at the end of a word."""
         self._counts.update(data.translate(None, _ASCII))
         for letters, hints in _HINTS.items():
-            # A hint stands in the text by itself, figures beside it apart.
+            # A currency counts only as a separate word, but figures may be next to it.
             if letters not in self._hinted and any(
                 (
                     word in data
@@ -102,7 +102,7 @@ class Letters:
 
     @property
     def encoding(self) -> str:
-        """The encoding of one byte a character that explains them best; each byte is in it."""
+        """Return the single-byte encoding that fits best and defines every byte of the file."""
         best, encoding, whole = -1.0, "latin-1", max(1, self._counts.total())
         for name, languages in _ENCODINGS:
             characters = _decoded(name)
@@ -194,15 +194,15 @@ _UNSPEAKABLE: Final = re.compile(rf"(?:^|[^{_VOWEL}])[čďķļņňřģćń](?:$|
 
 @cache
 def _decoded(name: str) -> dict[int, str]:
-    """The characters of the bytes beyond ASCII that an encoding has."""
+    """Return the characters of the bytes beyond ASCII that an encoding defines."""
     texts = {byte: bytes([byte]).decode(name, "ignore") for byte in range(128, 256)}
     return {byte: text for byte, text in texts.items() if text}
 
 
 def utf_16(first: bytes) -> str:
-    """UTF-16, by its mark, or by every other byte being zero, as it is of most letters.
+    """Return the UTF-16 codec of a file; empty if it is not UTF-16.
 
-    Empty where the file is in no such encoding.
+    A byte order mark shows it, or zeros in every other byte, as in most letters.
     """
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"

@@ -1,7 +1,7 @@
-"""Reads a bank's CSV export by its profile: rows in, statements proved by their balance column out.
+"""Reader of CSV exports: rows by a profile, statements proved by their balance column.
 
-CSV has no statements: the rows of one account and currency are one. Its balances are those stated
-above the table, else those of the balance column, which has to follow the amounts row by row.
+CSV has no statements: the rows of one account and currency form one. Its balances are those stated
+above the table, otherwise those of the balance column, which must follow the amounts row by row.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ from treasury.statements.statement_draft import (
 from treasury.statements.text_encoding import REGIONS
 
 GUESSED: Final = "CSV proposed"
-"""The format of a file without a profile."""
+"""Format name of a file without a profile."""
 
 _MOST_SHOWN: Final = 3
 _LONGEST_SHOWN: Final = 60
 _MOST_GROUPS: Final = 10_000
 _MOST_ROW: Final = 1 << 20
 _MOST_OTHERS: Final = 10_000
-"""Rows that are no movements, from which on a file is refused that has fewer that are."""
+"""Number of other rows from which a file is refused if it has fewer movements."""
 
 
 class CsvFile(BankFile):
-    """A table: `account` is that of files that name none, `currencies` those of accounts.
+    """A CSV file. `account` is used for files that name none; `currencies` are those of accounts.
 
-    StatementError where no profile fits and none can be proposed; a file read by a proposed one
-    says so, and is not proved.
+    Raises StatementError if no profile fits and none can be proposed. A file read by a proposed
+    profile has a note, and is not proved.
     """
 
     format = "CSV"
@@ -89,7 +89,7 @@ class CsvFile(BankFile):
         self._read_count = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        """Yield the rows of `statement_entries` in batches, in the file's order."""
         with CsvText.opened(self._source, self.file_name) as self._text:
             self.layout = layout = self._read_layout()
             self.format = f"CSV {layout.profile.name}"
@@ -120,7 +120,7 @@ class CsvFile(BankFile):
         self.end("there is no movement in the file")
 
     def found(self) -> dict[str, Any]:
-        """Return the fields of a profile that only the whole file shows."""
+        """Return the profile fields that only the whole file shows."""
         rows = self._rows
         return {
             "decimal": rows.decimal if rows.shows_decimal else "",
@@ -159,7 +159,7 @@ class CsvFile(BankFile):
         return layout
 
     def _layout_as_read(self) -> Layout | None:
-        """Find the layout of the file in the encoding that its text has now."""
+        """Return the layout of the file in the current encoding of its text."""
         lines = [] if self._text.has_nul else list(islice(self._text.lines(), SAMPLE))
         return (
             layout_of(lines, self._profiles, self.file_name)
@@ -168,7 +168,7 @@ class CsvFile(BankFile):
         )
 
     def _below(self) -> Iterator[CsvRow]:
-        """The rows below the header."""
+        """Return the rows below the header."""
         layout = self._rows.layout
         return islice(self._text.rows(layout.delimiter), layout.header + 1, None)
 
@@ -200,7 +200,7 @@ class CsvFile(BankFile):
         return decimal_question(self._first_amounts())
 
     def _sign_question(self) -> CsvQuestion | None:
-        """Ask what amounts without a sign do, if neither balances nor other amounts show it."""
+        """Return the question about unsigned amounts, unless the balances or signs decide it."""
         rows, layout = self._rows, self._rows.layout
         if "amount" not in layout.columns or "sign" in layout.columns:
             return None
@@ -228,7 +228,7 @@ class CsvFile(BankFile):
         return sign_question(self._first_amounts())
 
     def _derive_signs(self) -> list[Unshown] | None:
-        """Try to derive the direction of every amount from the balances; keep it if they connect.
+        """Derive the direction of every amount from the balances, if every balance connects.
 
         Return the oldest rows, with a direction that no balance shows. Return None if a balance
         does not connect, or if the file connects in both orders of its rows.
@@ -269,7 +269,7 @@ class CsvFile(BankFile):
         )
 
     def _read_as(self, **read: str) -> Iterator[CsvMovement]:
-        """The movements if amounts are read in this way; rows of unknown status are booked."""
+        """Yield the movements read with these settings, rows of unknown status as booked."""
         rows = self._rows
         self._begin_again()
         rows.unknown_status = "BOOK"
@@ -283,7 +283,7 @@ class CsvFile(BankFile):
         return self._shown(self._below())
 
     def _shown(self, shown_rows: Iterable[CsvRow]) -> str:
-        """Show some rows, as a person recognises them."""
+        """Return some rows as text for a question."""
         rows = self._rows
         shown = (
             f"line {row.line}: {' '.join((*rows.texts(row), amount))[:_LONGEST_SHOWN]}"
@@ -306,15 +306,15 @@ class CsvFile(BankFile):
         )
 
     def _begin_again(self) -> None:
-        """Forget what reading the rows found out, before they are read again."""
+        """Reset the counts and lost rows before the file is read again."""
         self._lost.clear()
         self.lost_count = self._read_count = self._rows.totals = 0
 
     def _courses(self) -> dict[Key, Course]:
-        """Days and balances of each account and currency, in the order of the file.
+        """Return days and balances of each account and currency, in the order of the file.
 
         If the balances do not follow, try rows of unknown status as booked, then fees as part of
-        the amounts or on top; keep the reading that the balances follow.
+        the amounts or on top, and keep the reading that the balances follow.
         """
         rows, courses = self._rows, self._followed()
         if _off_count(courses) and rows.has_unknown_status:
@@ -345,7 +345,7 @@ class CsvFile(BankFile):
             if len(courses) > _MOST_GROUPS:
                 raise StatementError(
                     f"{self.file_name}: more than {_MOST_GROUPS} accounts in one file",
-                    do="look whether the profile names the right column for the account",
+                    do="check the column for the account in the profile",
                 )
         return courses or {key: Course(line) for key, line, _ in reversed(self._lost)}
 
@@ -362,7 +362,7 @@ class CsvFile(BankFile):
             yield entry
 
     def _movements(self) -> Iterator[CsvMovement]:
-        """The movements with their signs, each with the rows of text below it."""
+        """Yield the movements with their signs, each with the rows of text below it."""
         movements = self._movements_as_written()
         if self._rows.positive != "balance":
             return movements
@@ -387,7 +387,7 @@ class CsvFile(BankFile):
                     raise StatementError(
                         f"{self.file_name} line {row.line}: a movement of more than"
                         f" {_MOST_ROW >> 10} rows",
-                        do="look whether the profile names the right columns for amounts",
+                        do="check the columns for amounts in the profile",
                     )
         if last is not None:
             yield last
@@ -418,11 +418,11 @@ class CsvFile(BankFile):
         self._check_count(self.lost_count, f"line {line} is not read: {reason}")
 
     def _check_count(self, others: int, such: str) -> None:
-        """StatementError for a table of which most is something else than movements."""
+        """Raise StatementError if most rows of the table are not movements."""
         if others > max(_MOST_OTHERS, self._read_count):
             raise StatementError(
-                f"{self.file_name}: most of its rows are no movements; {such}",
-                do="look whether the profile names the right columns",
+                f"{self.file_name}: most of its rows are not movements; {such}",
+                do="check the columns in the profile",
             )
 
     def _entry(self, movement: CsvMovement) -> EntryRow:
@@ -464,7 +464,7 @@ class CsvFile(BankFile):
     def _drafts(self, courses: dict[Key, Course]) -> dict[Key, StatementDraft]:
         drafts = {key: self._draft(key, course) for key, course in courses.items()}
         for key, line, why in self._lost:
-            # A row that names an account of no other row may be of any of them.
+            # A row with an account of no other row may belong to any account.
             for draft in [drafts[key]] if key in drafts else drafts.values():
                 draft.lost(f"line {line}", why, line)
         if self.lost_count > len(self._lost):
@@ -475,7 +475,7 @@ class CsvFile(BankFile):
     def _draft(self, key: Key, course: Course) -> StatementDraft:
         (account, currency), layout = key, self._rows.layout
         days = (course.first_day, course.last_day)
-        # Balances are as stated above the table, else as the balance column has them.
+        # Balances above the table are preferred to those of the balance column.
         stated = map(self._rows.above, ("opening", "closing"))
         ends = (a if a is not None else b for a, b in zip(stated, course.ends, strict=True))
         head = StatementHead(

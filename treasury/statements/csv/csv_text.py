@@ -1,8 +1,7 @@
-"""A CSV file as text that can be read several times, in memory that does not grow with it.
+"""Text of a CSV file, readable several times in bounded memory.
 
-A CSV file shows only as a whole which sign separates its decimals and in what order its rows are,
-so it is read more than once: its bytes are kept on disk while they come, and their encoding is
-found out on the way.
+Only the whole file shows its decimal sign and the order of its rows, so it is read more than once.
+Its bytes are spooled to disk while the encoding is determined.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _IBAN: Final = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d\d[A-Z0-9]{11,30}(?![A-Z0-9])
 _PARTS: Final = re.compile(r"[;,\t|]")
 _MOST_WORDS: Final = 1000
 _WORD: Final = re.compile(rb"[A-Za-z]*[\x80-\xff][A-Za-z\x80-\xff]*")
-_DO: Final = "export it from the bank again; nothing of it was stored"
+_DO: Final = "export it from the bank again; the file was not stored"
 
 
 class CsvRow(msgspec.Struct, frozen=True, gc=False):
@@ -55,10 +54,10 @@ class CsvRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class CsvText:
-    """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text.
+    """The text of a file in `encoding`; `has_nul` is true for a binary file.
 
-    `readings` has the encodings of one byte a character that are plausible, each with the words
-    that others read otherwise; it is empty for a file in UTF-8 or UTF-16.
+    `readings` maps each plausible single-byte encoding to the words that others read differently;
+    it is empty for a file in UTF-8 or UTF-16.
     """
 
     def __init__(self, source: ByteSource, file_name: str, kept: IO[bytes]) -> None:
@@ -72,17 +71,17 @@ class CsvText:
     @classmethod
     @contextmanager
     def opened(cls, source: ByteSource, file_name: str) -> Iterator[Self]:
-        """The text of a source, read to its end."""
+        """Open the text of a source, which is read to its end."""
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
             yield cls(source, file_name, kept)
 
     @property
     def has_nul(self) -> bool:
-        """Whether it is no text: one with a few zero bytes in it is read without them."""
+        """Return whether the file is binary; single zero bytes in a text are removed."""
         return not self.encoding.startswith("utf-16") and self._nul_count * _MOST_NUL > self._size
 
     def lines(self) -> Iterator[str]:
-        """The lines from the first on. StatementError for one of a length that no bank writes."""
+        """Yield the lines from the start. Raises StatementError for an extremely long line."""
         self._kept.seek(0)
         byte_decoder = codecs.getincrementaldecoder(self.encoding)("replace")
         decoder = io.IncrementalNewlineDecoder(byte_decoder, translate=True)
@@ -99,7 +98,7 @@ class CsvText:
             yield unfinished
 
     def rows(self, delimiter: str) -> Iterator[CsvRow]:
-        """The rows from the first on."""
+        """Yield the rows from the start."""
         return rows_of(self.lines(), delimiter, self._file_name)
 
     def bank_regions(self, account: str) -> set[str]:
@@ -161,9 +160,9 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) ->
 
 
 def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[CsvRow]:
-    """The rows that lines of text hold; a cell in quotes may go on over several.
+    """Yield the rows in lines of text; a quoted cell may continue over several lines.
 
-    StatementError where one is still open at the end: it would hold all that follows its quote.
+    Raises StatementError if a quote is still open at the end, as it would swallow all later rows.
     """
     consumed: list[str] = []
     ended = False
@@ -174,7 +173,7 @@ def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Cs
             consumed.append(line)
             yield line
         ended = True
-        yield "\n"  # a row of its own, unless a cell is open
+        yield "\n"  # The blank line makes a separate row, unless a cell is open.
 
     reader = csv.reader(consumed_lines(), delimiter=delimiter)
     before = 0
