@@ -1,4 +1,4 @@
-"""Dialects of MT940's field 86, the text with everything that has no field of its own.
+"""Dialects of MT940's field 86, the text with everything without a separate field.
 
 SWIFT gives six lines of free text. German and central European banks split them into numbered
 subfields (`?20`), in which SEPA put keywords (`EREF+`); Dutch banks write keywords between slashes
@@ -23,8 +23,10 @@ Columns = dict[str, list[Any]]
 """Map from a name to a value for each text: columns of `statement_entries` and of `WORKING`."""
 
 WORKING: Final = ("code", "instructed", "charges", "rate", "name_in_id")
-"""Working values for the rules of `mt_rows`: the booking code, amounts as text, and the other party's
-name as its separate parts, from which ids are made.
+"""Working values for the rules of `mt_rows`.
+
+They are the booking code, amounts as text, and the other party's name as its separate parts, from
+which ids are made.
 """
 
 _Row = Sequence[str]
@@ -65,7 +67,7 @@ _NO_VALUE: Final = re.compile(r"[\s/]*")
 
 
 def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> Columns:
-    """Return the columns in some texts of field 86; those at the places `numbered` are of field NS."""
+    """Return the columns in texts of field 86; those at the places `numbered` are of field NS."""
     way = _dialect(texts[0])
     if len(way.strip("/+")) == 1 and not numbered and _whole(way).fullmatch("\0".join(texts)):
         # As a rule a bank writes one dialect.
@@ -216,7 +218,7 @@ def _numbered(
     pieces: Sequence[_Row],
     where: tuple[tuple[str, str], str, str, str],
 ) -> Columns:
-    """Return the columns in numbered parts; `where` has the numbers of name, text, account, bank."""
+    """Return the columns in numbered parts, with the numbers of each column in `where`."""
     names, booking, account, agent = where
     details: Columns = {}
     for name, number in (("additional_information", booking), ("counterparty_agent", agent)):
@@ -293,7 +295,7 @@ def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
 
 
 def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
-    """Read keywords between slashes; one may open a group, as the ultimate creditor has a name too."""
+    """Read keywords between slashes; one may open a group, such as the ultimate party's."""
     details: Columns = {}
     remittance: list[_Row] = []
     if any(columns[0]):

@@ -49,7 +49,7 @@ class MtMovements(msgspec.Struct, frozen=True):
     """Consecutive movements: their fields 61, their explanations, and the text of both as sent.
 
     `texts` has the field or fields 86 of each, empty if there is none; `numbered` are the positions
-    of those that are lines of a field NS.
+    of lines of a field NS.
     """
 
     first: Sequence[str]
@@ -176,7 +176,7 @@ def _join_lookalikes(
 def _inner_closings(
     tags: Sequence[str], texts: Sequence[str], is_dash: Sequence[bool], afters: Sequence[str]
 ) -> set[int]:
-    """Return the false closing balances: those that a later field of the message closes.
+    """Return the false closing balances, which a later field of the message shows.
 
     A false one does not read as a balance, or movements follow before the message is closed.
     """
@@ -207,7 +207,7 @@ def _inner_closings(
 
 
 def _goes_on(main: str, after: str) -> bool:
-    """Return whether a dash is within a message; `main` is the last field before it except texts."""
+    """Return whether a dash is within a message; `main` is the last field but texts before it."""
     if not main or after == END:
         return False
     if main.startswith(("62", "64", "65")):

@@ -37,7 +37,7 @@ def plain_head(head: bytes) -> bytes:
 
 
 class MtText:
-    """The lines of a file. `odd_lines` counts those that are not UTF-8 but in `encoding`.
+    """The lines of a file. `odd_lines` counts lines in `encoding` and not in UTF-8.
 
     With `whole_lines` false a file may be one line of any length, which is returned in parts.
     """
@@ -51,7 +51,7 @@ class MtText:
         self._is_mixed = False
 
     def __iter__(self) -> Iterator[str]:
-        """Yield whole lines, many at a time, with each line break as `\\n`.
+        """Yield whole lines, many at a time, with uniform line breaks.
 
         Raises StatementError for an extremely long line.
         """
@@ -115,7 +115,7 @@ class MtText:
             self._judge(spooled)
 
     def _judge(self, spooled: IO[bytes]) -> None:
-        """Determine the encoding of lines that are not UTF-8: the whole file, or a few lines of it."""
+        """Determine the encoding if it is not UTF-8, of the whole file or of a few lines."""
         everything, odd = Letters(), Letters()
         utf_8_count = odd_count = 0
         spooled.seek(0)

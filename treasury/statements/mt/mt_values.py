@@ -148,7 +148,7 @@ def near(reference_day: date, month_day: str) -> date:
 
 
 def amounts_of(texts: Sequence[str]) -> list[Decimal]:
-    """Return the amounts in texts, most of them as SWIFT writes them."""
+    """Return the amounts in texts, mostly in the form of SWIFT."""
     if _ALL_PLAIN.fullmatch(" ".join(texts)):
         return [Decimal(text.replace(",", ".")) for text in texts]
     return [amount_of(text) for text in texts]
