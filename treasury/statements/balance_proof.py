@@ -28,7 +28,7 @@ WITHOUT_BALANCES: Final = (
     "^(no balances|no opening balance|no closing balance|balances without a sign[^;]*|"
     ".* = interim [^;]*: more may be booked that day)$"
 )
-"""Proofs of statements whose only fault is a missing balance."""
+"""Proofs of statements with a missing balance and no other fault."""
 
 
 def is_provable(proof: str) -> bool:

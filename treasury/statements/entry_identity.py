@@ -57,7 +57,7 @@ class Ordinals:
         return 0
 
     def next_all(self, keys: Sequence[int]) -> Iterable[int]:
-        """Return the counters of several keys, most of them new."""
+        """Return the counters of several keys, mostly new ones."""
         fresh = set(keys)
         if (
             len(fresh) < len(keys)

@@ -33,7 +33,7 @@ _LONGEST: Final = 16
 _LETTERS: Final = re.compile(r"[^A-Z0-9]")
 
 
-# Banks mark whole days as UTC too; such a day begins or ends at one of these times.
+# Banks mark whole days as UTC too; its time is then one of these.
 _IN_UTC: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](?!00:00(?::00)?(?:[.,]0+)?[Z+-]|23:59(?::59)?(?:[.,]9+)?[Z+-])"
     r"(\d\d:\d\d(?::\d\d)?)[\d.,]*(?:Z|[+-]00:?00)",

@@ -280,7 +280,7 @@ def _members(document: Document, depth: int, budget: _Budget) -> Iterator[Docume
         seekable: IO[bytes] = spooled
         if isinstance(source, io.BufferedReader):
             seekable = source
-        # A zip file lists its members at its end, so all of it has to be there.
+        # A zip file lists its members at its end, so it is read completely first.
         else:
             _copy(document.name, source, spooled)
         try:
@@ -359,7 +359,7 @@ class _Counted(io.RawIOBase):
         self.count = 0
 
     def readable(self) -> bool:
-        """Return true."""
+        """Return true: the source is readable."""
         return True
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer has it

@@ -217,7 +217,7 @@ class BankFile:
         return self._source.sha256
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of `statement_entries` in batches of some thousands, in the file's order."""
+        """Yield the rows of `statement_entries` in batches, in the file's order."""
         raise NotImplementedError
 
     def note(self, remark: str) -> None:
