@@ -340,7 +340,7 @@ def test_what_is_torn_costs_its_entry_and_the_proof(
     ("content", "said"),
     [
         (GOOD.replace(header(), header("1")), "file.cod line 1: CODA of version '1'"),
-        (GOOD.replace("12001BE", "15001BE"), "file.cod line 2: '5' is no structure"),
+        (GOOD.replace("12001BE", "15001BE"), "file.cod line 2: '5' is not a structure"),
         ("\n".join([header(), move("1.00")]), "file.cod line 2: a record before the old balance"),
     ],
 )
