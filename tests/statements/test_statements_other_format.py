@@ -153,7 +153,7 @@ def test_days_that_lack_a_movement_of_their_week_are_refused_beside_it(desk: Des
 
 def test_two_formats_that_say_otherwise_of_the_same_days_are_refused(desk: Desk) -> None:
     desk.add(day_as_mt(15, "20.00", "30.00"))
-    with pytest.raises(StatementError, match=r"1\.txt.* and 0\.txt.*say otherwise"):
+    with pytest.raises(StatementError, match=r"1\.txt.* and 0\.txt.*disagree"):
         desk.add(day(15, "20.00", "35.00"))
     assert desk.booked() == [Decimal(10)]
 
