@@ -25,7 +25,7 @@ def test_adding_a_statement_whose_proof_fails_exits_1_and_says_the_way_out(tmp_p
     addition = add(workspace, camt(tmp_path, entry("7.00"), closing="108.00"))
     assert addition.exit_code == 1
     assert "NOT PROVED october.xml: opening EUR 100.00" in addition.stdout
-    assert "nothing of 1 not proved is matched without you" in addition.stdout
+    assert "1 not proved, so not matched automatically" in addition.stdout
     (item,) = workspace.open_items("2026-10").select(kind="statement_missing")
     assert item.state == "NOT PROVED"
     right = camt(tmp_path, entry("7.00"), closing="107.00")

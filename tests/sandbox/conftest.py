@@ -70,7 +70,7 @@ class Caller:
 
 @pytest.fixture(scope="session")
 def caller_of() -> type[Caller]:
-    """Makes a caller for a test that serves a sandbox of its own kind."""
+    """Return a function that makes callers, for tests with their own sandbox."""
     return Caller
 
 
@@ -105,7 +105,7 @@ def viewer(sandbox: Sandbox, served: Served) -> Iterator[Caller]:
 
 @pytest.fixture(scope="session")
 def shared_maker(sandbox: Sandbox, served: Served) -> Iterator[Caller]:
-    """A maker on the sandbox that nobody changes: for writes that are refused."""
+    """Return a maker on the shared sandbox, for writes that are refused."""
     with plain_client() as client:
         yield Caller(sandbox, served, client, "maker")
 

@@ -37,7 +37,7 @@ NUMBERS = {
     },
 }  # fmt: skip
 REQUIRED = {
-    # the least that the contract asks for, besides the fields that all have in common
+    # The minimum that the contract requires, besides the fields of all types.
     "EUR_SEPA": ("iban",), "GBP_FPS": ("accountNumber", "sortCode"),
     "GBP_CHAPS": ("accountNumber", "sortCode"),
     "USD_ACH": ("accountNumber", "routingNumber", "email", "beneficiaryState"),

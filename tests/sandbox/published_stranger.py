@@ -1,4 +1,4 @@
-"""What the published contract offers, and somebody who calls it without anything of ours."""
+"""The operations of the published contract, and a client that uses none of our code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treasury.sandbox import Sandbox
 
 
 class Operation(NamedTuple):
-    """What an operation takes and gives by the names of the contract; `[]` around a list."""
+    """An operation's input and output by the names of the contract; `[]` around a list."""
 
     status: int
     gives: str = ""
@@ -167,7 +167,7 @@ class Stranger:
     def call(
         self, who: str, operation: str, *ids: str, body: dict[str, Any] | None = None, **query: Any
     ) -> Any:
-        """The `result` of an operation that has to succeed as the contract says."""
+        """Return the `result` of an operation that has to succeed by the contract."""
         answer = self.ask(who, operation, *ids, body=body, **query)
         expected = (FINANCE.get(operation) or RAMP[operation]).status
         assert answer.status_code == expected, (operation, body, answer.text)
@@ -184,7 +184,7 @@ class Stranger:
     def ask(
         self, who: str, operation: str, *ids: str, body: dict[str, Any] | None = None, **query: Any
     ) -> httpx.Response:
-        """The answer to an operation, whatever it is."""
+        """Return the answer to an operation, successful or not."""
         method, path = operation.split()
         for given in ids:
             path = re.sub(r"{\w+}", given, path, count=1)

@@ -27,7 +27,7 @@ def test_loopback_is_http_at_a_host_and_port_of_this_machine(url: str, expected:
 
 
 class Noted(Callbacks):
-    """Callbacks that say when one has ended."""
+    """Callbacks with an event for the end of each invocation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Noted(Callbacks):
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port that is bound and that nobody listens on."""
+    """Return a port that is bound without a listener."""
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]

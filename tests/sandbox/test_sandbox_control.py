@@ -1,4 +1,4 @@
-"""The control plane over a real socket: who may ask, what it does, a month end practised on it."""
+"""The control plane over a real socket: who has access, what it does, a practised month end."""
 
 from __future__ import annotations
 

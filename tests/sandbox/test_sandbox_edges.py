@@ -1,4 +1,4 @@
-"""What is at the edge of both services' conventions, on each profile."""
+"""Edge cases of both services' conventions, on each profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sandbox's explorer: what it exports of the wallets follows from the seed and the records."""
+"""The sandbox's explorer: its exports of the wallets follow from the seed and the records."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def test_a_limit_begins_anew_when_its_time_is_over() -> None:
         answered.append(scope["path"])
 
     async def sink(_: Any) -> None:
-        """Take whatever is answered."""
+        """Discard the answer."""
 
     gate = LimitGate(app, lambda: RateLimit(1, 10), clock=lambda: now)
     for moment in (0.0, 9.9, 10.0, 19.0):

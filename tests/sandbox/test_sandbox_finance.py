@@ -266,7 +266,7 @@ def test_writing_to_an_unknown_account_is_404(maker: Any, path: str) -> None:
     assert code_of(maker.write("POST", path, {})) == (404, "NOT_FOUND")
 
 
-# what is not a body
+# Invalid bodies.
 
 
 PARTY = ("POST", "/parties")

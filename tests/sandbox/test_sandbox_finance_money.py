@@ -1,4 +1,4 @@
-"""Money at the practice finance service: what moves, what is held, what is refused."""
+"""Money at the practice finance service: movements, held amounts, refusals."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def maker(callers: dict[str, Any]) -> Any:
 
 @pytest.fixture
 def drive(own_sandbox: Sandbox) -> Iterator[Any]:
-    """The drivers; whatever a test does, the ledger sums to zero afterwards."""
+    """Return the drivers; after the test, the ledger must sum to zero."""
     yield own_sandbox.finance
     assert set(own_sandbox.finance.ledger_sums().values()) == {Decimal(0)}
 
 
 def balance(maker: Any, account: str, asset: str = "USDC") -> tuple[Decimal, Decimal]:
-    """What an account's wallets have available and reserved, as the service says."""
+    """Return the available and reserved amounts of an account's wallets by the service."""
     wallets = maker.finance(f"/accounts/{account}/wallets").json()["result"]
     found = [b["amount"] for w in wallets for b in w["balances"] if b["asset"] == asset]
     for amount in found:
@@ -208,7 +208,7 @@ def test_the_clock_takes_a_transfer_to_its_end(
     ]  # fmt: skip
 
 
-# what is refused
+# Refusals.
 
 
 def test_more_than_is_available_is_refused_and_nothing_moves(maker: Any, drive: Any) -> None:
@@ -236,7 +236,7 @@ def test_a_transfer_needs_what_the_sender_holds_and_a_receiver_on_its_chain(
 
 
 def unverified(maker: Any) -> str:
-    """The account of the one party whose check is still running."""
+    """Return the account of the only party with a pending check."""
     found: str = maker.finance("/accounts", externalId="cust-0417").json()["result"][0]["id"]
     return found
 

@@ -1,4 +1,4 @@
-"""Idempotency keys: one body, one effect, one answer; for each client, whatever went wrong."""
+"""Idempotency keys: one body, one effect, one answer, for each client and after every failure."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Practice(RuleBasedStateMachine):
         self.payments: list[str] = []
 
     def post(self, path: str, body: dict[str, Any], into: list[str], **parameters: str) -> None:
-        """Call as the web does; what is refused leaves nothing behind."""
+        """Call like the web application: a refused write is rolled back."""
         raw = encode(body).encode()
         call = Call(USERS["maker"], parameters, {}, json.loads(raw), raw, f"POST {path}")
         before = self.drive.ledger_balances()

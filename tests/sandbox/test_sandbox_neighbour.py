@@ -27,7 +27,7 @@ COLLECTIONS = {
     "request": "/ramp-requests",
 }
 BELOW = {
-    # what an account has, and by which list
+    # The parts of an account, and the list of each.
     "wallets": "custodial",
     "virtual-bank-accounts": "virtual",
     "party-roles": "role",
@@ -85,7 +85,7 @@ def ids_of(caller: Any) -> dict[str, str]:
 
 
 def every_id(caller: Any) -> set[str]:
-    """Every id that stands anywhere in the lists of a company and below its accounts."""
+    """Return every id in the lists of a company and below its accounts."""
     text = ""
     for path in COLLECTIONS.values():
         text += getattr(caller, service_of(path))(path, size=1000).text
@@ -209,7 +209,7 @@ def test_nothing_is_sent_to_an_account_of_another_company(both: Both) -> None:
 def test_the_neighbour_works_with_what_is_its_own(
     caller_of: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Also after the process was ended: its state is kept beside ours."""
+    """This holds after a restart too: the neighbour's state is kept next to ours."""
     versions = []
     for turn in range(2):
         sandbox = Sandbox(7, state=tmp_path)

@@ -1,4 +1,4 @@
-"""What is published about both services: complete, valid, as the routes are; the page beside it."""
+"""The published documents of both services: complete, valid, equal to the routes; their page."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""schemathesis against both services over a real socket: bodies that fit and bodies that do not.
+"""schemathesis against both services over a real socket, with valid and invalid bodies.
 
-Each operation is asked a bounded number of times, the same ones in every run. What a schema cannot
-know (ids, versions, amounts that are there) is taken from the company in half of the calls, so that
+Each operation gets a fixed number of calls, the same in every run. Values that a schema does not
+determine (ids, versions, existing amounts) come from the company in half of the calls, so that
 every operation is also carried out.
 """
 
@@ -144,7 +144,7 @@ class Known:
         return self._http.request(method, url, json=body, headers=headers).json()["result"]
 
     def key(self) -> str:
-        """An idempotency key that nobody has used."""
+        """Return an unused idempotency key."""
         self._keys += 1
         return str(UUID(int=self._keys, version=4))
 
@@ -197,7 +197,7 @@ class Known:
         return made["id"]
 
     def _payment(self) -> str:
-        """A payment request whose id of our own is the key that it was made with."""
+        """Create a payment request with its idempotency key as the caller's own id."""
         key = self.key()
         body = {
             "cardProviderReference": {"type": "card", "referenceId": self.ids["account"][0]},
@@ -220,7 +220,7 @@ class Known:
 
 @pytest.fixture(scope="module")
 def known() -> Iterator[dict[str, Known]]:
-    """One company a profile; whatever one operation did is there for the next."""
+    """Return the company of a profile, with the effects of earlier operations."""
     spec, b = Sandbox(7), Sandbox(7, profile="b")
     with spec.serve() as first, b.serve() as second:
         both = {"spec": Known(spec, first), "b": Known(b, second)}
@@ -302,7 +302,7 @@ def test_every_answer_is_one_that_is_published(
         case = data.draw(fitting if acquainted else st.one_of(fitting, wrong))
         if acquainted:
             acquaint(case, path, here, data)
-        # what was made to fit in one place may not fit in another
+        # A body that fits one operation may not fit another.
         checks = CHECKS if acquainted else (*CHECKS, negative_data_rejection)
         headers = {"Authorization": f"Bearer {token}"}
         answer = case.call_and_validate(base_url=here.base_url, headers=headers, checks=checks)

@@ -1,4 +1,4 @@
-"""The practice bank answers a payment file, and the desk reads what it says."""
+"""The practice bank answers a payment file, and the desk reads the answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def file_of(number: int) -> str:
 
 
 def answered(texts: list[str], folder: Path, desk: Workspace) -> dict[str, Any]:
-    """What the desk makes of the reports, by the payment's reference."""
+    """Return the desk's view of the reports, by the payment's reference."""
     for place, text in enumerate(texts):
         (folder / f"{place}.xml").write_text(text, "utf-8")
     desk.statements.add(*sorted(folder.glob("*.xml")))

@@ -59,7 +59,7 @@ def maker(own: Sandbox, caller_of: Callable[..., Any], http: httpx.Client) -> It
 
 
 def outline(value: Any, path: str = "") -> set[tuple[str, str]]:
-    """Every path in a JSON value with the type that stands there."""
+    """Return every path in a JSON value with its type."""
     if isinstance(value, dict):
         return {(path, "object")}.union(*(outline(v, f"{path}.{k}") for k, v in value.items()))
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The published generation whole: every operation and body field of it, driven over HTTP."""
+"""The whole published generation: every operation and body field, driven over HTTP."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A stranger's client of the published generation: every operation, every field that it may send.
+"""An independent client of the published generation: every operation, every field it may send.
 
-It is written from the published contract alone: nothing of ours but the server is imported. One
-table names the operations, one scenario drives them over a socket, and what was sent and answered
-is held against the contract to the field, where the contract is beside the project.
+It is written from the published contract alone and imports only our server. One table names the
+operations, one scenario drives them over a socket, and requests and answers are compared with the
+contract field by field, if the contract is available next to the project.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def schemas(service: str) -> dict[str, Fields]:
     for name, text in lines:
         parts = re.split(r", (?![^{]*})(?![^\[]*\])", text)
         if all(part.isupper() for part in parts):
-            continue  # the words of an enum, which stand beside each field too
+            # Values of an enum are also listed next to each field.
+            continue
         pairs = (part.partition(" ") for part in parts)
         found[name] = {one.rstrip("*"): (kind, one.endswith("*")) for one, _, kind in pairs}
     return found
@@ -117,14 +118,14 @@ def of_kind(value: Any, kind: str) -> bool:
 
 
 UNNAMED = {
-    # records whose kind the contract does not name beside the field
+    # Records with a kind that the contract does not name next to the field.
     "companyBankAccount": "CompanyBankAccountDto",
     "depositBankAccount": "DepositBankAccountDto",
 }
 
 
 class Reading:
-    """Walks through answers by their schemas: what it met, and what should not be there."""
+    """Walks through answers by their schemas: the fields found, and unexpected ones."""
 
     def __init__(self, named: dict[str, Fields]) -> None:
         self._named = named
@@ -193,7 +194,7 @@ def test_every_parameter_and_every_field_of_a_body_was_sent(
 
 
 BEYOND = {
-    # what the specification has besides, and this generation keeps
+    # Operations of the specification that this generation keeps.
     "result.fiatCurrencyId: not published", "result.cryptoCurrencyId: not published",
     "result.companyWalletId: not published", "result.companyBankAccountId: not published",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the platform and the banks do on the ramp side, and what follows by itself in time."""
+"""Actions of the platform and the banks on the ramp side, and later automatic steps."""
 
 from __future__ import annotations
 

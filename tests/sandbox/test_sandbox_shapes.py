@@ -1,4 +1,4 @@
-"""What is served against the contract's examples: the same keys and JSON types, exact digits."""
+"""Served bodies compared with the contract's examples: same keys and JSON types, exact digits."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def kind(value: Any) -> str:
 
 
 def outline(value: Any, path: str = "") -> set[tuple[str, str]]:
-    """Every path in a JSON value with the type that stands there."""
+    """Return every path in a JSON value with its type."""
     if isinstance(value, dict):
         return {(path, "dict")}.union(*(outline(v, f"{path}.{k}") for k, v in value.items()))
     if isinstance(value, list):

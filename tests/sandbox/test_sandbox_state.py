@@ -36,7 +36,7 @@ serve_forever(
 
 @contextmanager
 def killed_at_the_end(folder: Path) -> Iterator[str]:
-    """A sandbox in a process of its own, ended by SIGKILL."""
+    """Return a sandbox in a separate process, ended by SIGKILL."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, str(folder)], stdout=subprocess.PIPE, text=True
     ) as process:

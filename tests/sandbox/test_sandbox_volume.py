@@ -124,7 +124,7 @@ def test_what_is_no_volume_is_refused(text: str) -> None:
         Volume.parse(text)
 
 
-# what a page costs
+# The cost of a page.
 
 LISTS: dict[str, tuple[str, dict[str, Any]]] = {
     "as entered": ("ramp_request", {}),

@@ -144,7 +144,7 @@ BANKS: Final[dict[str, str]] = {
     ),
 }
 CURRENCIES: Final = {"mbank": "PLN", "lloyds": "GBP", "natwest": "GBP"}
-"""What they are in, if not in euros."""
+"""Currencies of the samples that are not in euros."""
 
 
 def read(folder: Path, text: str) -> StatementFile:

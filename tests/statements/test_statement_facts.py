@@ -1,4 +1,4 @@
-"""The days and the counter of a statement beside another one."""
+"""Days and number of a statement compared with those of another one."""
 
 from datetime import date
 from typing import Any

@@ -192,14 +192,14 @@ def test_files_without_any_statement_make_no_commit(lake: Lake, tmp_path: Path) 
     before = lake.snapshot().sql("SELECT count(*) AS n FROM commits")
     (tmp_path / "letters").mkdir()
     (tmp_path / "letter.txt").rename(tmp_path / "letters" / "letter.txt")
-    with pytest.raises(StatementError, match="no bank statement is in what was given") as caught:
+    with pytest.raises(StatementError, match="the given files contain no bank statement") as caught:
         add(lake, tmp_path / "letters", days=1)
     assert "letter.txt" in str(caught.value.do)
     assert lake.snapshot().sql("SELECT count(*) AS n FROM commits").equals(before)
 
 
 def twelve_twins(order: range) -> str:
-    """A batch of twelve payments that only their payers' accounts tell apart, in this order."""
+    """Return a batch of twelve payments in this order, with only the payers' accounts unequal."""
     parties = (
         f"<RltdPties><DbtrAcct><Id><Othr><Id>P{n}</Id></Othr></Id></DbtrAcct></RltdPties>"
         for n in order

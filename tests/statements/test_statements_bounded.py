@@ -1,4 +1,4 @@
-"""Files without end: refused while a few megabytes of them are read, whatever they repeat."""
+"""Endless files of every kind are refused after a few megabytes."""
 
 import gzip
 import io
@@ -25,7 +25,7 @@ MOST = 16 << 20
 
 
 class Endless:
-    """Bytes that begin like a bank file and then repeat themselves; `given` says how many."""
+    """Bytes that begin like a bank file and then repeat; `given` counts those that were read."""
 
     def __init__(self, before: str, again: str) -> None:
         self._ahead = before.encode()

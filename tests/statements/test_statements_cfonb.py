@@ -1,4 +1,4 @@
-"""CFONB 120: entries and what stands below them, amounts with a letter, and what is torn."""
+"""CFONB 120: entries with their further records, amounts with a letter, incomplete files."""
 
 import io
 from collections.abc import Callable

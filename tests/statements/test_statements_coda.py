@@ -321,7 +321,10 @@ GOOD = file_of([move("1.00"), move("2.00", sequence=2)], "0.00", "3.00", "0.00",
         (GOOD.replace("3110260010", "3113260010", 1), "'311326' is not a date"),
         ("\n".join(GOOD.splitlines()[:4]), "it ends before its trailer record"),
         ("\n".join(GOOD.splitlines()[:-1]), "it ends before its trailer record"),
-        ("\n".join(GOOD.splitlines()[:2] + GOOD.splitlines()[3:]), "the bank says 000004 records"),
+        (
+            "\n".join(GOOD.splitlines()[:2] + GOOD.splitlines()[3:]),
+            "the bank states 000004 records",
+        ),
         (GOOD.replace("\r\n8001", "\r\n7001"), "a record of kind '7' is not known"),
     ],
 )
@@ -337,7 +340,7 @@ def test_what_is_torn_costs_its_entry_and_the_proof(
     ("content", "said"),
     [
         (GOOD.replace(header(), header("1")), "file.cod line 1: CODA of version '1'"),
-        (GOOD.replace("12001BE", "15001BE"), "file.cod line 2: '5' is no structure"),
+        (GOOD.replace("12001BE", "15001BE"), "file.cod line 2: '5' is not a structure"),
         ("\n".join([header(), move("1.00")]), "file.cod line 2: a record before the old balance"),
     ],
 )
@@ -367,7 +370,7 @@ def test_a_large_file_is_read_a_batch_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_balance_that_is_cut_to_its_kind_is_refused_by_its_line() -> None:
-    with pytest.raises(StatementError, match="line 2: '' is no structure of an account number"):
+    with pytest.raises(StatementError, match="line 2: '' is not a structure of an account number"):
         list(CodaFile(io.BytesIO(f"{header()}\n1".encode()), "cut.cod").batches())
 
 

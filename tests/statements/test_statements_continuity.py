@@ -1,4 +1,4 @@
-"""A statement beside the others: the one before it, and the currency that its account is in."""
+"""A statement compared with the one before it, and with the currency of its account."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -286,7 +286,7 @@ def test_a_truncated_version_is_listed_with_its_own_proof(
         report = desk.add(short)
     last = report.statements[-1]
     assert (last.proved, last.state) == (False, "known")
-    assert "(EUR 5.00 off); it does not count, another version of it does" in last.proof
+    assert "(EUR 5.00 off); it does not count: another version of it does" in last.proof
     assert report.failed == (last,)
     assert [proved for _, proved in desk.proofs()] == [True]
 

@@ -189,7 +189,7 @@ def test_wise_business_moves_what_its_direction_says(tmp_path: Path) -> None:
     assert rows(file.entries, "direction", "amount", "currency", "counterparty_name") == [
         ("CRDT", Decimal("80.00"), "EUR", "Payer"), ("DBIT", Decimal("22.50"), "EUR", "Payee"),
     ]  # fmt: skip
-    assert "'NEUTRAL' says neither debit nor credit" in file.problems[0].what + str(file.problems)
+    assert "'NEUTRAL' is neither debit nor credit" in file.problems[0].what + str(file.problems)
     assert not any(file.statements["proved"].to_pylist())
 
 

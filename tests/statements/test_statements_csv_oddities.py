@@ -19,7 +19,7 @@ TABLES = {
 1. 10. 2026;1 234,50;CZK;2 234,50;a
 15. 10. 2026;-234,50;CZK;2 000,00;b
 """,
-    "a currency's sign beside the amount": """Datum;Částka;Zůstatek;Popis
+    "a currency's sign next to the amount": """Datum;Částka;Zůstatek;Popis
 01.10.2026;1 234,50 Kč;2 234,50 Kč;a
 15.10.2026;-234,50 Kč;2 000,00 Kč;b
 """,
@@ -176,7 +176,7 @@ def test_a_text_of_several_lines_is_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", [";Payment to someone;-1,00;2,00\n", ";;1,;\n"])
 def test_a_table_of_which_most_is_no_movement_is_refused(tmp_path: Path, row: str) -> None:
     text = f"Datum;Text;Betrag;Saldo\n01.10.2026;a;1,00;2,00\n{row * 10_001}"
-    with pytest.raises(StatementError, match="most of its rows are no movements; line 1000"):
+    with pytest.raises(StatementError, match="most of its rows are not movements; line 1000"):
         read(tmp_path, text)
 
 
@@ -184,7 +184,7 @@ def test_a_table_of_which_most_is_no_movement_is_refused(tmp_path: Path, row: st
 def test_a_bank_that_is_not_known_is_read_as_one_that_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bank: str
 ) -> None:
-    """What no column shows is left out: Revolut's fee comes on top of the amount."""
+    """A fact without a column is lost: Revolut's fee is in addition to the amount."""
     names = ("account", "currency", "direction", "amount", "booking_date")
     known = read(tmp_path, BANKS[bank])
     monkeypatch.setattr("treasury.statements.csv.csv_file.built_in_profiles", tuple)
@@ -395,7 +395,7 @@ def test_an_amount_without_a_zero_before_its_decimals_and_a_day_with_colons(tmp_
 
 
 def test_signed_amounts_without_a_header_need_no_balance_that_follows_them(tmp_path: Path) -> None:
-    """A balance that does not is told, and the statement is not proved; unsigned ones are not."""
+    """A contradicting balance unproves the statement; unsigned amounts need a balance."""
     text = "2026-01-03;A;100;54.25;2026-01-03\n2026-03-04;B;-100;54.25;2026-03-04\n"
     file = read(tmp_path, text)
     assert file.format == "CSV raiffeisen without header"

@@ -113,7 +113,7 @@ ASKED = {
         "1,1.10.2026,1100,H,3450,3916.85,a\n2,3.10.2026,6000,S,1021,1027.00,b\n"
         "2,3.10.2026,1021,H,6000,1027.00,b\n"),
     ),
-    "a card whose balance is what is owed": (
+    "a card with the debt as its balance": (
         "sign",
         ("Date,Merchant,Text,Amount,Balance\n2026-10-05,Shop,a,20.00,120.00\n"
         "2026-10-06,Hotel,b,50.00,170.00\n2026-10-07,,paid,-100.00,70.00\n"),
@@ -210,7 +210,7 @@ def test_a_person_decides_whose_name_a_single_column_has(
 
 
 def test_an_answer_that_a_question_has_not_got_is_refused_with_those_it_has(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'left' is no answer to decimal") as caught:
+    with pytest.raises(InputError, match="'left' is not an answer to decimal") as caught:
         propose(tmp_path, THOUSANDS, decimal="left")
     assert caught.value.do == "answer one of ',', '.'"
 

@@ -145,7 +145,7 @@ PREAMBLES = {
         "Kontobezeichnung;Kontonummer;BLZ;Währung\nGeschäft;1234567 00;10070024;EUR\n\n",
         "123456700",
     ),
-    "values beside their labels": (
+    "values next to their labels": (
         "IBAN;DE02 1203 0000 0000 2020 51\nWährung;EUR\n\n", "DE02120300000000202051",
     ),
     "a number and a name in one cell": (

@@ -1,4 +1,4 @@
-"""What a bank wrote, as rows: amounts, directions, dates, references, parties."""
+"""Entries of banks as rows: amounts, directions, dates, references, parties."""
 
 from datetime import date
 from decimal import Decimal
@@ -328,7 +328,7 @@ def test_parties_are_read_with_and_without_their_wrapper(tmp_path: Path, wrapped
         ("DBIT", "DE1", "DE2", False, "DE2"),
         # A return names the parties of what comes back: we had paid, so the payee is the other.
         ("CRDT", "DE1", "DE2", True, "DE2"),
-        # Our own account number settles it, whatever the bank thinks the parties of a return are.
+        # Our own account number decides, however the bank swaps the parties of a return.
         ("CRDT", "DE1", OURS, True, "DE1"),
         ("CRDT", OURS, "DE2", False, "DE2"),
     ],

@@ -1,4 +1,4 @@
-"""Nonsense of every kind: whatever a file holds, it is read or refused, never anything else."""
+"""Random content of every kind: a file is read or refused, without any other error."""
 
 import gzip
 import io

@@ -16,7 +16,7 @@ BYTES = 300 << 20
 LIMIT_MB = 200
 ACCOUNT = "BE68539007547034"
 CENTS = (12_345, -6_789, 1, -99_999, 250_000)
-"""What the entries of a block move; a block is written again and again."""
+"""Amounts of the entries in a block; a block is written repeatedly."""
 BLOCK = 2_000
 
 # Of the memory of this process alone: ru_maxrss begins at that of the process which started it.

@@ -108,8 +108,9 @@ def test_a_text_goes_on_below_a_dash_in_the_last_movement_of_a_report(tmp_path: 
         (":62F: as agreed", True, 1 << 18),
         (":62F: as agreed", False, 1 << 18),
         (":62M:order 4417", False, 7),
-        (":62F:C261015EUR1,00", True, 1 << 18),
+        *((":62F:C261015EUR1,00", True, chunk) for chunk in (1 << 18, 7, 100, 160, 200, 240)),
         (":62F:D261015EUR1,00\r\n:62F:", True, 1 << 18),
+        (":62F:D261015EUR1,00\r\n:62F:", True, 7),
     ],
 )
 def test_a_line_of_a_text_that_looks_like_a_closing_balance_stays_in_the_text(
@@ -146,3 +147,16 @@ def test_text_below_a_closing_balance_leaves_the_balance_what_it_is(tmp_path: Pa
     file = read(tmp_path, text)
     assert file.entries["remittance"].to_pylist() == [["paid"]]
     assert file.statements["proved"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize("chunk", [7, 120, 1 << 18])
+def test_a_time_of_day_in_a_later_text_does_not_make_an_earlier_line_a_closing_balance(
+    tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treasury.statements.mt.mt_text._CHUNK", chunk)
+    one = (":61:2610151015CR4,00NTRFNONREF", ":86:first\r\n:62F:C261015EUR1,00")
+    two = (":61:2610151015CR6,00NTRFNONREF", ":86:paid at\r\n:20:30 Uhr")
+    file = read(tmp_path, statement(*one, *two))
+    assert file.statements["proved"].to_pylist() == [True]
+    texts = [" ".join(parts) for parts in file.entries["remittance"].to_pylist()]
+    assert texts == ["first :62F:C261015EUR1,00", "paid at :20:30 Uhr"]

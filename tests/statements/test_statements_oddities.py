@@ -418,7 +418,7 @@ def test_letters_are_those_that_the_bank_wrote(tmp_path: Path, content: bytes) -
 @pytest.mark.parametrize(
     "content",
     [CAMT.encode("latin-1"), UNSAID.encode("latin-1"), CAMT.encode("utf-32"), MT.encode("utf-32")],
-    ids=["Latin-1 that says UTF-8", "Latin-1 that says nothing", "UTF-32", "MT940 in UTF-32"],
+    ids=["Latin-1 that says UTF-8", "Latin-1 that is undeclared", "UTF-32", "MT940 in UTF-32"],
 )
 def test_what_is_in_another_encoding_than_it_may_be_is_refused(
     tmp_path: Path, content: bytes

@@ -22,7 +22,7 @@ class Desk:
         self.lake = Lake(folder / "workspace", TABLES)
 
     def add(self, *texts: str) -> list[AddReport]:
-        """Files of any format, each in a call of its own; a CSV is of OURS."""
+        """Add files of any format, each in a separate call; a CSV belongs to OURS."""
         reports = []
         for text in texts:
             content = document(text) if text.startswith("<") else text
@@ -90,7 +90,7 @@ def test_a_change_of_format_that_overlaps_a_day_is_one_proved_chain(
     (repeated,) = reports[2].statements
     assert (repeated.state, repeated.proved, reports[2].entries_new) == ("known", True, 0)
     named = "camt.053" if is_camt_first else "MT940"
-    assert f"its days are in 1.txt too, as {named}: nothing of it is added" in repeated.proof
+    assert f"its days are in 1.txt too, as {named}: it is not added" in repeated.proof
     assert desk.booked() == [Decimal(10), Decimal(10), Decimal(15)]
     assert [proved for _, proved in desk.proofs()] == [True, True, True]
 
@@ -153,7 +153,7 @@ def test_days_that_lack_a_movement_of_their_week_are_refused_beside_it(desk: Des
 
 def test_two_formats_that_say_otherwise_of_the_same_days_are_refused(desk: Desk) -> None:
     desk.add(day_as_mt(15, "20.00", "30.00"))
-    with pytest.raises(StatementError, match=r"1\.txt.* and 0\.txt.*say otherwise"):
+    with pytest.raises(StatementError, match=r"1\.txt.* and 0\.txt.*disagree"):
         desk.add(day(15, "20.00", "35.00"))
     assert desk.booked() == [Decimal(10)]
 

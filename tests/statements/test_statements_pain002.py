@@ -1,4 +1,4 @@
-"""Payment status reports: read in every version, stored once, refused where they say nothing."""
+"""Payment status reports: read in every version, stored once, refused if they are empty."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_what_cannot_be_read_of_a_report_is_told_by_place(tmp_path: Path) -> Non
     assert "status WHAT is not known, and decides nothing" in told
 
 
-# What the answers come to
+# The result of several answers.
 
 
 def answer(
@@ -275,7 +275,7 @@ ORDERED = {
             "PmtInfId>PAY-ABC", "PmtInfId>PAY-OTHER"), "contradicted", "said of another batch"),
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
             "PmtInfId>PAY-ABC", "PmtInfId>NOTPROVIDED"), "rejected", ""),
-        # A bank that gives the id of the batch alone, or one of its own for the file
+        # Banks that give only the batch's id, or their own id for the file.
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
             "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>NOTPROVIDED"), "rejected", ""),
         (report(payment("PAY-1", "ACSP"), at=EARLY).replace(
@@ -323,7 +323,7 @@ def test_a_duplicate_is_one_in_whatever_form_the_bank_says_it(tmp_path: Path, te
 
 
 def test_a_payment_that_is_named_by_nothing_is_not_one_without_a_reference() -> None:
-    """What a bank rejected under no end-to-end id is not what was journaled without one."""
+    """A rejection without an end-to-end id does not apply to a journaled payment without one."""
     status = {
         "original_message_id": "PAY-ABC", "original_batch_id": None, "level": "payment",
         "original_end_to_end_id": None, "message_id": "R1", "status": "RJCT", "reasons": ["AC04"],

@@ -1,4 +1,4 @@
-"""The sum of a statement, and what is said when it does not hold."""
+"""The sum of a statement, and the message if it does not hold."""
 
 from datetime import date
 from decimal import Decimal
@@ -83,7 +83,7 @@ def test_each_statement_of_a_file_is_proved_by_itself(tmp_path: Path) -> None:
 
 
 def amount_of(units: int) -> Decimal:
-    """So many units of the eighteenth decimal, whatever precision Python counts with."""
+    """Return an amount in units of the eighteenth decimal, independent of Python's precision."""
     digits = tuple(map(int, str(abs(units))))
     return Decimal((int(units < 0), digits, -18))
 
@@ -110,7 +110,7 @@ BARE = "<Ntry><Amt Ccy='EUR'>{}</Amt><CdtDbtInd>{}</CdtDbtInd></Ntry>"
 
 
 def clearing(folder: Path, opening: str, closing: str, *entries: str) -> StatementFile:
-    """A statement without signs of balances, days and states of entries, and a time of its own."""
+    """Return a statement without signs of balances, without states of entries, but with a time."""
     balances = unsigned("OPBD", opening) + unsigned("CLBD", closing)
     account = f"<Acct><Id><IBAN>{OURS}</IBAN></Id><Ccy>EUR</Ccy></Acct>"
     text = document(f"<Stmt><Id>S1</Id>{account}{balances}{''.join(entries)}</Stmt>")

@@ -1,4 +1,4 @@
-"""Several versions of a statement: one counts, in whatever order they come, and it is said."""
+"""Several versions of a statement: one counts in every order of arrival, and others are noted."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
@@ -18,7 +18,7 @@ MOVED = ":61:261002C{},NMSC\n:86:{}\n"
 
 
 def version(closing: int, *moved: tuple[int, str]) -> str:
-    """A statement as MT940, which says nothing of when it was written."""
+    """Return a statement as MT940, which has no creation time."""
     return MT.format(OURS, "".join(MOVED.format(*one) for one in moved), closing)
 
 
@@ -53,7 +53,7 @@ class Desk:
         return add_statements(self.lake, paths, now, declared={OURS: "own_bank"})
 
     def state(self) -> tuple[pa.Table, pa.Table]:
-        """What the lake has but for when it was added, and where in a file a row stood."""
+        """Return the lake's rows without the time of adding and the position in a file."""
         snapshot = self.lake.snapshot()
         return (
             snapshot.sql(

@@ -86,7 +86,7 @@ def test_a_statement_whose_movements_were_stored_with_it_is_not_proved_until_add
     assert done.add_again == ("day.xml",)
     ((proved, proof),) = counting(lake, "statements", "proved", "proof")
     assert not proved
-    assert str(proof).startswith("movements of it are not stored any more: add its file again")
+    assert str(proof).startswith("some of its movements are no longer stored: add its file again")
     report = add(lake, one_day, days=3)
     assert report.entries_new + report.entries_changed == 2
     assert counting(lake, "statements", "proved") == [(True,)]

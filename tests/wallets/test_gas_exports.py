@@ -215,8 +215,8 @@ WRONG: tuple[tuple[dict[str, str], str], ...] = (
     ({"from": OTHER, "went": "0"}, "line 2: neither from nor to"),
     ({"from": ""}, "line 2: from is empty"),
     ({"hash": ""}, "line 2: transaction hash is empty"),
-    ({"status": "perhaps"}, "line 2, status: 'perhaps' says neither"),
-    ({"status": "success", "error": "Reverted"}, "line 2: status says that it succeeded"),
+    ({"status": "perhaps"}, "line 2, status: 'perhaps' means neither"),
+    ({"status": "success", "error": "Reverted"}, "line 2: the status is success"),
     ({"time": "2026-08-01 10:00:00"}, "line 2: 2026-08-01 10:00 UTC is outside"),
 )
 

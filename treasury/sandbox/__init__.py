@@ -1,7 +1,7 @@
-"""A practice ground: both services over real HTTP, a company with a past, its banks' files.
+"""A practice environment: both services over HTTP, a company with a past, its bank files.
 
-Deterministic by seed. Made from the specification alone, and sharing no model with the client, so
-that one misreading cannot pass on both sides.
+It is deterministic by seed. It is written from the specification alone and shares no model with the
+client, so that a misreading of the specification cannot pass on both sides.
 """
 
 from treasury.sandbox.http.limits import RateLimit

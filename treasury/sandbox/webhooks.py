@@ -92,5 +92,5 @@ def _event(body: bytes) -> dict[str, Any]:
 def _refused(problem: str) -> InputError:
     return InputError(
         f"this webhook delivery is refused: {problem}",
-        do="check the secret and both clocks; act on nothing that it says",
+        do="check the secret and both clocks; do not act on its content",
     )

@@ -1,8 +1,9 @@
-"""Bank statements: files of any bank in, proved movements in the lake out.
+"""Bank statements: read files of any bank, store proved movements in the lake.
 
-`read_statements` reads files of any format without storing, `read_batches` one of any size, a piece
-at a time; `check_statements` says what is not proved; `add_statements` stores; `coverage` says how
-far the stored ones reach and what is missing; `propose_profile` describes an unknown bank's CSV.
+`read_statements` reads files of any format without storing them, `read_batches` reads one large
+file in batches, `check_statements` lists the statements that are not proved, `add_statements`
+stores them, `coverage` returns how far the stored statements reach and what is missing, and
+`propose_profile` describes the CSV of an unknown bank.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 TABLES = (*STATEMENT_TABLES, *STATUS_TABLES, *WALLET_TABLES)
-"""What people add to the lake: bank statements, banks' answers, evidence of our own wallets."""
+"""Tables that people add to: bank statements, answers of banks, evidence of company wallets."""
 
 __all__ = [
     "CHECKS", "COVERAGE", "STATEMENTS", "STATEMENT_ENTRIES", "TABLES", "AddReport",
@@ -57,7 +58,7 @@ _MODULES = {
     "store.withdraw": "StoredStatement Withdrawal find_statement planned_withdrawal"
     " withdraw_statement",
 }
-"""What reads files is loaded when it is asked for: most verbs read what is stored."""
+"""Modules that read files, imported on first use: most calls only read stored tables."""
 
 __getattr__ = given_names(
     __name__, {name: module for module, names in _MODULES.items() for name in names.split()}

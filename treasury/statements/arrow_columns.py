@@ -26,13 +26,14 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """The values, None as null, as an array of one of the lake's types."""
+    """Return the values as an Arrow array of one of the lake's types; None becomes null."""
     missing = values.count(None)
     if missing == len(values):
         return pa.nulls(len(values), kind)
     first, last, middle = values[0], values[-1], values[len(values) // 2]
     is_alike = kind in _REPEATED and not missing and first == last == middle
-    if is_alike and values.count(first) == len(values):  # as those of an account or a file are
+    # Columns of accounts and file names repeat one value.
+    if is_alike and values.count(first) == len(values):
         zeros = [None, pa.py_buffer(bytes(4 * len(values)))]
         places = pa.Array.from_buffers(pa.int32(), len(values), zeros)
         return _BUILDERS[kind](values[:1], 0).take(places)
@@ -43,7 +44,7 @@ _REPEATED: Final = frozenset({TEXT, TEXTS})
 
 
 def _text(values: Sequence[str | None], missing: int) -> pa.Array:
-    """One string of all texts and where each ends; ASCII has as many bytes as characters."""
+    """Return all texts joined, and the end of each; ASCII has as many bytes as characters."""
     texts: Sequence[Any] = [value or "" for value in values] if missing else values
     joined = "".join(texts)
     data = joined.encode()
@@ -64,10 +65,11 @@ def _texts(values: Sequence[Sequence[str] | None], missing: int) -> pa.Array:
 
 
 def _amounts(values: Sequence[Decimal | None], missing: int) -> pa.Array:
-    """The amounts by their digits; the cast refuses what the type cannot hold exactly."""
+    """Return the amounts as decimals; the cast refuses values that the type cannot hold exactly."""
     try:
         return _text([None if v is None else str(v) for v in values], missing).cast(AMOUNT)
-    except pa.ArrowInvalid:  # more digits than it reads at once, if only zeros at the end
+    # The cast accepts more digits than this only if the last ones are zeros.
+    except pa.ArrowInvalid:
         plain = [None if v is None else str(v.normalize(_WIDE)) for v in values]
         return _text(plain, missing).cast(AMOUNT)
 
@@ -87,7 +89,7 @@ def _days(values: Sequence[date | None], missing: int) -> pa.Array:
 
 
 def _bits(values: Sequence[object]) -> bytes:
-    """One bit for each value that is true, the first value lowest."""
+    """Return one bit for each true value, the first value in the lowest bit."""
     digits = "".join("1" if value else "0" for value in reversed(values))
     return int(digits or "0", 2).to_bytes((len(values) + 7) // 8, "little")
 

@@ -1,6 +1,6 @@
-"""A statement is trusted once its sum holds: opening balance + booked entries = closing balance.
+"""Proof of a statement: opening balance + booked entries = closing balance.
 
-What does not hold is said with amounts and places, and stored with the statement as not proved.
+A failed proof is stored with the statement, with the amounts and places that disagree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import msgspec
 
 from treasury.core.money import format_amount
 
-EXACT: Final = Context(prec=80)  # Python's own 28 digits are fewer than an amount may have
+# Amounts may have more digits than Python's default precision of 28.
+EXACT: Final = Context(prec=80)
 _MOST_FAILURES: Final = 20
 
 _INTERIM: Final = "ITBD"
@@ -27,25 +28,25 @@ WITHOUT_BALANCES: Final = (
     "^(no balances|no opening balance|no closing balance|balances without a sign[^;]*|"
     ".* = interim [^;]*: more may be booked that day)$"
 )
-"""The proofs of statements with which nothing is wrong but that balances are not stated."""
+"""Proofs of statements with a missing balance and no other fault."""
 
 
 def is_provable(proof: str) -> bool:
-    """Whether a statement states the balances that its proof takes."""
+    """Return whether a statement states the balances that its proof needs."""
     return re.match(WITHOUT_BALANCES, proof) is None
 
 
 class StatementBalance(msgspec.Struct, frozen=True):
-    """A balance of a statement: ISO 20022's code, the amount with debit negative, its day."""
+    """A balance of a statement: ISO 20022 code, amount (negative for a debit), and day."""
 
     code: str
     amount: Decimal
     currency: str
     day: date | None
     has_credit_line: bool = False
-    """Whether what may be borrowed is in it: one that is without it counts before."""
+    """Whether the balance includes a credit line. Balances without one are preferred."""
     is_signed: bool = True
-    """Whether the bank says on which side it is; else `amount` has no sign of its own yet."""
+    """Whether the bank states the side of the balance; otherwise `amount` has no sign yet."""
     is_available: bool = False
     """The full amount is available without a credit line, so it cannot be a debit."""
 
@@ -53,7 +54,7 @@ class StatementBalance(msgspec.Struct, frozen=True):
 def opening_balance(
     balances: Sequence[StatementBalance], currency: str | None
 ) -> StatementBalance | None:
-    """The booked balance that a statement starts from, in the account's currency if there is one.
+    """Return the booked opening balance, in the account's currency if there is one.
 
     An interim balance opens a later page; a statement that ends with one is not proved by it.
     """
@@ -63,14 +64,14 @@ def opening_balance(
 def closing_balance(
     balances: Sequence[StatementBalance], currency: str | None
 ) -> StatementBalance | None:
-    """The booked balance that a statement ends with."""
+    """Return the booked closing balance of the statement."""
     return _pick(balances, currency, _CLOSING, last=True)
 
 
 def _pick(
     balances: Sequence[StatementBalance], currency: str | None, codes: Sequence[str], *, last: bool
 ) -> StatementBalance | None:
-    """The first or last of a kind: by the days that they state, else as they stand."""
+    """Return the first or last balance of a kind: by day if they have days, else by position."""
     for code in codes:
         coded = [balance for balance in balances if balance.code == code]
         own = [balance for balance in coded if balance.currency == currency] or coded
@@ -91,7 +92,7 @@ def _either(balance: StatementBalance) -> tuple[StatementBalance, ...]:
 
 
 class Tally:
-    """The running sum of one statement, and what is wrong with it."""
+    """The running sum of one statement, and the reasons why it is not proved."""
 
     def __init__(self, currency: str | None = None) -> None:
         self.currency = currency
@@ -101,7 +102,7 @@ class Tally:
         self._untold = 0
 
     def add(self, amount: Decimal, currency: str, direction: str) -> None:
-        """A booked entry; one in another currency than the statement's fails the proof."""
+        """Add a booked entry; an entry in another currency than the statement's fails the proof."""
         if self.currency is None:
             self.currency = currency
         if currency != self.currency:
@@ -114,7 +115,7 @@ class Tally:
     def signed(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> list[tuple[StatementBalance, StatementBalance]]:
-        """The signs that balances without any may have for the sum to hold, credits first."""
+        """Return the signs with which unsigned balances satisfy the sum, credits tried first."""
         moved = EXACT.subtract(self.credits, self.debits)
         return [
             (first, last)
@@ -137,9 +138,10 @@ class Tally:
         *,
         is_page: bool = False,
     ) -> tuple[bool, str]:
-        """Whether the statement is proved, and the sum that holds or everything that fails.
+        """Return whether the statement is proved, and the sum that holds or every failure.
 
-        `is_page`: another page follows, so the interim balance at its end is final for the page.
+        With `is_page` another page follows, so the interim balance at its end is final for the
+        page.
         """
         holds, sum_text = self._sum(opening, closing, is_page=is_page)
         failures = [*([] if holds else [sum_text]), *self._failures]

@@ -1,4 +1,4 @@
-"""One bank file in, Arrow out: its format is recognised from what it holds, not from its name."""
+"""Read one bank file into Arrow tables. The content, not the file name, shows the format."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
 
 class FileTerms(msgspec.Struct, frozen=True):
-    """What a company says about files of its own, where they do not.
+    """Settings of a company for facts that a file may not state.
 
-    `profiles` are for CSV, before the built-in ones; `account` is that of files that name none;
-    `currencies` (account of ours -> its only currency, or nothing) count where a file states none.
-    An account that a file has as the number in the IBAN of one of them is that one. `answers` are
-    those to the questions of a CSV without a profile.
+    `profiles` are CSV profiles, tried before the built-in ones; `account` is used for files that
+    name none; `currencies` maps each account to its only currency, or to an empty text, for files
+    that state none. An account number that is part of the IBAN of one of these accounts stands for
+    that account. `answers` are the answers to questions about a CSV without a profile.
     """
 
     profiles: tuple[Profile, ...] = ()
@@ -45,7 +45,7 @@ class FileTerms(msgspec.Struct, frozen=True):
 
 
 class StatementFile(Tables, msgspec.Struct, frozen=True):
-    """A file as read: its statements, their entries, and what a person should know about it."""
+    """A file as read: its statements, their entries, and notes for people."""
 
     name: str
     sha256: str
@@ -54,14 +54,14 @@ class StatementFile(Tables, msgspec.Struct, frozen=True):
     entries: pa.Table
     problems: tuple[Problem, ...]
     rows: str = ""
-    """Where the rows are on disk, an Arrow stream, if there are many: `entries` is mapped to it."""
+    """Path of an Arrow stream with the rows, if there are many: `entries` is mapped to it."""
     lost_count: int = 0
     """How many entries could not be read."""
     statuses: pa.Table | None = None
-    """Of a payment status report: the rows of `payment_statuses`."""
+    """The rows of `payment_statuses`, for a payment status report."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The entries a batch at a time, twins not marked; no more of them is held."""
+        """Yield the entries in batches, twins not marked, holding one batch at a time."""
         if not self.rows:
             yield from self.entries.to_batches()
             return
@@ -72,9 +72,9 @@ class StatementFile(Tables, msgspec.Struct, frozen=True):
 def read_document(
     document: Document, terms: FileTerms, *, rows: str = "", few: int = 16 << 20
 ) -> StatementFile:
-    """Read a file wherever it comes from, twins not marked.
+    """Read a file from any source, with twins not marked.
 
-    More than a `few` bytes of rows are left at the path `rows`, if it is given.
+    If the rows take more than `few` bytes and a path `rows` is given, they are written there.
     """
     with document.open() as source:
         file = open_file(source, document.name, terms)
@@ -111,14 +111,14 @@ def read_document(
 
 
 def write_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str) -> None:
-    """Leave rows on disk as an Arrow stream."""
+    """Write rows to disk as an Arrow stream."""
     with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
 
 
 def mapped(path: str) -> pa.Table:
-    """The rows of an Arrow stream on disk, mapped into memory rather than read."""
+    """Return the rows of an Arrow stream on disk, mapped into memory."""
     with pa.memory_map(path) as source:
         return pa.ipc.open_stream(source).read_all()
 
@@ -139,22 +139,22 @@ _NOT_READ: Final = tuple(
         ("JSON", rb'\s*(?:\{\s*"|\[\s*[{\[])'),
     )
 )
-"""Formats known by name alone, by what a file in them begins with; the first that fits counts."""
+"""Recognised formats that are not read, by the beginning of a file; the first match counts."""
 
 
 _NO_TERMS: Final = FileTerms()
 
 
 def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> BankFile:
-    """The reader for a stream of bytes, chosen by how it begins.
+    """Return the reader for a stream of bytes, chosen by its beginning.
 
-    It holds no more of the file than a batch of entries at a time. UnknownFormat for a file that is
-    empty or in a format known by name alone; a reader of the whole refuses what is in none.
+    It holds no more of the file than one batch of entries. Raises UnknownFormat for an empty file
+    or a format that is recognised but not read; the reader itself refuses unknown content.
     """
     stream = Stream(source)
     head = stream.head
     if not head.strip(_BLANK):
-        emptiness = "nothing but blanks in it" if head else "an empty file"
+        emptiness = "the file is blank" if head else "an empty file"
         raise UnknownFormat(f"{name}: {emptiness}", do="fetch the file from the bank again")
     for format_name, begins in _NOT_READ:
         if begins.match(head.removeprefix(_BOM)):
@@ -179,7 +179,7 @@ def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> Ba
 
 
 def with_twins(file: StatementFile) -> StatementFile:
-    """The file with `is_twin` where another row of a statement has the same content and day."""
+    """Return the file with `is_twin` set for rows of a statement with equal content and day."""
     entries = file.entries
     if not entries.num_rows:
         return file

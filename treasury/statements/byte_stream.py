@@ -1,4 +1,4 @@
-"""Bytes on their way from a file to a reader: hashed, looked at before they are read, bounded."""
+"""Bytes of a file on their way to a reader: hashed, bounded, with a preview of the beginning."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Final, Protocol
 from treasury.core.errors import StatementError
 
 HEAD: Final = 1 << 16
-"""Bytes that may be looked at before reading begins."""
+"""Bytes available as a preview before reading begins."""
 
 
 class UnknownFormat(StatementError):
-    """A file that is no bank statement at all, rather than a broken one."""
+    """A file that is not a bank statement at all, as opposed to a broken one."""
 
 
 class ByteSource(Protocol):
     """What bytes are read from."""
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; none at the end."""
+        """Return at most `size` bytes; none at the end."""
 
 
 class Stream:
-    """A source whose beginning can be seen before it is read, and whose bytes are hashed."""
+    """A source with a preview of its beginning; its bytes are hashed while they are read."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -32,7 +32,7 @@ class Stream:
 
     @property
     def head(self) -> bytes:
-        """The first bytes, which stay to be read."""
+        """Return the first bytes without consuming them."""
         while len(self._ahead) < HEAD and (chunk := self._source.read(HEAD - len(self._ahead))):
             self._ahead += chunk
         return self._ahead
@@ -43,7 +43,7 @@ class Stream:
         return self._digest.hexdigest()
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; none at the end."""
+        """Return at most `size` bytes; none at the end."""
         if self._ahead:
             chunk, self._ahead = self._ahead[:size], self._ahead[size:]
         else:

@@ -1,10 +1,10 @@
-"""Which movement is which: the id of an entry that is the same whenever it is read again.
+"""Ids of entries that stay the same each time a movement is read.
 
-A movement is known by the bank's own reference together with what it moved, else by its content:
-that is the first part of its id. Its booking day and, for rows alike in all of that, a counter
-within the statement follow: the second of two twins has 1 in this file and in every other that
-holds the whole day. Neither the file nor the place in it, nor what banks add later (status, value
-date, free text), is part of the id.
+The first part of an id hashes the bank's reference with what moved, or the movement's content if
+there is no reference. The booking day follows, and then a counter within the statement for
+otherwise equal rows: the second of two twins has 1 in this file and in every other file with the
+whole day. The file, the position in it and values that banks add later (status, value date, free
+text) are not part of the id.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from treasury.statements.entry_rows import EntryRow
 
 
 def content_id(parts: Iterable[object]) -> str:
-    """A hash of the parts in order, 32 hexadecimal digits."""
+    """Return a hash of the parts in order, 32 hexadecimal digits."""
     return _digest("\x1f".join(["" if part is None else str(part) for part in parts]))
 
 
@@ -35,10 +35,10 @@ _EMPTY_HASH: Final = blake2b(digest_size=16)
 
 
 class Ordinals:
-    """How many times each key, a number of 64 bits, has been given; one of these a statement.
+    """Counters of 64-bit keys within one statement.
 
-    Keys that came once, nearly all, end up sorted, at eight bytes each: a statement may have
-    millions.
+    Keys that occur once, which are nearly all, end up sorted at eight bytes each: a statement may
+    have millions.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Ordinals:
         self._again: dict[int, int] = {}
 
     def next(self, key: int) -> int:
-        """0 for the first time `key` is asked for, then 1, 2 ..."""
+        """Return 0 for the first occurrence of `key`, then 1, 2 and so on."""
         if key in self._recent or self._is_old(key):
             self._again[key] = ordinal = self._again.get(key, 0) + 1
             return ordinal
@@ -57,7 +57,7 @@ class Ordinals:
         return 0
 
     def next_all(self, keys: Sequence[int]) -> Iterable[int]:
-        """The same for several keys, mostly all of them new."""
+        """Return the counters of several keys, mostly new ones."""
         fresh = set(keys)
         if (
             len(fresh) < len(keys)
@@ -78,7 +78,7 @@ class Ordinals:
         return False
 
     def _sort(self) -> None:
-        """Put the recent keys with the sorted ones, in ever longer runs, of which there are few."""
+        """Merge the recent keys into the sorted runs, which stay few because each is longer."""
         run = array("Q", sorted(self._recent))
         while self._sorted and len(self._sorted[-1]) <= len(run):
             run = array("Q", sorted(chain(self._sorted.pop(), run)))
@@ -94,17 +94,17 @@ _WITHOUT_REFERENCE: Final = (
     "mandate_id", "remittance", "structured_references", "counterparty_account",
     "counterparty_name",
 )  # fmt: skip
-"""What says which movement it is where the bank gives it no reference of its own."""
+"""Columns that identify a movement without a bank reference."""
 _LISTS: Final = frozenset({"remittance", "structured_references"})
 
 
 def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> str:
-    """The id of a complete row. `own_reference` is the bank's reference of this row alone.
+    """Return the id of a complete row. `own_reference` is the bank's reference of this row alone.
 
-    A reference is not trusted by itself: banks restart their counters and repeat a reference on a
-    charge or a return, so what moved and when is part of the id with it.
+    A reference alone is not enough: banks restart their counters and repeat a reference on a charge
+    or a return. Amount and day are therefore part of the id.
     """
-    # A statement may repeat a movement as information (INFO); that is not the movement itself.
+    # An INFO row may repeat a booked movement of the statement, so it needs another id.
     kind = "INFO" if row.entry_status == "INFO" else ""
     moved: list[object] = [
         kind, row.account, row.direction, row.amount, row.currency, own_reference
@@ -114,14 +114,14 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
             value = getattr(row, name)
             moved.append(_squeezed(value) if name in _LISTS else value)
     content, booked = content_id(moved), row.booking_date
-    # Half the hash and the day, as one number: a statement may have very many of them.
+    # Half of the hash and the day are one number, as a statement may have millions of keys.
     return id_of(content, booked, ordinals.next(int(content[:16], 16) ^ _mixed(booked)))
 
 
 def entry_ids(columns: Mapping[str, Sequence[Any]], ordinals: Ordinals) -> list[str]:
-    """The same ids for complete rows of one account and currency that are columns.
+    """Return the same ids as `entry_id` for columns of complete rows of one account and currency.
 
-    Their bank's own reference is `account_servicer_reference`; what is no column is null.
+    The bank's own reference is `account_servicer_reference`; a missing column counts as null.
     """
     own = columns["account_servicer_reference"]
     account, currency = (columns[name][0] or "" for name in ("account", "currency"))
@@ -161,20 +161,20 @@ def _as_text(columns: Mapping[str, Sequence[Any]], name: str) -> Iterable[str]:
 
 
 def _mixed(day: date | None) -> int:
-    """A number of 64 bits for a day, those of any two being far apart."""
+    """Return a 64-bit number for a day; the numbers of different days are far apart."""
     return (day.toordinal() if day else 0) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
 
 
 def content_of(entry_id: str) -> str:
-    """The part of an entry's id that says what moved, without the day and the counter."""
+    """Return the part of an entry's id that identifies the movement, without day and counter."""
     return entry_id.partition(".")[0]
 
 
 def id_of(content: str, booked: date | None, ordinal: int) -> str:
-    """The id of a movement with this content on this day, the first being number 0."""
+    """Return the id of a movement with this content on this day; `number` 0 is the first."""
     return f"{content}.{booked}.{ordinal}"
 
 
 def _squeezed(texts: Iterable[str]) -> str:
-    """Line breaks and spaces left out: banks set them differently from file to file."""
+    """Return the text without line breaks and spaces, which vary from file to file."""
     return "".join("".join(texts).split())

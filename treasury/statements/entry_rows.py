@@ -1,7 +1,7 @@
-"""The rows that every reader fills, and the one way from them to Arrow.
+"""Rows that every reader fills, and their conversion to Arrow.
 
-A reader of any format makes `StatementRow`s and `EntryRow`s; their fields are the columns declared
-in `statement_tables` and `raw`.
+Readers of all formats make `StatementRow` and `EntryRow` objects; the fields are the columns
+declared in `statement_tables`, and `raw`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
 BATCH: Final = 1024
-"""So many rows of a file are held at a time."""
+"""Rows of a file held at a time."""
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something in a file that a person should know; `position` is empty for the whole file."""
+    """A note for people about a file; `position` is empty if it concerns the whole file."""
 
     file_name: str
     position: str
@@ -57,7 +57,7 @@ class StatedColumns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatementRow(StatedColumns, frozen=True, kw_only=True):
-    """A statement as read; `tables.STATEMENTS` says what each field means."""
+    """A statement as read; columns.csv explains each field."""
 
     statement_id: str
     file_sha256: str
@@ -79,9 +79,9 @@ class StatementRow(StatedColumns, frozen=True, kw_only=True):
 
 
 class EntryRow(msgspec.Struct, kw_only=True, gc=False):
-    """A movement as read; `tables.STATEMENT_ENTRIES` says what each field means.
+    """A movement as read; columns.csv explains each field.
 
-    Not frozen: its ids are known once it is complete.
+    Not frozen: its ids are computed once the row is complete.
     """
 
     entry_id: str = ""
@@ -138,14 +138,14 @@ class EntryRow(msgspec.Struct, kw_only=True, gc=False):
 
 
 def entry_batches(rows: Iterable[EntryRow]) -> Iterator[pa.RecordBatch]:
-    """The rows as Arrow, in the columns of `statement_entries` and `raw`, a thousand at a time."""
+    """Yield the rows as Arrow batches with the columns of `statement_entries` and `raw`."""
     following = iter(rows)
     while batch := list(islice(following, BATCH)):
         yield _batch(STATEMENT_ENTRIES, batch)
 
 
 def column_batch(parts: Sequence[Mapping[str, Sequence[Any]]]) -> pa.RecordBatch:
-    """Rows that are columns already, part after part; a column that a part has not got is null."""
+    """Return a batch from lists of columns; a column that a part lacks is null there."""
     schema = STATEMENT_ENTRIES.row_schema
     counts = [len(part["entry_id"]) for part in parts]
     arrays = [_joined(parts, counts, field) for field in schema]
@@ -169,7 +169,7 @@ _EMPTY: Final[dict[pa.DataType, object]] = {TEXTS: (), BOOL: False}
 
 
 def statement_table(rows: Sequence[StatementRow]) -> pa.Table:
-    """The rows as Arrow, in the columns of `statements` and `raw`."""
+    """Return the rows as an Arrow table with the columns of `statements` and `raw`."""
     return pa.Table.from_batches([_batch(STATEMENTS, rows)])
 
 

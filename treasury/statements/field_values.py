@@ -1,7 +1,7 @@
-"""Texts of a bank file as values: days, instants, account numbers, references that are none.
+"""Conversion of bank texts to values: days, instants, account numbers, placeholder references.
 
-A bank's day is the day as written, in the bank's own zone: it is never moved to another. Only an
-instant in UTC is the day that it is where the bank is.
+A day is taken as the bank writes it, in the bank's own zone. Only an instant in UTC is converted,
+to the day in the bank's country.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from treasury.core.identifiers import is_iban
 from treasury.core.money import parse_amount
 
 Currencies = Mapping[str, Collection[str]]
-"""Account -> the currencies that it is declared in."""
+"""Map from an account to its declared currencies."""
 
-# A date, or a date and a time, each with or without a zone: `Dt` may hold a `DtTm` and vice versa.
+# Both forms, with or without a zone, are accepted everywhere: banks write a `DtTm` in a `Dt`.
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ][\d:.,]+)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _INSTANT: Final = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.:,](\d+))?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
-# ISO 20022 makes some references mandatory; these are what banks write where there is none.
+# ISO 20022 requires some references, so banks write a placeholder if there is none.
 _NO_REFERENCE: Final = frozenset(
     {"NOTPROVIDED", "NOTPROVIDE", "NONREF", "NOREF", "NOTAVAILABLE", "NONE"}
 )
@@ -33,7 +33,7 @@ _LONGEST: Final = 16
 _LETTERS: Final = re.compile(r"[^A-Z0-9]")
 
 
-# The time of an instant in UTC; a whole day that a bank only marks as UTC begins or ends with it.
+# Banks mark whole days as UTC too; its time is then one of these.
 _IN_UTC: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](?!00:00(?::00)?(?:[.,]0+)?[Z+-]|23:59(?::59)?(?:[.,]9+)?[Z+-])"
     r"(\d\d:\d\d(?::\d\d)?)[\d.,]*(?:Z|[+-]00:?00)",
@@ -43,9 +43,9 @@ _IN_UTC: Final = re.compile(
 
 @lru_cache(maxsize=4096)
 def day(text: str, zone: tzinfo | None = None) -> date:
-    """Return the day in a date or a date-time, as written; InputError where there is none.
+    """Return the day in a date or a date-time, as written. Raises InputError if there is none.
 
-    An instant in UTC is the day that it is in `zone`, unless its time is the edge of a day.
+    An instant in UTC gives the day in `zone`, unless its time is the first or last of a day.
     """
     matched = _DAY.fullmatch(text.strip())
     in_utc = _IN_UTC.fullmatch(text.strip()) if zone is not None else None
@@ -55,14 +55,15 @@ def day(text: str, zone: tzinfo | None = None) -> date:
         if matched is not None:
             return date.fromisoformat(matched[1])
     except (ValueError, OverflowError):
-        pass  # 30 February: said below, like any other text that is no day
+        # A day such as 30 February gets the error below, like any other invalid text.
+        pass
     raise InputError(f"{text[:40]!r} is not a date", do="write it as 2026-10-31")
 
 
 def instant(text: str | None) -> datetime | None:
-    """A date-time in UTC, without a zone taken as UTC; None where it cannot be read as one.
+    """Return a date-time in UTC; without a zone it is taken as UTC. Return None if it is not one.
 
-    Nothing is proved or matched by it, so an odd one costs nothing; `raw` keeps the text.
+    No proof and no match depends on the value, so an invalid one is harmless; `raw` keeps the text.
     """
     matched = _INSTANT.fullmatch((text or "").strip())
     if matched is None:
@@ -79,9 +80,9 @@ _EDGE: Final = re.compile(r"([+-]?)(?:([0-9]+)\.|\.([0-9]+))", re.ASCII)
 
 
 def amount_in_xml(text: str, *, label: str = "amount") -> Decimal:
-    """The amount in an XML decimal, which may lack the digits on one side of its point.
+    """Return the amount of an XML decimal, which may have digits on one side of its point only.
 
-    InputError for anything else, `1e3` too: XML decimals have no exponent.
+    Raises InputError for anything else, including `1e3`: XML decimals have no exponent.
     """
     if edge := _EDGE.fullmatch(text):
         text = f"{edge[1]}{edge[2] or 0}.{edge[3] or 0}"
@@ -91,17 +92,17 @@ def amount_in_xml(text: str, *, label: str = "amount") -> Decimal:
 
 
 def count_in(text: str | None) -> int | None:
-    """The number in up to 18 digits; None for anything else."""
+    """Return the number in up to 18 digits; None for anything else."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def account_number(text: str) -> str:
-    """An account number as banks agree on it: no spaces, upper case."""
+    """Return an account number in its usual form: upper case, without spaces."""
     return "".join(text.split()).upper()
 
 
 def declared_currencies(accounts: Iterable[str], declared: Currencies) -> dict[str, str]:
-    """Account -> the only currency that it is declared in, or nothing for several or none."""
+    """Map each account to its only declared currency, or to "" if it has several or none."""
     several = {
         account_number(account): next(iter(codes)) if len(codes) == 1 else ""
         for account, codes in declared.items()
@@ -110,9 +111,9 @@ def declared_currencies(accounts: Iterable[str], declared: Currencies) -> dict[s
 
 
 def own_account(number: str, declared: Collection[str]) -> str:
-    """The account of ours that a bank names, as it is declared; the number as stated if none is.
+    """Return the declared account that a bank names, or the number as stated if none matches.
 
-    MT940 has the number of the bank and the account where camt has the IBAN that is made of them.
+    MT940 states bank code and account number where camt states the IBAN that contains them.
     """
     if number in declared:
         return number
@@ -127,13 +128,13 @@ def own_account(number: str, declared: Collection[str]) -> str:
 
 
 def _parts(number: str) -> tuple[str, str]:
-    """The numbers of a bank and an account, without the zeros that fill the latter up."""
+    """Return the bank code and account number, without the zeros that pad the latter."""
     bank, _, account = number.rpartition("/")
     return bank, account.lstrip("0") if bank else account
 
 
 def _is_made_of(iban: str, number: str) -> bool:
-    """Whether an IBAN has this number of a bank and an account in its country."""
+    """Return whether an IBAN contains this bank code and account number in its country's form."""
     bank, _, account = number.rpartition("/")
     basic, account = iban[4:], account.replace("-", "").replace(".", "")
     if not account.isalnum() or len(account) < _SHORTEST or is_iban(number) or not is_iban(iban):
@@ -149,7 +150,7 @@ _SHORTEST: Final = 5
 
 
 def reference(text: str | None) -> str | None:
-    """The reference, or None where the text only says that there is none (NOTPROVIDED)."""
+    """Return the reference; None if the text is a placeholder such as NOTPROVIDED."""
     if text is not None and text[:1] in "Nn" and len(text) < _LONGEST and _says_none(text):
         return None
     return text
@@ -161,5 +162,5 @@ def _says_none(text: str) -> bool:
 
 
 def is_true(text: str | None) -> bool:
-    """An XML boolean; absent is false."""
+    """Return the value of an XML boolean; a missing one is false."""
     return text is not None and text.strip().lower() in {"true", "1"}

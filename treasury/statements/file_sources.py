@@ -1,7 +1,7 @@
-"""Where bank files come from: paths, folders, globs, standard input, and archives of any of them.
+"""Sources of bank files: paths, folders, globs, standard input, and archives of them.
 
-Every file ends up as a `Document`: a name to show, and a way to open a bounded stream of bytes. An
-archive is unpacked as it is read, never to disk; one that swells beyond reason is refused.
+Each file becomes a `Document`: a name to show, and a way to open a bounded stream of bytes.
+Archives are unpacked in memory while they are read; one that expands beyond its limits is refused.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ _GZIP: Final = b"\x1f\x8b"
 _WORKBOOK: Final = "xl/workbook.xml"
 _MOST_MEMBERS: Final = 100_000
 _LONGEST_LIST: Final = 16 << 20
-"""Bytes of the list of members: the standard library takes ten times as many for it."""
+"""Most bytes in an archive's member list: the standard library needs ten times as much memory."""
 _MOST_BYTES: Final = 8 << 30
-"""Bytes that may come out of one file, those of archives in it included."""
+"""Most unpacked bytes from one file, including those of nested archives."""
 _FREE_BYTES: Final = 64 << 20
 _MOST_SWELLING: Final = 250
-"""How many times larger than packed a file may be; bank XML packs 10 to 40 times."""
+"""Highest expansion ratio of a packed file; bank XML is 10 to 40 times smaller when packed."""
 _DEEPEST: Final = 2
 _IN_MEMORY: Final = 16 << 20
 
 _BROKEN: Final = (
     OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
-"""What the standard library raises for archives that are none."""
+"""Exceptions of the standard library for broken archives."""
 
-_DO: Final = "fetch the file from the bank again; nothing of it was stored"
+_DO: Final = "fetch the file from the bank again; the file was not stored"
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A file to read. `is_asked_for`: a person named it, rather than the folder it lies in."""
+    """A file to read. With `is_asked_for` a person named the file itself, not its folder."""
 
     name: str
     open: Callable[[], AbstractContextManager[ByteSource]]
     is_asked_for: bool = True
     path: Path | None = None
-    """The plain file that it is; None for one from an archive or from standard input."""
+    """Path of a plain file; None if it comes from an archive or from standard input."""
 
     @property
     def size(self) -> int:
-        """Bytes on disk; 0 where that is not known."""
+        """Return the size on disk; 0 if it is unknown."""
         try:
             return self.path.stat().st_size if self.path else 0
         except OSError:
@@ -74,19 +74,20 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class KeptInput(ExitStack):
-    """Standard input, kept as it is read, so that it can be looked at, read, and read again."""
+    """Standard input, kept while it is read, so that it can be read more than once."""
 
     _spooled: IO[bytes] | None = None
 
     def documents(self) -> Iterator[Document]:
-        """The files in it: itself, or those packed in it.
+        """Return the document of the input, or the documents packed in it.
 
-        StatementError where it is a device or has no end.
+        Raises StatementError if the input is a device or has no end.
         """
         if self._spooled is None:
             try:
                 kind = kind_of_file(os.fstat(sys.stdin.fileno()).st_mode)
-            except io.UnsupportedOperation:  # a text in memory is in its place
+            # A text in memory has no path.
+            except io.UnsupportedOperation:
                 kind = None
             if kind == "a device" and not sys.stdin.isatty():
                 raise StatementError(
@@ -108,11 +109,11 @@ class KeptInput(ExitStack):
 def documents(
     paths: Iterable[Path | str], kept_input: KeptInput | None = None
 ) -> Iterator[Document]:
-    """The files that paths, folders, globs and `-` stand for, folders in the order of names.
+    """Yield the files of paths, folders, globs and `-`; folders are listed in order of names.
 
-    Whoever reads them more than once gives the `kept_input` that `-` stands for. Where there is
-    nothing at a path, or nothing comes out of an archive, there is a document that says so when it
-    is opened: what is wrong with one is no reason to pass over the next.
+    To read them more than once, pass the `kept_input` for `-`. For a missing path or a broken
+    archive, yield a document that raises the error when it is opened, so that one bad path does not
+    hide the others.
     """
     for path in paths:
         if str(path) == STDIN:
@@ -129,7 +130,7 @@ def documents(
 def _or_why(
     sources: Iterator[Document], name: str, is_asked_for: bool = True
 ) -> Iterator[Document]:
-    """What is found, then a document that raises what ended it."""
+    """Yield the documents found, then one that raises the error, if there was one."""
     try:
         yield from sources
     except StatementError as error:
@@ -154,7 +155,7 @@ def _in_folder(folder: Path) -> Iterator[Document]:
 def _matching(pattern: str) -> Iterator[Document]:
     names = sorted(glob(pattern, recursive=True))
     if not names:
-        raise StatementError(f"{pattern}: no file has such a name", do="check the path")
+        raise StatementError(f"{pattern}: no such file", do="check the path")
     for name in names:
         if Path(name).is_dir():
             yield from _in_folder(Path(name))
@@ -163,7 +164,7 @@ def _matching(pattern: str) -> Iterator[Document]:
 
 
 def plain_file(path: Path, *, is_asked_for: bool = True) -> Document:
-    """The file at a path; StatementError says why where it cannot be opened."""
+    """Open the file at a path. Raises StatementError with the reason if that fails."""
 
     @contextmanager
     def opened() -> Iterator[ByteSource]:
@@ -191,20 +192,20 @@ def _copy(name: str, source: ByteSource, spooled: IO[bytes]) -> None:
 
 
 class _Budget:
-    """Bytes and members left to unpack from one file, shared by the archives in it."""
+    """Bytes and members that may still be unpacked from one file and its nested archives."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._bytes, self._members = _MOST_BYTES, _MOST_MEMBERS
 
     def take_members(self, number: int, size: int) -> None:
-        """Count the members that an archive lists; StatementError if they are too many or large."""
+        """Count the members that an archive lists. Raises StatementError beyond the limits."""
         self._members -= number
         if self._members < 0 or size > self._bytes:
             raise self._spent()
 
     def take_bytes(self, number: int) -> None:
-        """Count unpacked bytes; StatementError if they are too many."""
+        """Count unpacked bytes. Raises StatementError beyond the limit."""
         self._bytes -= number
         if self._bytes < 0:
             raise self._spent()
@@ -218,7 +219,7 @@ class _Budget:
 
 
 class _Unpacked:
-    """Bounds of one file from an archive; bytes that are read again are counted once."""
+    """Limits of one file from an archive; bytes that are read again are counted once."""
 
     def __init__(self, name: str, budget: _Budget) -> None:
         self.name = name
@@ -226,12 +227,12 @@ class _Unpacked:
         self._counted = 0
 
     def count(self, size: int, packed: int) -> None:
-        """Count the first `size` bytes, once however often they are read."""
+        """Count bytes up to `size`, each once."""
         most = max(_FREE_BYTES, packed * _MOST_SWELLING)
         if size > most:
             raise StatementError(
                 f"{self.name}: more than {most >> 20} MB come out of so small an archive",
-                do="unpack it and look at what it holds; nothing of it was stored",
+                do="unpack it and check its content; the file was not stored",
             )
         if size > self._counted:
             self._budget.take_bytes(size - self._counted)
@@ -241,7 +242,7 @@ class _Unpacked:
 def _unpacked(
     document: Document, depth: int = 0, budget: _Budget | None = None
 ) -> Iterator[Document]:
-    """The document itself, or those packed in it."""
+    """Yield the document itself, or the documents packed in it."""
     shared = budget or _Budget(document.name)
     yield from _or_why(_out_of(document, depth, shared), document.name, document.is_asked_for)
 
@@ -268,7 +269,7 @@ def _out_of(document: Document, depth: int, budget: _Budget) -> Iterator[Documen
 
 
 def _deeper(document: Document, depth: int, budget: _Budget) -> Iterator[Document]:
-    """What is in a file out of an archive, which may be an archive."""
+    """Yield the documents in a file from an archive, which may be an archive too."""
     if depth >= _DEEPEST:
         raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
     yield from _unpacked(document, depth + 1, budget)
@@ -277,9 +278,10 @@ def _deeper(document: Document, depth: int, budget: _Budget) -> Iterator[Documen
 def _members(document: Document, depth: int, budget: _Budget) -> Iterator[Document]:
     with document.open() as source, tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
         seekable: IO[bytes] = spooled
-        if isinstance(source, io.BufferedReader):  # a plain file
+        if isinstance(source, io.BufferedReader):
             seekable = source
-        else:  # a zip lists its files at its end, so all of it has to be there
+        # A zip file lists its members at its end, so it is read completely first.
+        else:
             _copy(document.name, source, spooled)
         try:
             archive = zipfile.ZipFile(cast(IO[bytes], _Catalogue(seekable)))
@@ -332,32 +334,32 @@ def _member(
 
 
 class _Catalogue:
-    """A zip file of which the list of members, which is read at once, may not be endless."""
+    """A zip file with a bounded member list, which the standard library reads at once."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.seek, self.tell, self.close = file.seek, file.tell, file.close
 
     def seekable(self) -> bool:
-        """A zip file is read from its end."""
+        """Return true: a zip file is read from its end."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """At most `size` bytes; BadZipFile for more than any list of members takes."""
+        """Return at most `size` bytes. Raises BadZipFile if the member list is too long."""
         if size > _LONGEST_LIST:
             raise zipfile.BadZipFile("it lists too many files")
         return self._file.read(size)
 
 
 class _Counted(io.RawIOBase):
-    """A source that counts what is read of it, as the standard library wants one."""
+    """A source that counts the bytes read, with the methods that the standard library expects."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
         self.count = 0
 
     def readable(self) -> bool:
-        """It can be read."""
+        """Return true: the source is readable."""
         return True
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer has it
@@ -369,7 +371,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Bounded:
-    """Unpacked bytes, up to what is credible for the packed ones."""
+    """Unpacked bytes, limited in proportion to the packed ones."""
 
     def __init__(self, source: ByteSource, bounds: _Unpacked, packed: Callable[[], int]) -> None:
         self._source = source
@@ -378,7 +380,7 @@ class _Bounded:
         self._count = 0
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; StatementError where they are broken or too many."""
+        """Return at most `size` bytes. Raises StatementError for broken or too many bytes."""
         try:
             chunk = self._source.read(size)
         except _BROKEN as error:

@@ -1,8 +1,8 @@
-"""Large bank files shared out to processes, one each; small ones are read where we are.
+"""Reading of large bank files in worker processes; small files are read in this process.
 
-A process of its own is started for a large file and hands its rows over as an Arrow file, which is
-mapped into memory, so nothing is copied. It is given jobs on standard input, a line of JSON each,
-and answers each with a line on standard output; the end of its input ends it.
+A worker writes the rows of a file to disk as an Arrow file, which is mapped into memory without a
+copy. It reads jobs from standard input, one line of JSON each, answers each with a line on standard
+output, and ends when its input is closed.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from treasury.statements.entry_rows import Problem
 from treasury.statements.file_sources import Document, plain_file
 
 _LARGE: Final = 8 << 20
-"""Bytes from which a file is worth a process of its own, which takes half a second to start."""
+"""File size from which a worker pays off: starting one takes half a second."""
 _AHEAD: Final = 4
 
 _Read = StatementFile | Problem | StatementError
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What a process is to read, and where it is to leave it."""
+    """A file to read, and the path for its rows."""
 
     path: bytes
-    """As the system has it: the name of a file need not be UTF-8."""
+    """File system encoding: the name of a file need not be UTF-8."""
     out: str
     terms: FileTerms
 
 
 class ReadingOutcome(msgspec.Struct, frozen=True):
-    """What a process says about a file: its head, or why it was refused."""
+    """Answer of a worker about a file: its statements, or why it was refused."""
 
     name: str = ""
     sha256: str = ""
@@ -65,7 +65,7 @@ class ReadingOutcome(msgspec.Struct, frozen=True):
     error: str = ""
     do: str | None = None
     is_unknown: bool = False
-    """Whether it was refused because it is no bank statement at all."""
+    """Whether the file was refused because it is not a bank statement at all."""
 
 
 def read_in_processes(
@@ -74,10 +74,11 @@ def read_in_processes(
     workers: int | None,
     refused: list[StatementError] | None = None,
 ) -> Iterator[StatementFile | Problem]:
-    """The files as read, in order, twins not marked; a Problem for what is no bank statement.
+    """Return the files as read, in order, with twins not marked.
 
-    Such a file is one in a folder: one that a person named is refused. StatementError for a file
-    that is refused; where there is a list for them they go there, and the others are read.
+    The result has a Problem for a file of a folder that is not a bank statement. Raises
+    StatementError for a refused file; with a list `refused` the error is added to it, and the other
+    files are read.
     """
     count = max(1, workers if workers is not None else os.cpu_count() or 1)
     with (
@@ -117,14 +118,14 @@ def _result(
 
 
 def _refused(error: StatementError, document: Document) -> Problem | StatementError:
-    """The error, or only a note where nobody asked for that file and it is no statement."""
+    """Raise the error; return a note for a file of a folder that is not a bank statement."""
     if isinstance(error, UnknownFormat) and not document.is_asked_for:
         return Problem(document.name, "", f"left out: {error.what.partition(': ')[2]}")
     return error
 
 
 class _Workers(ExitStack):
-    """Processes that read files, started as they are needed, one for each thread that waits.
+    """Worker processes, started on demand, one for each waiting thread.
 
     At the end their input is closed, which ends them.
     """
@@ -134,7 +135,7 @@ class _Workers(ExitStack):
         self._mine = threading.local()
 
     def read(self, job: Job, document: Document) -> _Read:
-        """What becomes of a job's file, read in the process of this thread."""
+        """Return the outcome of a job, read by the worker of this thread."""
         process: subprocess.Popen[bytes] | None = getattr(self._mine, "process", None)
         if process is None:
             process = started(__name__, "serve", stdout=subprocess.PIPE)
@@ -156,7 +157,7 @@ class _Workers(ExitStack):
         if outcome.error:
             kind = UnknownFormat if outcome.is_unknown else StatementError
             return _refused(kind(outcome.error, do=outcome.do), document)
-        # Its rows are mapped from where the process left them.
+        # The rows are mapped from the file that the worker wrote.
         return StatementFile(
             outcome.name, outcome.sha256, outcome.format, mapped(f"{job.out}.statements"),
             mapped(job.out), outcome.problems, job.out, outcome.lost_count,
@@ -165,9 +166,9 @@ class _Workers(ExitStack):
 
 
 def serve() -> int:
-    """Read what is asked for on standard input until nothing more is; the exit code.
+    """Read the jobs on standard input until it is closed, and return the exit code.
 
-    The rows of a file are left where its job says, batch by batch.
+    The rows of a file are written batch by batch to the path in its job.
     """
     for line in sys.stdin.buffer:
         job = decode_json(line, Job)

@@ -1,4 +1,4 @@
-"""A profile for the CSV of a bank that is not known, worked out from one of its files."""
+"""A profile for the CSV of an unknown bank, derived from one of its files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LONGEST: Final = 40
 
 
 class Proposal(Tables, msgspec.Struct, frozen=True):
-    """A profile, whether it is known already, and what it reads from the file it is made from.
+    """A profile, whether it is already known, and the rows that it reads from its file.
 
-    While a question is open it reads nothing, and must not be kept.
+    While a question is open it reads no rows, and must not be saved.
     """
 
     profile: Profile
@@ -51,10 +51,10 @@ def propose_profile(
     account: str | None = None,
     answers: Mapping[str, str] | None = None,
 ) -> Proposal:
-    """Return the profile that a CSV file has or seems to have; `name` is what to call a new one.
+    """Return the profile that fits a CSV file; `name` is the name of a new one.
 
-    `answers` settle its questions by name; one may open another. StatementError if no column of
-    days or amounts is found, InputError for an unknown answer.
+    `answers` settle its questions by name; one may open another. Raises StatementError if no column
+    of days or amounts is found, InputError for an unknown answer.
     """
     files = list(documents([path]))
     if len(files) != 1:
@@ -84,9 +84,10 @@ def propose_profile(
 
 
 def sketch_profile(path: Path) -> str:
-    """The beginning of a profile for a CSV of which days and amounts cannot be told, as TOML.
+    """Return the beginning of a TOML profile for a CSV with unrecognised days and amounts.
 
-    Comments number its columns and show what stands in them. StatementError for no table at all.
+    Its comments number the columns and show their first values. Raises StatementError if the file
+    has no table.
     """
     (document, *_) = documents([path])
     with document.open() as source, CsvText.opened(source, document.name) as text:
@@ -96,7 +97,7 @@ def sketch_profile(path: Path) -> str:
     if count < _EXAMPLE_ROWS:
         raise StatementError(
             f"{document.name}: no table with columns in it",
-            do="give the bank's CSV export, not a text or a picture of it",
+            do="give the bank's CSV export, not another kind of file",
         )
     examples = [row for row in widest if len(row.cells) >= _EXAMPLE_ROWS][:_EXAMPLE_ROWS]
     columns = (
@@ -110,7 +111,7 @@ def sketch_profile(path: Path) -> str:
 
 
 _SKETCH: Final = """\
-# The days and amounts of {name} cannot be told from the rest. Say which columns they are:
+# The columns of days and amounts in {name} are not recognised. Name them below:
 # a header as the file has it or, without headers, #1 for the first column; then keep this as
 # a file in the workspace's folder profiles, or read with --profile.
 name = "my bank"

@@ -1,6 +1,6 @@
-"""Bank files in, Arrow out: from paths, folders, globs, archives and standard input.
+"""Read bank files into Arrow tables: from paths, folders, globs, archives and standard input.
 
-Nothing is stored here. A file is read whole or refused whole, with one error that names it.
+Reading stores nothing. A file is read as a whole or refused with one error that names it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Files read together; `skipped` are those in a folder or archive that are no statements.
+    """Files read together. `skipped` names those in folders and archives that are not statements.
 
-    `refused` says of each file that was refused why, where reading went on with the others.
+    `refused` has the error of each refused file, if reading continued with the others.
     """
 
     files: tuple[StatementFile, ...]
@@ -50,17 +50,17 @@ class Reading(msgspec.Struct, frozen=True):
 
     @property
     def statuses(self) -> pa.Table:
-        """What banks answer to payment files, in the columns of `payment_statuses` and `raw`."""
+        """Return the answers to payment files, in the columns of `payment_statuses` and `raw`."""
         return _joined(PAYMENT_STATUSES, (file.statuses for file in self.files))
 
     @property
     def lost_count(self) -> int:
-        """How many entries of all files could not be read."""
+        """Return the number of entries in all files that could not be read."""
         return sum(file.lost_count for file in self.files)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What a person should know, file by file."""
+        """Return the notes for people, file by file."""
         return (*(problem for file in self.files for problem in file.problems), *self.skipped)
 
 
@@ -79,10 +79,10 @@ def read_statements(
 ) -> Reading:
     """Read bank files of any format from files, folders, globs, archives and `-`.
 
-    `profiles` are for CSV, before the built-in ones; `account` is that of files that name none,
-    `currencies` (account of ours -> its only currency, or nothing) count where a file states none.
-    `workers` processes share large files; as many as there are cores if not given. StatementError
-    if a file is refused; with `go_on` the others are read all the same.
+    `profiles` are CSV profiles, tried before the built-in ones; `account` is used for files that
+    name none; `currencies` maps each account to its only currency, or to an empty text, for files
+    that state none. Large files are shared among `workers` processes, by default one for each core.
+    Raises StatementError if a file is refused; with `go_on` the other files are read all the same.
     """
     refused: list[StatementError] = []
     terms = FileTerms(tuple(profiles), account, currencies or {})
@@ -99,10 +99,10 @@ def read_statements(
 def read_batches(
     path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The entries of one file of any size, some thousands at a time; no more of it is held.
+    """Yield the entries of one file of any size in batches of some thousands.
 
-    A row may have come before the file proves to be broken: only the end of the iteration says that
-    it is whole. Twins are not marked. StatementError says what is wrong with the file.
+    Rows may be yielded before the file proves to be broken: only after the last batch is it known
+    to be complete. Twins are not marked. Raises StatementError with the reason for a broken file.
     """
     terms = FileTerms(tuple(profiles), account)
     for document in documents([path]):
@@ -113,7 +113,7 @@ def read_batches(
 def read_file(
     path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
 ) -> StatementFile:
-    """Read one file of bank statements; StatementError says what is wrong with it."""
+    """Read one file of bank statements. Raises StatementError with the reason if it is refused."""
     if path.is_dir():
         raise StatementError(f"{path}: a directory, not a file", do="use read_statements for it")
     several = list(documents([path]))

@@ -1,6 +1,6 @@
-"""A statement of any format while it is read: its head, the ids of its rows, its running sum.
+"""A statement of any format while it is read: head, ids of its rows, running sum.
 
-A reader hands over the head first, then each movement; at the end it has the statement's own row.
+A reader passes the head first, then each movement, and gets the row of the statement at the end.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _MOST_STATEMENTS = 50_000
 
 
 class StatementHead(StatedColumns, frozen=True, kw_only=True):
-    """What a statement says about itself before its movements."""
+    """The head of a statement, before its movements."""
 
     place: str
-    """Where it is in the file: `Stmt[1]`, `line 3`."""
+    """Position in the file: `Stmt[1]`, `line 3`."""
     balances: Sequence[StatementBalance] = ()
     told_apart_by: tuple[object, ...] = ()
-    """What else tells it from another statement, as the bank wrote it."""
+    """Further values, as written by the bank, that distinguish it from other statements."""
     is_page: bool = False
-    """The bank says that another page follows: an interim balance ends this one."""
+    """Whether the bank announces another page, so that an interim balance ends this one."""
 
 
 class StatementDraft:
-    """One statement being read; `ids` counts those of the file that cannot be told apart."""
+    """One statement being read; `ids` counts statements of the file with equal identity."""
 
     def __init__(self, head: StatementHead, ids: Ordinals) -> None:
         self.head = head
@@ -49,7 +49,7 @@ class StatementDraft:
         self.rows = 0
         self.lost_count = 0
         self.pending = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
-        """What is not booked yet, of rows that are columns."""
+        """Pending amounts of rows passed as columns."""
         self.balances = list(head.balances)
         self.tally = Tally(head.currency)
         """The running sum."""
@@ -61,7 +61,10 @@ class StatementDraft:
             self.problem("", "the statement names no currency")
 
     def _id(self, ids: Ordinals) -> str:
-        """The bank's ids and the days; not what a corrected version of it may state otherwise."""
+        """Return the statement's id: a hash of the bank's ids and the days.
+
+        A corrected version of a statement may differ in everything else.
+        """
         head = self.head
         opening = opening_balance(head.balances, head.currency)
         stated = (head.account, head.currency, head.bank_statement_id, head.sequence_number)
@@ -71,28 +74,28 @@ class StatementDraft:
         return key if ordinal == 0 else content_id((key, ordinal))
 
     def note(self, position: str, remark: str, line: int | None = None) -> None:
-        """Tell a person something that the balances do not depend on."""
+        """Add a note for people that does not affect the proof."""
         place = f"{self.head.place}/{position}" if position else self.head.place
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(self.head.file_name, place, remark, line))
 
     def problem(self, position: str, remark: str, line: int | None = None) -> None:
-        """Note something that keeps the statement from being proved."""
+        """Add a problem that keeps the statement from being proved."""
         self.note(position, remark, line)
         self.tally.fail(f"{position}: {remark}" if position else remark)
 
     def lost(self, position: str, why: str, line: int | None = None) -> None:
-        """Note an entry that could not be read."""
+        """Add an entry that could not be read."""
         self.lost_count += 1
         self.problem(position, f"entry not read: {why}", line)
 
     def count(self, row: EntryRow) -> None:
-        """Add what moved to the sum, if it is booked and its amount is stated."""
+        """Add the amount to the sum if it is booked and stated."""
         if row.amount is not None and row.entry_status == "BOOK":
             self.tally.add(row.amount, row.currency or "", row.direction)
 
     def take(self, row: EntryRow, own_reference: str | None, position: str, raw: str) -> None:
-        """Complete a row: its ids, its place, its text as received."""
+        """Complete a row: its ids, its position, its text as received."""
         self.rows += 1
         row.statement_id = self.statement_id
         row.ordinal = self.rows
@@ -107,9 +110,9 @@ class StatementDraft:
         raws: Sequence[str],
         names: list[str | None] | None = None,
     ) -> None:
-        """Complete rows that are columns, all in the statement's currency, and add what moved.
+        """Complete rows passed as columns in the statement's currency, and add their amounts.
 
-        `names` are the other parties' for the ids, where how they are set is not part of those.
+        `names` are the names of the other parties for the ids, if they are spelt differently there.
         """
         count, before = len(positions), self.rows
         self.rows += count
@@ -133,9 +136,9 @@ class StatementDraft:
     def _with_signs(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> tuple[StatementBalance, StatementBalance]:
-        """Return balances that state no sign with the one that the movements show, else as credits.
+        """Return unsigned balances with the sign that the movements show, by default as credits.
 
-        Without a movement they are credits if the full amount is available.
+        Without movements they are credits if the full amount is available.
         """
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
@@ -157,7 +160,7 @@ class StatementDraft:
         return signed_pairs[0]
 
     def finish(self, raw: str) -> StatementRow:
-        """The statement's own row; the file's hash is known when all of it is read."""
+        """Return the row of the statement; the hash is known once the file is read to its end."""
         head = self.head
         opening = opening_balance(self.balances, head.currency)
         closing = closing_balance(self.balances, head.currency)
@@ -189,9 +192,9 @@ class StatementDraft:
 
 
 class BankFile:
-    """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold.
+    """One file being read; its other attributes are complete once `batches()` is exhausted.
 
-    The same bytes give the same rows. StatementError where the file is refused as a whole; an entry
+    The same bytes give the same rows. Raises StatementError if the whole file is refused; an entry
     that cannot be read is a problem and keeps its statement from being proved.
     """
 
@@ -210,30 +213,30 @@ class BankFile:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the file's bytes, once they are all read."""
+        """Return the SHA-256 of the file's bytes, known once all are read."""
         return self._source.sha256
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        """Yield the rows of `statement_entries` in batches, in the file's order."""
         raise NotImplementedError
 
     def note(self, remark: str) -> None:
-        """Tell a person something about the file as a whole."""
+        """Add a note for people about the whole file."""
         self.problems.append(Problem(self.file_name, "", remark))
 
     def complete(self, row: StatementRow, draft: StatementDraft) -> None:
-        """A statement is complete. StatementError for more of them than fit in memory."""
+        """Add a complete statement. Raises StatementError if there are more than fit in memory."""
         self._done.append(row)
         self.lost_count += draft.lost_count
         self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
         if len(self._done) > _MOST_STATEMENTS:
             raise StatementError(
                 f"{self.file_name}: more than {_MOST_STATEMENTS} statements in one file",
-                do="ask the bank for smaller files; nothing of it was stored",
+                do="ask the bank for smaller files; the file was not stored",
             )
 
     def end(self, emptiness: str = "there is no statement in the file") -> None:
-        """All is read, so its hash is known; `emptiness` is what to say where nothing was in it."""
+        """Finish the file: note its hash, and `emptiness` if it has no statement."""
         self.statements = tuple(
             msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
         )

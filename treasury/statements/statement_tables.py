@@ -1,8 +1,8 @@
-"""What the lake keeps of bank statements: one row per statement, one per movement on an account.
+"""Tables of bank statements: one row per statement, one per movement on an account.
 
-The columns, in columns.csv, carry ISO 20022's own terms, and each names the element it is read
-from, relative to `Stmt` (or `Rpt`, `Ntfctn`), `Ntry` or `TxDtls`. A reader of another format fills
-the same columns.
+The columns, in columns.csv, have ISO 20022's own terms, and each names the element it is read from,
+relative to `Stmt` (or `Rpt`, `Ntfctn`), `Ntry` or `TxDtls`. Readers of other formats fill the same
+columns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from treasury.core.tables.column_types import columns_of
 from treasury.lake import Table
 
 COUNTING: Final = "vanished_at IS NULL"
-"""Which stored statements and movements count, in SQL: those of withdrawn statements do not."""
+"""SQL condition for stored statements and movements that count: those not withdrawn."""
 
 STATEMENTS: Final = Table(
     name="statements",

@@ -1,8 +1,8 @@
-"""Which encoding a bank's text is in, decided once for a file by what its letters say.
+"""Encoding of a bank's text, decided once for a file by the frequency of its letters.
 
-Bytes beyond ASCII are letters of some language in one encoding, and signs or letters that no such
-language has in another. Every encoding is judged by the languages that are written in it; where two
-do equally well, the currencies in the text decide, else the more usual one.
+In the right encoding the bytes beyond ASCII are letters of a language; in others they are signs or
+letters that the language does not have. Each encoding is judged by its languages; if two fit
+equally well, the currencies in the text decide, else the more common one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,41 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from collections.abc import Collection
 from functools import cache
+from itertools import compress, pairwise
+from string import ascii_lowercase
 from typing import Final
 
 _WEST: Final = ("äöüß", "àâçéèêëîïôùûœ", "àèéìòù", "áéíñóúü", "åäöæøé", "ãõáéíóúâêôçà")
 _EAST: Final = ("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž")
 _BALTIC: Final = ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž")
+_VOWEL: Final = "aeiouyäöüáéíóúàèìòùâêîôûåæøãõąęėįųūāēīěůýőűăë"
+_NEVER_WEST: Final = (
+    # A French or Dutch diaeresis is on a vowel that follows another one; a grave accent is not
+    # before a vowel, and on an a only at the end; a cedilla is before an a, o or u.
+    rf"(?<![{_VOWEL}])[ëï]|[àèìòù](?=[{_VOWEL}ç])|à(?!s?$)|ç(?![aouáàâãóôõúûü])"
+    rf"|ã(?![eo]|s?$)|õ(?!e)|(?<=[{_VOWEL}])æ|ñ(?![{_VOWEL}])"
+)
+_NEVER: Final = {
+    letters: re.compile(pattern)
+    for letters, pattern in (
+        *((letters, _NEVER_WEST) for letters in (_WEST[0], _WEST[4])),
+        *((letters, rf"{_NEVER_WEST}|[kw]") for letters in (*_WEST[1:4], _WEST[5])),
+        (_EAST[0], rf"^[ąę]|[ćńśź](?=[{_VOWEL}])|[ąę](?=[nmr])|[qvx]"),
+        (_EAST[1], rf"(?:^|(?<=[{_VOWEL}]))[ěů]|ď(?=[^{_VOWEL}])"),
+        (_EAST[2], rf"(?:^|(?<=[{_VOWEL}]))[ŕĺ]|[ŕĺ](?:$|(?=[{_VOWEL}]))|ď(?=[^{_VOWEL}])"),
+        (_EAST[3], rf"[őű](?=[{_VOWEL}])|(?<=[aeiouáéíóú])[őű]"),
+        (_EAST[4], r"ă(?=[aeou])|[kwy]"),
+        (
+            _BALTIC[0],
+            rf"(?<=[{_VOWEL}])[ėę]|ę(?![sšž]|$)|ų(?=[^sj])|(?<=[^{_VOWEL}])į(?!$)|[qwx]|(.)\1",
+        ),
+        (_BALTIC[1], rf"[āēīū](?=[{_VOWEL}])|(?<=[{_VOWEL}])[āēīū]|ļ(?=[^{_VOWEL}jktšn])|[qwxy]"),
+        (_BALTIC[2], "[cqwxyz]"),
+    )
+}
+"""Spellings that a language, named by its letters, does not have."""
 _ENCODINGS: Final = (
     ("windows-1252", _WEST),
     ("windows-1250", (*_EAST, "äöüß")),
@@ -24,31 +53,44 @@ _ENCODINGS: Final = (
     ("cp852", (*_EAST, "äöüß")),
     ("cp850", _WEST),
 )
-"""In the order in which they are taken where they do equally well."""
+"""Encodings in order of preference if they fit equally well."""
 _SIGNS: Final = frozenset("€–—’‘“”„…°§£«»¿¡ºª·´`\u00a0")
-"""What stands among letters of any language."""
+"""Signs that occur in texts of any language."""
 _HINTS: Final = {
     "ąćęłńóśźż": (b"PLN", b"mBank"),
     "áčďéěíňóřšťúůýž": (b"CZK",),
     "áéíóöőúüű": (b"HUF",),
     "ăâîşţ": (b"RON",),
 }
+REGIONS: Final = {
+    "windows-1252": "west", "cp850": "west", "windows-1250": "east", "iso-8859-2": "east",
+    "cp852": "east", "windows-1257": "baltic",
+}  # fmt: skip
+"""The part of Europe with the languages of each encoding."""
+_COUNTRIES: Final = {
+    **dict.fromkeys(("LT", "LV", "EE"), "baltic"),
+    **dict.fromkeys(("PL", "CZ", "SK", "HU", "RO", "SI", "HR", "BA", "RS", "ME", "AL"), "east"),
+    **dict.fromkeys(
+        ("AT", "BE", "CH", "DE", "DK", "ES", "FI", "FR", "GB", "IE", "IS", "IT", "LI", "LU", "MC",
+         "NL", "NO", "PT", "SE", "SM"), "west",
+    ),
+}  # fmt: skip
 _ASCII: Final = bytes(range(128))
 _HEAD: Final = 400
 
 
 class Letters:
-    """The bytes beyond ASCII of a file, counted a piece at a time, and the currencies beside."""
+    """Counts of the bytes beyond ASCII of a file, and the currencies in it."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
         self._hinted: set[str] = set()
 
     def add(self, data: bytes) -> None:
-        """Count a piece of the file, which should end where a word does."""
+        """Count a piece of the file, which should end at the end of a word."""
         self._counts.update(data.translate(None, _ASCII))
         for letters, hints in _HINTS.items():
-            # A hint stands in the text by itself, figures beside it apart.
+            # A currency counts only as a separate word, but figures may be next to it.
             if letters not in self._hinted and any(
                 (
                     word in data
@@ -60,7 +102,7 @@ class Letters:
 
     @property
     def encoding(self) -> str:
-        """The encoding of one byte a character that explains them best; each byte is in it."""
+        """Return the single-byte encoding that fits best and defines every byte of the file."""
         best, encoding, whole = -1.0, "latin-1", max(1, self._counts.total())
         for name, languages in _ENCODINGS:
             characters = _decoded(name)
@@ -78,21 +120,89 @@ class Letters:
                     best, encoding = share, name
         return encoding
 
+    @property
+    def is_hinted(self) -> bool:
+        """Whether a currency in the text shows its language."""
+        return bool(self._hinted)
+
 
 _HINT: Final = 0.25
 
 
+def region_of(iban: str) -> str:
+    """Return the part of Europe that the country of an IBAN is in; empty if it is in none."""
+    return _COUNTRIES.get(iban[:2], "")
+
+
+def plausible_readings(words: Collection[bytes], usual: str) -> dict[str, tuple[str, ...]]:
+    """Return the encodings in which words beyond ASCII are words of a language, the best first.
+
+    Each comes with the words that another of them reads otherwise, as it reads them. There is one
+    encoding if no other is plausible or reads a word otherwise, and `usual` if none is plausible.
+    The code pages of DOS are never confused with others.
+    """
+    languages_of = dict(_ENCODINGS)
+    if usual.startswith("cp"):
+        spelt = [text for word in words if (text := word.decode(usual)).strip(_AFTER)]
+        if any(_is_word(text, letters) for text in spelt for letters in languages_of[usual]):
+            return {usual: ()}
+    texts = {
+        name: [word.decode(name) for word in words]
+        for name in languages_of
+        if not name.startswith("cp")
+        and all(byte in _decoded(name) for word in words for byte in word if byte > 127)
+    }
+    marks = {
+        name: [[_is_word(text, letters) for text in texts[name]] for letters in languages]
+        for name, languages in languages_of.items()
+        if name in texts
+    }
+    read = {name: [any(marks) for marks in zip(*rows, strict=True)] for name, rows in marks.items()}
+    best = max(read, key=lambda name: (sum(read[name]), name == usual), default=usual)
+    if best not in read or not any(read[best]):
+        return {usual: ()}
+    found = {best: texts[best]}
+    for name, rows in marks.items():
+        other = [at for at, text in enumerate(texts[name]) if text != texts[best][at]]
+        most = max(sum(row[at] for at in other) for row in rows)
+        is_plausible = most > 0 and 3 * most >= 2 * sum(read[best][at] for at in other)
+        if is_plausible and texts[name] not in found.values():
+            found[name] = texts[name]
+    differs = [len(set(readings)) > 1 for readings in zip(*found.values(), strict=True)]
+    return {name: tuple(compress(readings, differs)) for name, readings in found.items()}
+
+
+def _is_word(text: str, letters: str) -> bool:
+    """Whether a text is spelt as a word of the language with these letters beyond ASCII."""
+    text = text.lstrip(_BEFORE).rstrip(_AFTER)
+    word = text.lower()
+    if not set(word) <= {*letters, *ascii_lowercase} or (len(word) == 1 and word not in _ALONE):
+        return False
+    if any(before.islower() and after.isupper() for before, after in pairwise(text)):
+        return False
+    never = _NEVER.get(letters)
+    return (never is None or never.search(word) is None) and _UNSPEAKABLE.search(word) is None
+
+
+_BEFORE: Final = "".join(_SIGNS - {"ª", "º"})
+_AFTER: Final = "".join(_SIGNS)
+_ALONE: Final = frozenset("àáèéêóåöőįæøí")
+"""Letters beyond ASCII that are words."""
+_UNSPEAKABLE: Final = re.compile(rf"(?:^|[^{_VOWEL}])[čďķļņňřģćń](?:$|[^{_VOWEL}])")
+"""A consonant without a vowel on either side: another encoding has a vowel there."""
+
+
 @cache
 def _decoded(name: str) -> dict[int, str]:
-    """The characters of the bytes beyond ASCII that an encoding has."""
+    """Return the characters of the bytes beyond ASCII that an encoding defines."""
     texts = {byte: bytes([byte]).decode(name, "ignore") for byte in range(128, 256)}
     return {byte: text for byte, text in texts.items() if text}
 
 
 def utf_16(first: bytes) -> str:
-    """UTF-16, by its mark, or by every other byte being zero, as it is of most letters.
+    """Return the UTF-16 codec of a file; empty if it is not UTF-16.
 
-    Empty where the file is in no such encoding.
+    A byte order mark shows it, or zeros in every other byte, as in most letters.
     """
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"

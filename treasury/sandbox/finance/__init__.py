@@ -1,1 +1,1 @@
-"""The finance service of the sandbox: its operations, and what the platform does by itself."""
+"""The finance service of the sandbox: its operations, and the platform's automatic actions."""

@@ -1,8 +1,8 @@
-"""Euros that come in from outside and become stablecoin: SEPA credits and paid sessions.
+"""Euros that come in and become stablecoin: SEPA credits and paid sessions.
 
-An arrival is received, converted at the day's rate and credited to the account's wallet. Where the
-account is not verified, or has no wallet yet, its coins are held and credited when that changes.
-No endpoint lists arrivals: the services show only that a balance has moved.
+An arrival is received, converted at the day's rate and credited to the account's wallet. If the
+account is not verified, or has no wallet yet, its coins are held and credited later. No endpoint
+lists arrivals: the services show only the changed balance.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
 CONVERTS: Final = "finance.arrival.converts"
-"""The agenda's step for an arrival whose conversion is due."""
+"""Agenda step of an arrival with a due conversion."""
 _BY_HAND: Final = timedelta(hours=36)
-"""What placing a wire without its code takes here; the specification says 24 to 48 hours."""
+"""Time to place a wire without its code; the specification states 24 to 48 hours."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,7 +46,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     instant: bool = False
     has_code: bool = True
     due: datetime | None = None
-    """When it is converted by itself; None where only a person can place it."""
+    """Time of the automatic conversion; None if a person has to place the arrival."""
     rate: Decimal | None = None
     coins: Decimal | None = None
     created_at: str
@@ -56,10 +56,10 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def arrive_by_sepa(
     world: World, virtual: VirtualBankAccount, euros: Decimal, text: str, *, instant: bool
 ) -> Arrival:
-    """A credit on a virtual account: at once, on the next business day, or placed by hand."""
+    """Credit a virtual account: now, on the next business day, or once a person places it."""
     clock = world.clock
     clock.tick()
-    # The payment's text has to carry the code as a word of its own.
+    # The code has to be a separate word of the payment's text.
     cleaned = "".join(
         letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()
     )
@@ -76,7 +76,7 @@ def arrive_by_sepa(
 
 
 def arrive_by_session(world: World, file: sessions.SessionFile) -> Arrival:
-    """A customer has paid a session: converted at once."""
+    """Convert a payment session's amount at once, after the customer has paid."""
     now, session = world.clock.tick(), file.session
     return _arrive(
         world, account_id=session.account_id, source="payment_session", source_id=session.id,
@@ -97,7 +97,7 @@ def _arrive(world: World, *, due: datetime | None, **fields: Any) -> Arrival:
 
 
 def convert(world: World, arrival_id: str) -> Arrival:
-    """Turn an arrival's euros into coins; one that is converted already stays as it is."""
+    """Convert an arrival's euros into coins, unless that is done already."""
     arrival = stored(world, "arrival", arrival_id, Arrival)
     if arrival.status != "RECEIVED":
         return arrival
@@ -117,7 +117,7 @@ def convert(world: World, arrival_id: str) -> Arrival:
 
 
 def release(world: World, account: Account) -> list[Arrival]:
-    """Credit what was held for an account, if nothing stands in the way any more."""
+    """Credit the coins held for an account if it may receive them now."""
     account = account_of(world, account.id)
     if not _may_hold(world, account):
         return []

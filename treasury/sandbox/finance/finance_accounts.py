@@ -1,4 +1,4 @@
-"""Accounts and what hangs on them: roles, wallets, virtual bank accounts."""
+"""Accounts with their roles, wallets and virtual bank accounts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treasury.sandbox.state.shapes import Account, PartyRole, VirtualBankAccount
 from treasury.sandbox.story.world import World
 
 _UNFINISHED: Final = (
-    # kind, the statuses in which it still may move something
+    # Kind, and the statuses in which it still may move something.
     ("transfer", ("PENDING", "PROCESSING")),
     ("account_transfer", ("PENDING", "PROCESSING")),
     ("payment_session", ("CREATED", "PAYMENT_RECEIVED")),
@@ -46,7 +46,7 @@ class NewAccount(AccountFields, frozen=True, kw_only=True):
 
 
 class AccountChanges(JsonBody, frozen=True, kw_only=True):
-    """What may change on an account, and the version that the caller read."""
+    """The changeable fields of an account, and the version that the caller read."""
 
     external_id: Long | None = None
     name: Long | None = None
@@ -78,7 +78,7 @@ class NewVirtualAccount(JsonBody, frozen=True, kw_only=True):
 
 
 def create_account(world: World, call: Call) -> Account:
-    """POST /accounts: for a party that is known or for one that comes with it."""
+    """POST /accounts: create an account for a known party or a new one."""
     body = call.read(NewAccount)
     exactly_one(partyId=body.party_id, party=body.party)
     _is_free(world, body.external_id)
@@ -98,7 +98,7 @@ def create_account(world: World, call: Call) -> Account:
 
 
 def change_account(world: World, call: Call) -> Account:
-    """PATCH /accounts/{id}: its externalId and name; a version, where given, must be fresh."""
+    """PATCH /accounts/{id}: change externalId and name; a given version must be current."""
     account, body = records.account_of(world, call.path["id"]), call.read(AccountChanges)
     if body.version is not None and body.version != account.version:
         raise Refusal(409, "CONFLICT", "Account changed; read it again and retry.")
@@ -114,7 +114,7 @@ def change_account(world: World, call: Call) -> Account:
 
 
 def delete_account(world: World, call: Call) -> None:
-    """DELETE /accounts/{id}: one that holds nothing and has nothing under way."""
+    """DELETE /accounts/{id}: delete an account that holds nothing and has no open action."""
     account = records.account_of(world, call.path["id"])
     if not world.ledger.is_empty(records.places_of(world, account.id)):
         raise Refusal(409, "CONFLICT", "The account still holds something.")
@@ -158,12 +158,12 @@ def create_wallet(world: World, call: Call) -> Wallet:
         raise invalid(f"chain must be the account's own, {account.chain}.")
     wallet = give_wallet(world, account)
     release(world, account)
-    # As created, before what was held for the account moves in: a new wallet is empty.
+    # The wallet is stored as created: amounts held for the account move in afterwards.
     return wallet
 
 
 def give_wallet(world: World, account: Account) -> Wallet:
-    """A new empty wallet of an account."""
+    """Create an empty wallet of an account."""
     world.clock.tick()
     wallet = Wallet(
         id=world.ids.uuid(), account_id=account.id, chain=account.chain, type="CUSTODIAL",
@@ -178,7 +178,8 @@ def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
     records.require_active(account)
     now = shapes.bare(world.clock.tick())
     party = account.party_roles[0].party if account.party_roles else None
-    holder = world.cast.company.name  # who a payer is told to pay
+    # The beneficiary name that payers see.
+    holder = world.cast.company.name
     if party is not None:
         holder = party.name or f"{party.first_name} {party.last_name}"
     virtual = VirtualBankAccount(

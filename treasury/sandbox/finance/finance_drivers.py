@@ -1,7 +1,7 @@
-"""What only the platform or the world does at the finance service, for whoever practises.
+"""Drivers of the finance service: events that only the platform or the outside world causes.
 
 Checks are passed or failed, money arrives, transfers settle or fail, accounts are suspended. The
-service has no operation for any of it. What goes by the clock alone is put on its agenda here.
+service has no operation for these. Events that only depend on time are put on the agenda here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class FinanceDrivers:
-    """Does what the platform does; each method takes effect as a whole and gives the record."""
+    """Drivers of the platform; each takes effect as a whole and returns the record."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -46,10 +46,8 @@ class FinanceDrivers:
         schedule_payments(world)
         schedule_permits(world)
 
-    # the platform's decisions
-
     def kyc(self, party_id: str, status: str) -> Party:
-        """Set where a party's check stands; verified, what was held for its accounts comes free."""
+        """Set the result of a party's check; verification releases amounts held for it."""
         _check_status(status, _CHECKS)
         with self._world.act() as world:
             party = _read_record(lambda: party_of(world, party_id))
@@ -95,15 +93,13 @@ class FinanceDrivers:
             now = bare(world.clock.tick())
             return world.keep(replace(virtual, status=status, updated_at=now))
 
-    # money from outside
-
     def sepa_credit(
         self, iban: str, amount: Decimal | str, text: str, *, instant: bool = False
     ) -> arrivals.Arrival:
-        """A wire reaches a virtual account with this payment text.
+        """Let a wire with this payment text reach a virtual account.
 
-        With the account's code it is converted at once (instant) or on the next TARGET day; without
-        it, or on an account that is not active, a person has to place it, after 36 hours or never.
+        With the account's code it is converted at once (instant) or on the next TARGET day. Without
+        the code, or on an inactive account, a person has to place it, after 36 hours or never.
         """
         euros = parse_amount(amount)
         if not (0 < euros <= _MOST and is_exact_in(euros, "EUR")):
@@ -120,47 +116,43 @@ class FinanceDrivers:
             return arrivals.arrive_by_sepa(world, account, euros, text, instant=instant)
 
     def place_credit(self, arrival_id: str) -> arrivals.Arrival:
-        """A wire that waits is converted now."""
+        """Convert a wire that waits to be placed."""
         with self._world.act() as world:
             return _read_record(lambda: arrivals.convert(world, arrival_id))
 
-    # transfers
-
     def process_transfer(self, transfer_id: str) -> transfer_life.AnyTransfer:
-        """A pending transfer, of any kind, is submitted."""
+        """Submit a pending transfer of any kind."""
         return self._transfer(transfer_id, ("PENDING",), transfer_life.process)
 
     def settle_transfer(self, transfer_id: str) -> transfer_life.AnyTransfer:
-        """An open transfer, of any kind, is delivered."""
+        """Deliver an open transfer of any kind."""
         return self._transfer(transfer_id, ("PENDING", "PROCESSING"), transfer_life.complete)
 
     def fail_transfer(
         self, transfer_id: str, code: str = "REJECTED_BY_NETWORK", reason: str = "Not delivered"
     ) -> transfer_life.AnyTransfer:
-        """An open transfer, of any kind, fails; what it had set aside is given back."""
+        """Fail an open transfer of any kind, and release its reserved amount."""
         return self._transfer(
             transfer_id,
             ("PENDING", "PROCESSING"),
             lambda world, given: transfer_life.fail(world, given, code, reason),
         )
 
-    # sessions and payment requests
-
     def complete_session(self, session_id: str) -> sessions.Session:
-        """The customer pays; the callback follows once the wallet is credited."""
+        """Let the customer pay; the callback follows once the wallet is credited."""
         with self._world.act() as world:
             file = self._open_session(session_id)
             arrivals.arrive_by_session(world, sessions.set_status(world, file, "PAYMENT_RECEIVED"))
             return sessions.session_of(world, session_id).session
 
     def fail_session(self, session_id: str) -> sessions.Session:
-        """The customer's payment fails; nothing is called back."""
+        """Let the customer's payment fail, without a callback."""
         with self._world.act() as world:
             world.clock.tick()
             return sessions.set_status(world, self._open_session(session_id), "FAILED").session
 
     def settle_payment(self, payment_id: str) -> payments.PaymentRequest:
-        """The card scheme takes what a payment request reserved."""
+        """Settle a payment request at the card scheme."""
         with self._world.act() as world:
             world.clock.tick()
             return _read_record(lambda: payments.settle_payment(world, payment_id))
@@ -168,31 +160,29 @@ class FinanceDrivers:
     def reverse_payment(
         self, payment_id: str, reason: str = "MERCHANT_VOID"
     ) -> payments.PaymentRequest:
-        """What a payment request reserved is given back."""
+        """Release the reserved amount of a payment request."""
         with self._world.act() as world:
             world.clock.tick()
             return _read_record(lambda: payments.reverse_payment(world, payment_id, reason))
 
-    # what happened
-
     def all_sessions(self) -> list[sessions.Session]:
-        """Every payment session as it stands; the service has no address that says so."""
+        """Return every payment session; the service has no endpoint for this."""
         with self._world.lock:
             items = self._world.store.page("payment_session", {}).items
             return [decode(item, sessions.SessionFile).session for item in items]
 
     def all_arrivals(self) -> list[arrivals.Arrival]:
-        """Every credit and paid session since the sandbox opened."""
+        """Return every credit and paid session since the sandbox opened."""
         with self._world.lock:
             items = self._world.store.page("arrival", {}).items
             return [decode(item, arrivals.Arrival) for item in items]
 
     def callbacks(self) -> list[Invocation]:
-        """Every invocation of a callbackUrl that has ended."""
+        """Return every completed invocation of a callbackUrl."""
         return self._world.callbacks.invocations
 
     def effects(self) -> list[Effect]:
-        """Every write that took effect, so that lost and doubled ones can be counted."""
+        """Return every write that took effect, so that a test can count lost and repeated ones."""
         with self._world.lock:
             return self._world.keys.effects()
 
@@ -202,16 +192,14 @@ class FinanceDrivers:
             return self._world.ledger.sums()
 
     def ledger_balances(self) -> dict[str, dict[str, Decimal]]:
-        """What stands where, by place and asset."""
+        """Return the ledger's balances by place and asset."""
         with self._world.lock:
             return self._world.ledger.balances()
 
     def ledger_effects(self, reference: str) -> list[str]:
-        """The kinds of the ledger's movements that one record caused, in order."""
+        """Return the kinds of the ledger movements of one record, in order."""
         with self._world.lock:
             return self._world.ledger.movements(reference)
-
-    # the workings
 
     def _next(self, party: Party, **changes: str) -> Party:
         now = bare(self._world.clock.tick())
@@ -253,7 +241,7 @@ def _check_status(status: str, statuses: tuple[str, ...]) -> None:
 
 
 def _read_record(read: Callable[[], T]) -> T:
-    """What the service would refuse, in words for whoever practises."""
+    """Turn a refusal of the service into an error for the caller of a driver."""
     try:
         return read()
     except Refusal as refusal:

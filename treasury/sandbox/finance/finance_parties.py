@@ -1,4 +1,4 @@
-"""Parties: made, changed and deleted through the service; their checks are the platform's."""
+"""Parties: created, changed and deleted through the service; the platform checks them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VatNumber = Annotated[str, msgspec.Meta(min_length=1, max_length=50)]
 
 
 class AddressParts(JsonBody, frozen=True, kw_only=True):
-    """An address, of which any part may be missing."""
+    """An address with optional parts."""
 
     address_line1: Long | None = None
     address_line2: Long | None = None
@@ -44,7 +44,7 @@ class AddressBody(AddressParts, frozen=True, kw_only=True):
 
 
 class _PartyBody(JsonBody, frozen=True, kw_only=True, tag_field="partyType"):
-    """A JSON object that says of which type of party it is."""
+    """A JSON object that states the type of its party."""
 
 
 class IndividualFields(_PartyBody, frozen=True, kw_only=True, tag="INDIVIDUAL"):
@@ -68,13 +68,13 @@ class OrganisationFields(_PartyBody, frozen=True, kw_only=True, tag="ORGANISATIO
 
 
 class IndividualBody(IndividualFields, frozen=True, kw_only=True):
-    """A new natural person, whose address is whole."""
+    """A new natural person with a complete address."""
 
     address: AddressBody | None = None
 
 
 class OrganisationBody(OrganisationFields, frozen=True, kw_only=True):
-    """A new company, whose address is whole."""
+    """A new company with a complete address."""
 
     address: AddressBody | None = None
 
@@ -84,7 +84,7 @@ PartyFields: TypeAlias = IndividualFields | OrganisationFields
 
 
 class PartyChangeFields(JsonBody, frozen=True, kw_only=True):
-    """What may change on a party, and the version that the caller read."""
+    """The changeable fields of a party, and the version that the caller read."""
 
     version: int | None = None
     first_name: Name | None = None
@@ -95,7 +95,7 @@ class PartyChangeFields(JsonBody, frozen=True, kw_only=True):
 
 
 class PartyChanges(PartyChangeFields, frozen=True, kw_only=True):
-    """What may change on a party, its address as a whole."""
+    """The changeable fields of a party; its address changes as a whole."""
 
     address: AddressBody | None = None
 
@@ -109,7 +109,7 @@ def create_party(world: World, call: Call) -> Party:
 
 
 def make_party(world: World, body: PartyFields) -> Party:
-    """A new party, whose check has begun."""
+    """Create a party with a pending check."""
     now, own = bare(world.clock.tick()), msgspec.structs.asdict(body)
     del own["idempotency_key"]
     own["kyc_status" if isinstance(body, IndividualFields) else "kyb_status"] = "PENDING"
@@ -120,7 +120,7 @@ def make_party(world: World, body: PartyFields) -> Party:
 
 
 def change_party(world: World, call: Call) -> Party:
-    """PATCH /parties/{id}: only fields of its own type; a version, where given, must be fresh."""
+    """PATCH /parties/{id}: change fields of the party's type; a given version must be current."""
     party, body = party_of(world, call.path["id"]), call.read(PartyChanges)
     if body.version is not None and body.version != party.version:
         raise Refusal(409, "CONFLICT", "Party changed; read it again and retry.")
@@ -141,7 +141,7 @@ def change_party(world: World, call: Call) -> Party:
 
 
 def delete_party(world: World, call: Call) -> None:
-    """DELETE /parties/{id}: one that has no account and is not blocked."""
+    """DELETE /parties/{id}: delete a party without accounts that is not blocked."""
     party = party_of(world, call.path["id"])
     if party.status == "BLOCKED":
         raise Refusal(409, "CONFLICT", "A blocked party cannot be deleted.")

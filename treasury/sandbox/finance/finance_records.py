@@ -1,7 +1,7 @@
-"""Reading and writing the finance service's records, so that copies of one never disagree.
+"""Reads and writes of the finance service's records, which keep embedded copies consistent.
 
-A party stands embedded in its roles and in the accounts that it holds; a wallet's balances stand in
-the ledger. Whoever changes one of them writes it here, and what repeats it is written with it.
+A party is embedded in its roles and in the accounts that it holds; a wallet's balances are kept in
+the ledger. Changes go through this module, which updates the copies too.
 """
 
 from __future__ import annotations
@@ -22,51 +22,51 @@ UNLOCKED: Final = frozenset({"VERIFIED", "NOT_REQUIRED"})
 
 
 def party_of(world: World, party_id: str) -> Party:
-    """A party; 404 where there is none."""
+    """Return a party. Raises a 404 if it does not exist."""
     return stored(world, "party", party_id, Party)
 
 
 def account_of(world: World, account_id: str) -> Account:
-    """An account; 404 where there is none."""
+    """Return an account. Raises a 404 if it does not exist."""
     return stored(world, "account", account_id, Account)
 
 
 def account_named(world: World, external_id: str) -> Account | None:
-    """The account with the caller's own id."""
+    """Return the account with the caller's own id."""
     items = world.store.page("account", {"reference": [external_id]}, limit=1).items
     return decode(items[0], Account) if items else None
 
 
 def accounts_of(world: World, party_id: str) -> list[str]:
-    """The accounts in which a party has a part."""
+    """Return the accounts in which a party has a role."""
     return world.store.owners("party_role", party_id)
 
 
 def wallets_of(world: World, account_id: str) -> list[Wallet]:
-    """An account's wallets, oldest first."""
+    """Return an account's wallets, oldest first."""
     items = world.store.page("wallet", {"owner": [account_id]}).items
     return [decode(item, Wallet) for item in items]
 
 
 def verification(party: Party) -> str:
-    """Where a party's check stands: KYC of a person, KYB of an organisation."""
+    """Return the status of a party's check: KYC of a person, KYB of an organisation."""
     status = party.kyc_status if party.party_type == "INDIVIDUAL" else party.kyb_status
     return status or "PENDING"
 
 
 def is_verified(account: Account) -> bool:
-    """Whether every holder's check is passed, and there is a holder."""
+    """Return whether there is a holder and every holder's check is passed."""
     return account.kyc_status in UNLOCKED
 
 
 def require_active(account: Account) -> None:
-    """400 for an account that is not active."""
+    """Raise a 400 for an account that is not active."""
     if account.status != "ACTIVE":
         raise Refusal(400, "ACCOUNT_NOT_ACTIVE", f"The account is {account.status}.")
 
 
 def put_party(world: World, party: Party) -> Party:
-    """Write a party, and with it the roles and accounts that show it."""
+    """Write a party, and the roles and accounts that show it."""
     world.keep(party)
     for account_id in accounts_of(world, party.id):
         account = account_of(world, account_id)
@@ -89,13 +89,13 @@ def put_account(world: World, account: Account) -> Account:
 
 
 def put_wallet(world: World, wallet: Wallet) -> Wallet:
-    """Write a wallet with the balances that the ledger has for it."""
+    """Write a wallet with its balances in the ledger."""
     balances = balances_of(world.ledger, world.cast, wallet.id)
     return world.keep(replace(wallet, balances=balances))
 
 
 def move(world: World, kind: str, reference: str, *postings: Posting, lacking: int = 422) -> None:
-    """Move amounts in the ledger and show the new balances; where there is too little, refuse."""
+    """Move amounts in the ledger and show the new balances; refuse if there is too little."""
     try:
         world.ledger.move(kind, reference, world.clock.now.isoformat(), *postings)
     except Overdrawn as error:
@@ -113,7 +113,7 @@ def move(world: World, kind: str, reference: str, *postings: Posting, lacking: i
 
 
 def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decimal] | None:
-    """The account's wallet with most of an asset to spend; None where none has ever held it."""
+    """Return the account's wallet with most of an asset; None if none ever held it."""
     holding = [
         (wallet, holdings[asset])
         for wallet in wallets_of(world, account_id)
@@ -124,7 +124,7 @@ def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decima
 
 
 def places_of(world: World, account_id: str) -> list[str]:
-    """Every place in the ledger where something of an account's can stand."""
+    """Return every place in the ledger that belongs to an account."""
     wallets = wallets_of(world, account_id)
     spots = [place for wallet in wallets for place in (available(wallet.id), reserved(wallet.id))]
     return [*spots, suspense(account_id)]

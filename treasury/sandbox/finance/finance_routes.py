@@ -1,4 +1,4 @@
-"""The finance service's operations, each declared beside what carries it out."""
+"""The finance service's operations, each declared with its handler."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ _ROUTES: Final = (
 
 
 def routes(profile: str) -> tuple[Route, ...]:
-    """The operations that a profile serves."""
+    """Return the operations that a profile serves."""
     return routes_b(_ROUTES) if profile == "b" else _ROUTES

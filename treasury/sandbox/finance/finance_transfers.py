@@ -1,7 +1,7 @@
-"""The four ways to create a transfer, and what has to hold before one is accepted.
+"""The four ways to create a transfer, and the conditions for each.
 
 The sender is active, verified, and holds the asset on that chain; there is exactly one receiver.
-What is to be sent is set aside at once; `transfer_life` says what becomes of it.
+The amount is reserved at once; `transfer_life` moves the transfer on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class InternalBody(JsonBody, frozen=True, kw_only=True):
 
 
 class _Outward(JsonBody, frozen=True, kw_only=True):
-    """What crypto and fiat transfers have in common."""
+    """Common fields of crypto and fiat transfers."""
 
     amount: fields.Number
     receiver_account_id: str | None = None
@@ -64,26 +64,26 @@ class BankBlock(JsonBody, frozen=True, kw_only=True):
 
 
 class FiatFields(_Outward, frozen=True, kw_only=True):
-    """A transfer asked for in fiat."""
+    """A transfer ordered in fiat."""
 
     currency: Literal["EUR", "USD", "GBP"]
     bank_account: BankBlock | None = None
 
 
 class FiatBody(FiatFields, frozen=True, kw_only=True):
-    """A transfer asked for in euros."""
+    """A transfer ordered in euros."""
 
     currency: Literal["EUR"]
 
 
 class AnyCryptoBody(CryptoBody, frozen=True, kw_only=True):
-    """A crypto transfer whose sender stands in the body."""
+    """A crypto transfer with its sender in the body."""
 
     sender_account_id: str
 
 
 class AnyFiatBody(FiatBody, frozen=True, kw_only=True):
-    """A fiat transfer whose sender stands in the body."""
+    """A fiat transfer with its sender in the body."""
 
     sender_account_id: str
 
@@ -99,7 +99,7 @@ def create_fiat(world: World, call: Call) -> Transfer:
 
 
 def create_any(world: World, call: Call) -> Transfer:
-    """POST /transfers: the sender and either typed body; a currency makes it a fiat one."""
+    """POST /transfers: the sender and either typed body; a currency makes it a fiat transfer."""
     if "currency" in call.body:
         fiat = call.read(AnyFiatBody)
         return make_fiat(world, fiat.sender_account_id, fiat)
@@ -108,7 +108,7 @@ def create_any(world: World, call: Call) -> Transfer:
 
 
 def create_internal(world: World, call: Call) -> AccountTransfer:
-    """POST /account-to-account-transfers: no chain is touched, so the chains may differ."""
+    """POST /account-to-account-transfers: no chain is involved, so the chains may differ."""
     body = call.read(InternalBody)
     amount = fields.amount_of_text(body.amount, body.cryptocurrency)
     sender = sender_of(world, body.source_account_id)
@@ -129,7 +129,7 @@ def create_internal(world: World, call: Call) -> AccountTransfer:
 def make_crypto(
     world: World, sender_id: str, body: CryptoBody, merchant_reference: str | None = None
 ) -> Transfer:
-    """A new crypto transfer, its amount set aside."""
+    """Create a crypto transfer with its amount reserved."""
     fields.exactly_one(
         receiverAccountId=body.receiver_account_id,
         receiverExternalId=body.receiver_external_id,
@@ -150,7 +150,7 @@ def make_crypto(
 def make_fiat(
     world: World, sender_id: str, body: FiatFields, merchant_reference: str | None = None
 ) -> Transfer:
-    """A new transfer asked for in euros, its amount in coins set aside."""
+    """Create a transfer ordered in euros, with its amount in coins reserved."""
     fields.exactly_one(
         receiverAccountId=body.receiver_account_id,
         receiverExternalId=body.receiver_external_id,
@@ -161,7 +161,7 @@ def make_fiat(
     if body.bank_account is not None and not is_iban(body.bank_account.iban):
         raise invalid("bankAccount.iban does not have valid check digits.")
     receiver = _receiver_on_chain(world, sender, body, body.bank_account)
-    # What a fiat transfer is paid with: the asset that the sender has most of in euros.
+    # A fiat transfer is paid with the asset that the sender has most of in euros.
     euros_by_asset = {
         asset: holding[1] * payout_rate(asset)
         for asset in world.cast.contracts
@@ -181,7 +181,7 @@ def make_fiat(
 
 
 def sender_of(world: World, account_id: str) -> Account:
-    """The account that is to send: active, its holders active and verified."""
+    """Return the sending account: active, with active and verified holders."""
     account = records.account_of(world, account_id)
     _require_active(account)
     for role in account.party_roles:
@@ -200,7 +200,7 @@ def _require_active(account: Account) -> None:
 def _receiver(
     world: World, sender: Account, account_id: str | None, external_id: str | None
 ) -> Account:
-    """The account that is to receive: another one, active, with a wallet."""
+    """Return the receiving account: another one, active, with a wallet."""
     named_account = records.account_named(world, external_id) if external_id is not None else None
     if external_id is not None and named_account is None:
         raise missing("account")
@@ -216,7 +216,7 @@ def _receiver(
 def _receiver_on_chain(
     world: World, sender: Account, body: _Outward, outside: object
 ) -> Account | None:
-    """The receiver, which is on the sender's chain; None where it is outside the service."""
+    """Return the receiver on the sender's chain; None if it is outside the service."""
     if outside is not None:
         return None
     receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
@@ -281,7 +281,7 @@ _SIDES: Final = {"SENDER": ("owner",), "RECEIVER": ("peer",), None: ("owner", "p
 
 
 def _seen_from(call: Call) -> dict[str, str]:
-    """An account's transfers: those it sent and those it received, unless it asks for one side."""
+    """Return an account's sent and received transfers, or one side if the caller asks for it."""
     role = call.query_value("accountRole")
     if role not in _SIDES:
         raise invalid("accountRole must be SENDER or RECEIVER.")
@@ -289,7 +289,7 @@ def _seen_from(call: Call) -> dict[str, str]:
 
 
 def read_transfer(world: World, call: Call) -> Reply:
-    """A transfer, for an account that is a party to it."""
+    """Return a transfer to an account that is a party to it."""
     transfer = stored(world, "transfer", call.path["transferId"], Transfer)
     if call.path["accountId"] not in {transfer.sender_account_id, transfer.receiver_account_id}:
         raise missing("transfer")
@@ -319,7 +319,7 @@ TRANSFER_ROUTES: Final = (
     ),
     create_route(
         "/accounts/{senderAccountId}/transfers/fiat", create_fiat, FiatBody, Transfer,
-        "Transfer an amount asked for in euros.",
+        "Transfer an amount ordered in euros.",
     ),
     create_route(
         "/transfers", create_any, (AnyCryptoBody, AnyFiatBody), Transfer,

@@ -1,9 +1,9 @@
 """Payment requests: an amount on a card, reserved in the wallet of the card's account.
 
-The specification does not say which account a card belongs to. Here it is the account that was
-created with the card, or whose id or externalId is the card's reference; any other card is a 404.
-The provider settles or reverses a request; no operation of the specification does. Those of the
-published generation are in `published_payments`.
+The specification does not state which account a card belongs to. Here it is the account created
+with the card, or the one with an id or externalId equal to the card's reference; any other card is
+a 404. The provider settles or reverses a request; no operation of the specification does. The
+operations of the published generation are in `published_payments`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def create_for(
     external_id: str | None,
     description: str | None,
 ) -> PaymentRequest:
-    """A new payment request of an account, its amount reserved."""
+    """Create a payment request of an account with its amount reserved."""
     fiat, rate = amount_of_number(amount, currency), _RATES[currency]
     finance_records.require_active(account)
     if not finance_records.is_verified(account):
@@ -156,13 +156,13 @@ def create_for(
 
 
 def both_amounts(fiat: Decimal, currency: str) -> BothAmounts:
-    """An amount on the card and in coins, at the day's only rate."""
+    """Return an amount on the card and in coins, at the day's rate."""
     coins = net_crypto(fiat, Decimal(0), _RATES[currency], ASSET)
     return BothAmounts(fiat=number(fiat), crypto=f"{coins:.6f}")
 
 
 def settle_payment(world: World, payment_id: str) -> PaymentRequest:
-    """The card scheme takes what was asked for, at most what is reserved; the rest goes back."""
+    """Settle up to the reserved amount at the card scheme, and release the rest."""
     payment = _in_status(world, payment_id, "RESERVED", "SETTLING")
     requested = payment.settlement_amount or payment.amount
     is_short = Decimal(requested.crypto) > Decimal(payment.amount.crypto)
@@ -181,7 +181,7 @@ def settle_payment(world: World, payment_id: str) -> PaymentRequest:
 
 
 def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentRequest:
-    """The reserved amount is given back."""
+    """Release the reserved amount."""
     payment = _in_status(world, payment_id, "RESERVED", "REVERSING")
     for place, asset, amount in world.ledger.under_way(payment.id):
         back = available(place.split("/")[1])
@@ -197,14 +197,14 @@ def keep_card(world: World, account_id: str, card: CardReference) -> None:
 
 
 def find_payment(world: World, card_type: str, card: str, external_id: str) -> str | None:
-    """The id of the last payment request of a card that has this id of the caller's own."""
+    """Return the id of the last payment request of a card with this id of the caller's own."""
     where = {"type": [card_type], "peer": [card], "reference": [external_id]}
     ids = world.store.page("payment_card", where, descending=True, limit=1).items
     return ids[0] if ids else None
 
 
 def reserve_coins(world: World, account_id: str, reference: str, coins: Decimal) -> None:
-    """Reserve coins of an account for a payment request; 402 where there are too few."""
+    """Reserve coins of an account for a payment request. Raises a 402 if there are too few."""
     holding = spendable(world, account_id, ASSET)
     if holding is None:
         raise Refusal(402, "INSUFFICIENT_FUNDS", f"Balance too low: the account has no {ASSET}.")
@@ -214,7 +214,7 @@ def reserve_coins(world: World, account_id: str, reference: str, coins: Decimal)
 
 
 def payment_of(world: World, payment_id: str) -> PaymentRequest:
-    """A payment request by its id; 404 where there is none."""
+    """Return a payment request by its id. Raises a 404 if it does not exist."""
     return stored(world, "payment_request", payment_id, PaymentRequest)
 
 
@@ -228,7 +228,7 @@ def _in_status(world: World, payment_id: str, *statuses: str) -> PaymentRequest:
 def _set_status(
     world: World, payment: PaymentRequest, status: str, step: str, **more: Any
 ) -> PaymentRequest:
-    """The request at an end, its open steps with it."""
+    """End the request, and its open steps with it."""
     now = zulu(world.clock.now)
     steps = [
         replace(execution, status=step, updated_at=now)

@@ -1,10 +1,10 @@
-"""Profile `b`: the finance service as its published contract has it, over the same world.
+"""Profile `b`: the finance service by its published contract, over the same world.
 
-It differs from the specification in three ways. Some operations are gone: their addresses are
-unknown (404) or take only other methods (405). Some rules are others: an account has its wallet
-from the start, nothing comes in before it is verified, a party's change needs its version, keys of
-parties and accounts mean nothing. And bodies have other fields and words: an answer is made as the
-specification has it and dressed on its way out.
+It differs from the specification in three ways. Some operations do not exist: their addresses are
+unknown (404) or take only other methods (405). Some rules differ: an account has its wallet from
+the start, nothing comes in before it is verified, a party's change needs its version, keys of
+parties and accounts have no effect. Bodies have other fields and words: an answer is made by the
+specification and translated before it is sent.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
 _Dialect: TypeAlias = Callable[[JsonAnswer, bool], JsonAnswer]
-"""Makes a body of profile b; the flag says whether it stands in a list."""
+"""Translates a body to profile b; the flag is true for an item of a list."""
 
-
-# words and fields
 
 _KYC: Final = {"VERIFIED": "VERIFIED", "REJECTED": "REJECTED"}
 _KYB: Final = {"VERIFIED": "VERIFIED", "REJECTED": "DENIED"}
@@ -48,7 +46,7 @@ def _party(body: JsonAnswer, in_list: bool) -> JsonAnswer:
 
 
 def _checked(body: JsonAnswer) -> JsonAnswer:
-    """The body with this generation's words for where a check stands."""
+    """Return the body with this generation's words for the status of a check."""
     words = {"kycStatus": (_KYC, "VERIFICATION_PENDING"), "kybStatus": (_KYB, "PENDING")}
     return body | {
         name: translations.get(body[name], default)
@@ -83,13 +81,13 @@ def _less(body: JsonAnswer, *names: str) -> JsonAnswer:
 
 
 _DIALECTS: Final[tuple[tuple[str, _Dialect], ...]] = (
-    # the first one whose words an address contains
+    # The first entry with words in the address applies.
     ("/party-roles", lambda body, _: _less(body, "party")),
     ("/permits", _as_is),
     ("/allowances", _as_is),
     ("/wallets", _wallet),
     ("/virtual-bank-accounts", _as_is),
-    # a reference is text, also where none was given
+    # A reference is text, even if none was given.
     ("/payment-sessions", lambda body, _: body | {"externalRef": body["externalRef"] or ""}),
     ("/payment-requests", _as_is),
     ("/transfers", _transfer),
@@ -106,7 +104,7 @@ _SPELLED_OUT: Final = frozenset({"FORBIDDEN", "NOT_FOUND", "INVALID_MEDIA_TYPE",
 
 
 def _dressed(route: Route) -> Route:
-    """The operation in this generation's words: its answers, and the fields that they show."""
+    """Return the operation in this generation's words: its answers, and their fields."""
     dialect = next(dialect for words, dialect in _DIALECTS if words in route.path)
     in_list = get_origin(route.gives) is list
 
@@ -139,10 +137,8 @@ def _error(error: JsonAnswer) -> JsonAnswer:
     return error | {"code": code}
 
 
-# the table
-
 _WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
-    # what is written in this generation: how, and whether a key counts
+    # Writes of this generation: their rules, and whether a key counts.
     ("POST", "/parties"): (create_party, False),
     ("PATCH", "/parties/{id}"): (rules.change_party, True),
     ("DELETE", "/parties/{id}"): (delete_party, True),
@@ -161,9 +157,9 @@ _WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
     ("POST", "/payment-requests"): (paying(create_payment), True),
 }  # fmt: skip
 _REUSED: Final = {"/accounts/{accountId}/virtual-bank-accounts": 409}
-"""The status of another body under a key, where it is not 422."""
+"""Status of another body under a key, unless it is 422."""
 _ADDED: Final = (
-    # what only this generation has
+    # Operations that only this generation has.
     write_route(
         "DELETE /accounts/{accountId}/party-roles/{partyId}", rules.remove_role, None, None,
         "Take a party's part in an account away.", status=204,
@@ -171,7 +167,7 @@ _ADDED: Final = (
     *PUBLISHED_PAYMENTS, *PUBLISHED_PERMITS,
 )  # fmt: skip
 _MEANS: Final = {
-    # the statuses that may be asked for in this generation, each in the words that are stored
+    # Statuses for filters in this generation, each with its stored words.
     "/transfers": {
         "PENDING": ["PENDING", "PROCESSING"],
         "COMPLETED": ["COMPLETED"],
@@ -186,7 +182,7 @@ _MEANS: Final = {
 
 
 def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
-    """The operations of this generation, made from those of the specification."""
+    """Return the operations of this generation, made from those of the specification."""
     reads = [
         _translate_statuses(route)
         for route in specified
@@ -203,13 +199,13 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
         else each
         for each in _ADDED
     ]
-    # an address without a placeholder is met before one whose placeholder it would fit
+    # An address without a placeholder comes before one with a matching placeholder.
     every = sorted((*reads, *writes, *added), key=lambda route: route.path.count("{"))
     return tuple(map(_dressed, every))
 
 
 def _written(route: Route, write: Write, reused: int, *, keyed: bool) -> Route:
-    """A write of the specification that reads this generation's body."""
+    """Return a write of the specification that reads this generation's body."""
 
     def reading(world: World, call: Call) -> Any:
         return write(world, replace(call, reads=rules.READS_B))
@@ -223,7 +219,7 @@ def _written(route: Route, write: Write, reused: int, *, keyed: bool) -> Route:
 
 
 def _translate_statuses(route: Route) -> Route:
-    """A list that takes this generation's words for a status, and no others."""
+    """Return a list that takes only this generation's words for a status."""
     words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), None)
     if words is None:
         return route

@@ -1,8 +1,8 @@
-"""Payment requests as the published generation drives them: changed, settled and reversed by us.
+"""Payment requests of the published generation: the caller changes, settles and reverses them.
 
-A request is named by its id, or by the card and the caller's own id. What is asked for is accepted
-at once and done by the platform a few seconds later, or by the drivers. A settlement above what was
-reserved ends with a shortfall, one below it gives the rest back.
+A request is named by its id, or by the card and the caller's own id. A call is accepted at once and
+carried out by the platform a few seconds later, or by the drivers. A settlement above the reserved
+amount ends with a shortfall, one below it releases the rest.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ChangingPayment(JsonBody, frozen=True, kw_only=True):
 
 
 class Settling(ChangingPayment, frozen=True, kw_only=True):
-    """What the card scheme takes."""
+    """The settlement by the card scheme."""
 
 
 class PaymentReference(JsonBody, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class PaymentReference(JsonBody, frozen=True, kw_only=True):
 
 
 class SettlingByReference(Settling, frozen=True, kw_only=True):
-    """What the card scheme takes, of a request named by its reference."""
+    """The settlement by the card scheme of a request named by its reference."""
 
     payment_request_reference: PaymentReference
 
@@ -78,7 +78,7 @@ class Reversing(JsonBody, frozen=True, kw_only=True):
 
 
 class ReversingByReference(Reversing, frozen=True, kw_only=True):
-    """Why, of a request named by its reference."""
+    """The reason of a reversal, for a request named by its reference."""
 
     payment_request_reference: PaymentReference
 
@@ -112,7 +112,7 @@ def change_payment(world: World, call: Call) -> PaymentRequest:
 
 
 def schedule_payments(world: World) -> None:
-    """Let the platform end what was asked for, unless a driver has done so."""
+    """Schedule the platform's completion of a call, unless a driver did it before."""
 
     def settles(payment_id: str) -> None:
         if payments.payment_of(world, payment_id).status == "SETTLING":
@@ -179,14 +179,14 @@ def _with_step(
 
 
 def _requested_amounts(payment: PaymentRequest, body: ChangingPayment) -> payments.BothAmounts:
-    """The amount of a body, on the card and in coins; its currency is the request's."""
+    """Return the amount of a body, on the card and in coins; its currency is the request's."""
     if body.currency != payment.currency:
         raise Refusal(400, "VALIDATION_ERROR", f"currency must be {payment.currency}.")
     return payments.both_amounts(amount_of_number(body.amount, body.currency), body.currency)
 
 
 def _reserved(world: World, payment_id: str) -> PaymentRequest:
-    """A payment request that is neither settled nor reversed, nor about to be."""
+    """Return a payment request that is neither settled nor reversed, nor about to be."""
     payment = payments.payment_of(world, payment_id)
     if payment.status != "RESERVED":
         raise Refusal(400, "INVALID_STATE", f"The payment request is {payment.status}.")
@@ -205,7 +205,7 @@ def _execution(
 
 
 def paying(write: Write) -> Write:
-    """A payment request of an account that is not verified is refused in other words."""
+    """Refuse a payment request of an unverified account in this generation's words."""
 
     def serve(world: World, call: Call) -> PaymentRequest:
         try:

@@ -1,8 +1,8 @@
-"""Permits and allowances of wallets, as the published generation has them.
+"""Permits and allowances of wallets, in the published generation.
 
-A permit is leave, signed by a wallet's owner (EIP-712), for the provider's own wallet to spend one
-asset. The sandbox checks the form of a signature and no more; the leave shows as an allowance once
-the permit is confirmed, twelve seconds after it came. Here it is always without limit.
+A permit, signed by a wallet's owner (EIP-712), allows the provider's wallet to spend one asset. The
+sandbox checks only the form of the signature; the allowance appears once the permit is confirmed,
+twelve seconds after it came. Here it is always unlimited.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SubmittedPermit(JsonBody, frozen=True, kw_only=True):
 
 
 class Permit(Shape, frozen=True, kw_only=True):
-    """What is to be signed for an asset, and how far it is."""
+    """The data to sign for an asset, and the status of the permit."""
 
     supported_asset_id: str
     asset: str
@@ -63,7 +63,7 @@ class Permit(Shape, frozen=True, kw_only=True):
 
 
 class PermitResult(Shape, frozen=True, kw_only=True):
-    """What became of a signed permit; `skipped` where there was one already."""
+    """The result of a signed permit; `skipped` if there was one already."""
 
     id: str
     supported_asset_id: str
@@ -83,7 +83,7 @@ class SettlementAsset(Shape, frozen=True, kw_only=True):
 
 
 class Allowance(Shape, frozen=True, kw_only=True):
-    """How much of an asset the provider's wallet may spend, in its smallest units."""
+    """The amount of an asset that the provider's wallet may spend, in its smallest units."""
 
     asset: SettlementAsset
     allowance: str
@@ -118,7 +118,7 @@ def submit_permit(world: World, call: Call) -> dict[str, Any]:
 
 
 def list_allowances(world: World, call: Call) -> Reply:
-    """GET …/wallets/{walletId}/allowances, of one asset where it is named."""
+    """GET …/wallets/{walletId}/allowances, of one asset if it is named."""
     wallet, only_asset = _wallet(world, call), call.query_value("asset")
     if only_asset is not None and only_asset not in world.cast.contracts:
         raise invalid(f"asset must be one of {', '.join(world.cast.contracts)}.")
@@ -135,7 +135,7 @@ def list_allowances(world: World, call: Call) -> Reply:
 
 
 def schedule_permits(world: World) -> None:
-    """Let a submitted permit be confirmed on its chain."""
+    """Schedule the confirmation of a submitted permit on its chain."""
 
     def confirm(name: str) -> None:
         text = world.store.detail("permit", name)
@@ -196,7 +196,7 @@ def _put(world: World, wallet_id: str, permit: PermitResult) -> None:
 
 
 def _whole(permit: PermitResult) -> dict[str, Any]:
-    """The answer with `skipped` also where it is false."""
+    """Return the answer with `skipped` even if it is false."""
     return {**msgspec.to_builtins(permit), "skipped": permit.skipped}
 
 

@@ -1,7 +1,7 @@
-"""The rules of profile `b`: what it takes and does otherwise than the specification.
+"""Rules of profile `b`: its differences from the specification.
 
 An account has its wallet from the start, nothing comes in before it is verified, a party's change
-needs its version, and keys of parties and accounts mean nothing.
+needs its version, and keys of parties and accounts have no effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Reference = Annotated[str, msgspec.Meta(max_length=255)]
 
 
 def create_account(world: World, call: Call) -> Account:
-    """An account comes with its wallet: the customer's own where its address is given."""
+    """Create an account with its wallet: the customer's own if its address is given."""
     body, account = call.read(NewAccountB), accounts.create_account(world, call)
     wallet = accounts.give_wallet(world, account)
     if body.address is not None:
@@ -42,19 +42,19 @@ def create_account(world: World, call: Call) -> Account:
 
 
 class IndividualBodyB(parties.IndividualFields, frozen=True, kw_only=True):
-    """A new natural person; a key means nothing here."""
+    """A new natural person; a key has no effect here."""
 
     idempotency_key: Any = None
 
 
 class OrganisationBodyB(parties.OrganisationFields, frozen=True, kw_only=True):
-    """A new company; a key means nothing here."""
+    """A new company; a key has no effect here."""
 
     idempotency_key: Any = None
 
 
 class NewAccountB(accounts.AccountFields, frozen=True, kw_only=True):
-    """A new account for a known party or for a new one; a key means nothing here.
+    """A new account for a known party or a new one; a key has no effect here.
 
     `address` is that of a wallet that the customer keeps.
     """
@@ -66,19 +66,19 @@ class NewAccountB(accounts.AccountFields, frozen=True, kw_only=True):
 
 
 class NewRoleB(accounts.NewRole, frozen=True, kw_only=True):
-    """A party's part in an account; a key means nothing here."""
+    """A party's part in an account; a key has no effect here."""
 
     idempotency_key: Any = None
 
 
 class PartyChangesB(parties.PartyChangeFields, frozen=True, kw_only=True):
-    """What may change on a party, and the version that the caller must have read."""
+    """The changeable fields of a party, and the required version that the caller read."""
 
     version: int
 
 
 def change_party(world: World, call: Call) -> Party:
-    """PATCH /parties/{id}: the version has to be given."""
+    """PATCH /parties/{id}: the version is required."""
     if call.body.get("version") is None:
         raise invalid("version is required.")
     return parties.change_party(world, call)
@@ -116,14 +116,14 @@ class CryptoBodyB(transfers.CryptoBody, frozen=True, kw_only=True):
 
 
 class FiatBodyB(transfers.FiatFields, frozen=True, kw_only=True):
-    """A transfer asked for in fiat, to an account."""
+    """A transfer ordered in fiat, to an account."""
 
     idempotency_key: Long
     merchant_reference: _Reference | None = None
 
 
 def transferring(make: Callable[..., Transfer], shape: Any, outside: str) -> Write:
-    """The handler of a transfer whose receiver is always an account of the service."""
+    """Return the handler of a transfer to an account of the service."""
 
     def serve(world: World, call: Call) -> Transfer:
         body = call.read(shape)
@@ -161,7 +161,7 @@ READS_B: Final[dict[Any, Any]] = {
     accounts.NewVirtualAccount: NewVirtualAccountB, transfers.CryptoBody: CryptoBodyB,
     transfers.FiatBody: FiatBodyB, payments.PaymentRequestBody: PaymentRequestBodyB,
 }  # fmt: skip
-"""What this generation reads in the place of the specification's bodies."""
+"""Bodies of this generation by those of the specification that they replace."""
 
 
 def remove_role(world: World, call: Call) -> None:
@@ -176,5 +176,5 @@ def remove_role(world: World, call: Call) -> None:
 
 
 def answer_body(text: str) -> JsonAnswer:
-    """The answer's JSON with every number's own digits."""
+    """Return the answer's JSON with every number's own digits."""
     return cast(JsonAnswer, json.loads(text, parse_float=Decimal, parse_int=Decimal))

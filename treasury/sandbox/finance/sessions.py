@@ -1,8 +1,8 @@
 """Hosted payment sessions: a customer pays in euros, the account's wallet gets stablecoin.
 
-There is no address to read a session again, so what the service has to remember of it (where to
-call back) is kept beside the body that was answered. The callback is invoked once the wallet is
-credited: not when the customer pays, if the account is not verified yet.
+No endpoint reads a session again, so the callback address is stored next to the body that was
+answered. The callback is invoked once the wallet is credited, which is later than the payment if
+the account is not verified yet.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
 EXPIRES: Final = "finance.session.expires"
-"""The agenda's step for a session that nobody pays."""
+"""Agenda step of a session that is not paid."""
 _LIFETIME: Final = timedelta(hours=1)
 _NOTE: Final = "callbackUrl is not on loopback: the sandbox will not invoke it"
 
@@ -43,7 +43,7 @@ class NewSession(JsonBody, frozen=True, kw_only=True):
 
 
 class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
-    """A payment session as it is answered; its amount goes in as a string and out as a number."""
+    """A payment session as answered; its amount is a string on input and a number on output."""
 
     id: str
     account_id: str
@@ -64,7 +64,7 @@ class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with what its maker asked for."""
+    """A session with the request of its creator."""
 
     session: Session
     callback_url: str
@@ -86,7 +86,7 @@ def make_session(
     external_ref: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> SessionFile:
-    """A new session, which expires after an hour."""
+    """Create a session, which expires after an hour."""
     amount = amount_of_text(body.in_amount, "EUR", "inAmount")
     _check_address(body.callback_url, "callbackUrl", secure=True)
     for url, name in (
@@ -116,7 +116,7 @@ def make_session(
 
 
 def session_of(world: World, session_id: str) -> SessionFile:
-    """A session by its id; 404 where there is none."""
+    """Return a session by its id. Raises a 404 if it does not exist."""
     return stored(world, "payment_session", session_id, SessionFile)
 
 
@@ -129,14 +129,14 @@ def set_status(world: World, file: SessionFile, status: str, **changes: Any) -> 
 
 
 def expire(world: World, session_id: str) -> None:
-    """Close a session that nobody has paid."""
+    """Close an unpaid session."""
     file = session_of(world, session_id)
     if file.session.status == "CREATED":
         set_status(world, file, "EXPIRED")
 
 
 def finish(world: World, session_id: str) -> SessionFile:
-    """The wallet has been credited: the session is complete and its maker is told."""
+    """Complete the session after its wallet is credited, and call its creator back."""
     file = session_of(world, session_id)
     wallets = wallets_of(world, file.session.account_id)
     file = set_status(
@@ -163,7 +163,7 @@ def _put(world: World, file: SessionFile) -> SessionFile:
 
 
 def _check_address(url: str, field: str, *, secure: bool = False) -> None:
-    """A callback goes over https, except on this machine."""
+    """Require https for a callback, except on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

@@ -1,8 +1,8 @@
-"""A transfer's life after it was accepted: PENDING, PROCESSING, then COMPLETED or FAILED.
+"""States of an accepted transfer: PENDING, PROCESSING, then COMPLETED or FAILED.
 
-A step is taken by the clock, when its time has come, or by whoever practises. It goes forward only:
-one that no longer applies changes nothing. What was set aside is delivered or given back, never
-both, because the ledger says what is still set aside.
+The clock takes each step when it is due, or a driver takes it earlier. Steps go forward only: one
+that no longer applies changes nothing. The reserved amount is delivered or released, never both,
+because the ledger shows what is still reserved.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ AnyTransfer: TypeAlias = Transfer | AccountTransfer
 PROCESSES: Final = "finance.transfer.processes"
 COMPLETES: Final = "finance.transfer.completes"
 _WAIT: Final = {
-    # seconds until it is submitted, seconds until it is final
+    # Seconds until it is submitted, seconds until it is final.
     "internal": (1, 4),
     "crypto": (2, 12),
-    "fiat": (60, None),  # final on the next day of the settlement rail
+    # Final on the next day of the settlement rail.
+    "fiat": (60, None),
 }
 
 
 def plan(world: World, transfer_id: str, kind: str) -> None:
-    """Put the steps that a new transfer takes by itself on the agenda."""
+    """Schedule the automatic steps of a new transfer."""
     now, (submitted, final) = world.clock.now, _WAIT[kind]
     end = at(next_target_day(world.clock.today), "10:00")
     if final is not None:
@@ -44,7 +45,7 @@ def plan(world: World, transfer_id: str, kind: str) -> None:
 
 
 def find(world: World, transfer_id: str) -> AnyTransfer:
-    """A transfer of any kind; 404 where there is none."""
+    """Return a transfer of any kind. Raises a 404 if it does not exist."""
     if (text := world.store.detail("transfer", transfer_id)) is not None:
         return decode(text, Transfer)
     if (text := world.store.detail("account_transfer", transfer_id)) is not None:
@@ -53,13 +54,13 @@ def find(world: World, transfer_id: str) -> AnyTransfer:
 
 
 def process(world: World, transfer_id: str) -> AnyTransfer:
-    """Submitted to the chain or the rail."""
+    """Submit a transfer to the chain or the rail."""
     transfer = find(world, transfer_id)
     return _set_status(world, transfer, "PROCESSING") if transfer.status == "PENDING" else transfer
 
 
 def complete(world: World, transfer_id: str) -> AnyTransfer:
-    """Delivered: to the receiver's wallet, or to the world outside."""
+    """Deliver the amount to the receiver's wallet, or to the outside world."""
     transfer = find(world, transfer_id)
     if not _is_open(transfer):
         return transfer
@@ -69,9 +70,9 @@ def complete(world: World, transfer_id: str) -> AnyTransfer:
 
 
 def fail(world: World, transfer_id: str, code: str, reason: str) -> AnyTransfer:
-    """Not delivered: what was set aside is the sender's again.
+    """Fail a transfer: release its reserved amount to the sender.
 
-    So is the network's fee, unless the transfer was submitted to the chain.
+    The network fee is released too, unless the transfer was submitted to the chain.
     """
     transfer = find(world, transfer_id)
     if not _is_open(transfer):

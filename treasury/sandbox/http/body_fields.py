@@ -1,8 +1,8 @@
-"""What the services accept in a request's body, field by field.
+"""Fields that the services accept in a request's body.
 
-A body has exactly these fields: one that is missing, of another JSON type, unknown, or of the other
-type of party is refused. The specification wants some amounts as decimal strings and others as JSON
-numbers; either is read from its own digits, and the wrong one of the two is refused.
+A body has exactly these fields: a missing or unknown field, one of another JSON type, or one of the
+other type of party is refused. The specification requires some amounts as decimal strings and
+others as JSON numbers; each is read from its own digits, and the other type is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UUID4: Final = (
     "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
 )
 _LARGEST: Final = Decimal(10) ** 10
-"""More than this no practice company has; it keeps every sum within the ledger's integers."""
+"""Upper limit of amounts, which keeps every sum within the ledger's integers."""
 _DIGITS: Final = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,18})?", re.ASCII)
 
 Key: TypeAlias = Annotated[str, msgspec.Meta(pattern=UUID4)]
@@ -42,24 +42,24 @@ DecimalText: TypeAlias = Annotated[
 class JsonBody(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
 ):
-    """A JSON object without any field but those named."""
+    """A JSON object with only the named fields."""
 
 
 class KeyedBody(JsonBody, frozen=True, kw_only=True):
-    """A request's body: exactly the fields named, and a key where the caller gives one."""
+    """A request's body: exactly the named fields, and an optional key."""
 
     idempotency_key: Key | None = None
 
 
 def fields_of(body: KeyedBody) -> dict[str, Any]:
-    """What a body says of a record: its fields without the key."""
+    """Return the fields of a record in a body, without the key."""
     fields = msgspec.structs.asdict(body)
     del fields["idempotency_key"]
     return fields
 
 
 def amount_of_number(raw: msgspec.Raw, unit: str, field: str = "amount") -> Decimal:
-    """The exact amount of a JSON number."""
+    """Return the exact amount of a JSON number."""
     text = bytes(raw).decode()
     if not text[:1].isdigit() and text[:1] != "-":
         raise invalid(f"{field} must be a JSON number.")
@@ -67,7 +67,7 @@ def amount_of_number(raw: msgspec.Raw, unit: str, field: str = "amount") -> Deci
 
 
 def amount_of_text(text: str, unit: str, field: str = "amount") -> Decimal:
-    """The exact amount of a decimal string."""
+    """Return the exact amount of a decimal string."""
     if not _DIGITS.fullmatch(text.removeprefix("-")):
         raise invalid(f"{field} must be a decimal string.")
     return _bounded(text, unit, field)
@@ -88,6 +88,6 @@ def _bounded(text: str, unit: str, field: str) -> Decimal:
 
 
 def exactly_one(**fields: object) -> None:
-    """400 where none or several of these have a value."""
+    """Raise a 400 if none or several of these have a value."""
     if sum(value is not None for value in fields.values()) != 1:
         raise invalid(f"Give exactly one of {', '.join(fields)}.")

@@ -1,4 +1,4 @@
-"""What a handler is given and what it gives back, and the one shape in which a service refuses."""
+"""Requests and replies of handlers, and the single form of refusals."""
 
 from __future__ import annotations
 
@@ -26,22 +26,25 @@ class Call(msgspec.Struct, frozen=True):
     query: dict[str, list[str]]
     body: dict[str, Any]
     raw: bytes = b""
-    """The body's own bytes: amounts are read from them, an idempotency key is bound to them."""
+    """Bytes of the body: amounts are read from them, an idempotency key is bound to them."""
     address: str = ""
-    """The method and the path as they were called."""
+    """Method and path of the call."""
     reads: Mapping[Any, Any] = {}
-    """Shapes that a profile reads in the place of others."""
+    """Shapes that a profile replaces."""
 
     def query_value(self, name: str) -> str | None:
-        """The value of a query parameter; the last one where it is repeated."""
+        """Return the value of a query parameter; the last one if it is repeated."""
         return self.query[name][-1] if name in self.query else None
 
     def query_values(self, name: str) -> list[str]:
-        """The values of a parameter that is repeated, or names several with commas."""
+        """Return the values of a parameter that is repeated, or lists several with commas."""
         return [value for text in self.query.get(name, []) for value in text.split(",")]
 
     def read(self, shape: type[T]) -> T:
-        """Decode the body into `shape`; a missing or unfit body is 400 and names the field."""
+        """Decode the body into `shape`.
+
+        Raises a 400 naming the field for a missing or invalid body.
+        """
         if not self.raw:
             raise invalid("The request needs a JSON body.")
         try:
@@ -51,7 +54,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A status and the JSON text that goes with it."""
+    """A status and the JSON text with it."""
 
     body: str
     status: int = 200
@@ -60,44 +63,44 @@ class Reply(msgspec.Struct, frozen=True):
 
 Handler = Callable[[World, Call], Reply]
 Write = Callable[[World, Call], Any]
-"""The handler of a write: gives what is answered, which its operation's status goes with."""
+"""The handler of a write: returns the answer, which gets the operation's status."""
 Dress = Callable[[Reply], Reply]
 
 
 class Route(msgspec.Struct, frozen=True):
-    """One operation of a service: who may call it, and what is published about it."""
+    """One operation of a service: who may call it, and its published description."""
 
     method: str
     path: str
     handler: Handler
     roles: frozenset[str] = EVERYONE
     writes: Write | None = None
-    """Of a write, the handler without the one around it that answers and knows keys."""
+    """For a write, the handler without idempotency around it."""
     scope: str = ""
-    """What a role must hold to call it; the ramp service names it, the finance service does not."""
+    """Scope required of a role; the ramp service names it, the finance service does not."""
     dress: Dress = lambda reply: reply
-    """What a profile makes of the answer, a refusal included."""
+    """A profile's translation of the answer, including refusals."""
     shows: Callable[[list[str]], list[str]] = list
-    """Which of the answer's fields a profile leaves in it."""
+    """Fields of the answer that a profile keeps."""
     says: str = ""
-    """What it does, in a line."""
+    """Description in one line."""
     takes: Any = None
-    """The body's type, or several of which it takes one; None where it takes none."""
+    """Type of the body, or several types for alternatives; None without a body."""
     gives: Any = None
-    """The type of `result`; None where it is null, or there is no body."""
+    """Type of `result`; None if it is null, or there is no body."""
     status: int = 200
     refuses: tuple[int, ...] = ()
-    """The statuses of refusals besides those that follow from the rest."""
+    """Further statuses of refusals, apart from those that follow from the other fields."""
     query: Mapping[str, dict[str, Any]] = {}
-    """The query's parameters by name, each with the JSON schema of its value."""
+    """Query parameters by name, each with the JSON schema of its value."""
     beside: tuple[str, ...] = ()
-    """What stands beside `result`: `pagination` and `sort`."""
+    """Members next to `result`: `pagination` and `sort`."""
     media_type: str = "application/json"
-    """Of the answer; another one has no envelope."""
+    """Media type of the answer; other types than JSON have no envelope."""
 
 
 class Refusal(Exception):
-    """A call that the service does not carry out."""
+    """A call that the service refuses."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -117,7 +120,7 @@ _KINDS: Final = {"missing": "is required", "contains": "is not a field of this r
 
 
 def _misfit(text: str) -> str:
-    """What msgspec has against a body, in the service's words: the field first."""
+    """Return msgspec's error about a body in the service's words: the field first."""
     match = _PLACE.fullmatch(text)
     assert match is not None
     problem, path = match["what"], match["path"] or ""
@@ -130,7 +133,7 @@ def _misfit(text: str) -> str:
 
 
 def invalid(message: str) -> Refusal:
-    """400, with the code that the specification shows."""
+    """Return a 400 with the code that the specification shows."""
     return Refusal(400, "VALIDATION_ERROR", message)
 
 
@@ -140,7 +143,7 @@ def missing(record: str) -> Refusal:
 
 
 def stored(world: World, kind: str, record_id: str, shape: type[T]) -> T:
-    """The record of an id; 404 where there is none."""
+    """Return the record with an id. Raises a 404 if it does not exist."""
     text = world.store.detail(kind, record_id)
     if text is None:
         raise missing(kind.removeprefix("company_").replace("_", " "))
@@ -148,10 +151,10 @@ def stored(world: World, kind: str, record_id: str, shape: type[T]) -> T:
 
 
 def stale() -> Refusal:
-    """409: the record is no longer the one that the caller read."""
+    """Return a 409: the record has changed since the caller read it."""
     return Refusal(409, "OPTIMISTIC_LOCK_EXCEPTION", "Resource changed; read it again and retry.")
 
 
 def result(text: str, status: int = 200) -> Reply:
-    """A successful answer around JSON text."""
+    """Return a successful answer around JSON text."""
     return Reply(f'{{"success":true,"result":{text}}}', status)

@@ -1,8 +1,8 @@
-"""The handler around every write of a service: a key is good for one body, and once for its effect.
+"""Idempotency of every write of a service: a key is bound to one body and takes effect once.
 
-The same call again is given the first answer, byte for byte. Another body under the same key is
-refused, also where the first attempt failed; that one may be tried again as it was. The key and the
-effect are written in one transaction.
+The same call again gets the first answer, byte for byte. Another body under the same key is
+refused, even if the first attempt failed; the first body may be tried again. The key and the effect
+are written in one transaction.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _KEY: Final = re.compile(UUID4)
 
 
 def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
-    """The key that a body carries, at its top or in its payment; empty where it has none.
+    """Return the key in a body, at its top level or in its payment; empty if there is none.
 
-    A key that is none is left to the body's own check; with `any_text`, any text is one.
+    An invalid key is left to the body's own check; with `any_text`, any text is valid.
     """
     payment = body.get("paymentRequest")
     key = body.get("idempotencyKey") or (
@@ -43,11 +43,10 @@ def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
 def once(
     write: Write, status: int, *, keyed: bool = True, any_text: bool = False, reused: int = 422
 ) -> Handler:
-    """A write with its answer, taking effect at most once for a key; its effects are noted.
+    """Return a write that takes effect at most once per key, and notes its effects.
 
-    Where a generation of a service does not know keys, `keyed` is False: the call is carried out
-    as if it had none. With `any_text` a key need be no UUID; `reused` is the status of a refusal of
-    another body under a key.
+    With `keyed` false a generation of a service ignores keys. With `any_text` a key need not be a
+    UUID; `reused` is the status that refuses another body under a key.
     """
 
     def answered(world: World, call: Call) -> Reply:
@@ -71,7 +70,8 @@ def once(
             with world.store.transaction():
                 reply = answered(world, call)
         except Refusal as refusal:
-            # Given back, not raised: what the call wrote is gone, that the key is bound stays.
+            # Return the refusal: raising it would undo the binding of the key together with the
+            # writes.
             return refusal.reply()
         world.keys.answer(key, reply.status, reply.body)
         return _note_effect(world, call, key, digest, reply)
@@ -80,7 +80,7 @@ def once(
 
 
 def _without_key(call: Call) -> Call:
-    """The call without its key; every other field keeps its own bytes."""
+    """Return the call without its key; every other field keeps its own bytes."""
     fields = decode_json(call.raw, dict[str, msgspec.Raw])
     del fields["idempotencyKey"]
     body = {name: value for name, value in call.body.items() if name != "idempotencyKey"}
@@ -104,7 +104,7 @@ def write_route(
     status: int = 200,
     scope: str = "",
 ) -> Route:
-    """A write, once for a key: for those who hold the scope, or else for those who may create."""
+    """Return a write, once per key, for holders of the scope, or by default of the create scope."""
     method, path = operation.split()
     roles = exchange.EVERYONE if scope else exchange.MANAGERS
     return Route(
@@ -116,6 +116,6 @@ def write_route(
 def create_route(
     path: str, write: Write, takes: Any, gives: Any, says: str, *refuses: int, scope: str = ""
 ) -> Route:
-    """A write that makes a record."""
+    """Return a write that creates a record."""
     operation = f"POST {path}"
     return write_route(operation, write, takes, gives, says, *refuses, status=201, scope=scope)

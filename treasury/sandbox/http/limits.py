@@ -1,7 +1,7 @@
-"""A limit on how many calls are answered in a stretch of time, where somebody asks for one.
+"""An optional rate limit of calls per time.
 
 The specifications publish no numbers. Both services share the limit; it runs by the machine's clock
-and says how it stands in the headers that deployed services send. The token address and the control
+and reports its state in the headers that deployed services send. The token address and the control
 plane are not counted.
 """
 
@@ -46,7 +46,7 @@ class RateLimit(msgspec.Struct, frozen=True):
 
 
 class LimitGate:
-    """Stands in front of the services and refuses calls above the limit, if there is one."""
+    """A gate in front of the services that refuses calls above the limit, if there is one."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class LimitGate:
         self._left = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the call through and tell what is left, or answer 429."""
+        """Pass the call on with the remaining quota in its headers, or answer 429."""
         limit = self._current()
         if limit is None or not scope["path"].startswith(_COUNTED):
             await self._app(scope, receive, send)

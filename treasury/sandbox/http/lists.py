@@ -1,7 +1,7 @@
-"""The list conventions that both services share: pages, sorting, filters.
+"""List conventions of both services: pages, sorting, filters.
 
-A `Listing` says what a list is of and which query parameter filters which column; one handler
-serves them all.
+A `Listing` declares the content of a list and the column of each filter; one handler serves all
+lists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SORTABLE: Final = {
     "fiatAmount": "fiat_amount",
     "cryptoAmount": "crypto_amount",
 }
-"""The columns by what a list may be sorted on; a kind that lacks one is in the order of entry."""
+"""Columns for sorting a list; a kind without one keeps the order of entry."""
 _ORDERS: Final = ("ASC", "DESC")
 _PAGING: Final[dict[str, dict[str, Any]]] = {
     "page": {"type": "integer", "minimum": 1, "maximum": 999_999_999, "default": 1},
@@ -52,29 +52,29 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """A collection: its kind, its filters (query parameter to column), how it is sorted."""
+    """A collection: its kind, its filters (query parameter to column), its sorting."""
 
     kind: str
     filters: dict[str, str] = {}
     values: dict[str, tuple[str, ...]] = {}
-    """The values that a filter knows, where it knows all of them; any other one is refused."""
+    """Known values of a filter; any other value is refused."""
     owner: str = ""
-    """The path parameter that names the account it is of."""
+    """Path parameter with the account of the list."""
     narrow: Callable[[World, Call], dict[str, list[str]]] | None = None
-    """Further columns and the values that they may have: for a filter that has to be looked up."""
+    """Further columns and their possible values, for a filter that needs a look-up."""
     members: Callable[[Call], dict[str, str]] | None = None
-    """Columns of which one has to have its value: for a list seen from two sides."""
+    """Columns of which at least one has to match: for a list seen from two sides."""
     sort: str = "createdAt"
-    """What it is sorted by unless the caller says; empty for the order of entry."""
+    """Default sorting; empty for the order of entry."""
     shows_sort: bool = False
     dated: bool = False
-    """Whether it takes fromDate and toDate, both inclusive, on the creation in UTC."""
+    """Whether it takes fromDate and toDate, both inclusive, for the creation in UTC."""
     also: dict[str, dict[str, Any]] = {}
-    """The schemas of the parameters that `narrow` and `members` read."""
+    """Schemas of the parameters that `narrow` and `members` read."""
 
 
 def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
-    """The operation that lists, with all that it publishes: parameters, what is beside `result`."""
+    """Return the list operation with its parameters, and the members next to `result`."""
     schemas = _PAGING | dict.fromkeys(spec.filters, _FILTER)
     for name, values in spec.values.items():
         schemas[name] = {
@@ -91,12 +91,12 @@ def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
 
 
 def read_route(path: str, handler: Handler, gives: Any, says: str) -> Route:
-    """The operation that reads what `handler` answers with."""
+    """Return the read operation with the answer of `handler`."""
     return Route("GET", path, handler, says=says, gives=gives)
 
 
 def listing(spec: Listing) -> Handler:
-    """The handler of a paged list."""
+    """Return the handler of a paged list."""
 
     def serve(world: World, call: Call) -> Reply:
         number, size = _positive(call, "page", 1), _positive(call, "size", _DEFAULT_SIZE)
@@ -142,7 +142,7 @@ def listing(spec: Listing) -> Handler:
 
 
 def all_of(kind: str, owner: str = "") -> Handler:
-    """The handler of a list that is not paged."""
+    """Return the handler of a list without pages."""
 
     def serve(world: World, call: Call) -> Reply:
         where = {"owner": [_account(world, call.path[owner])]} if owner else {}
@@ -152,7 +152,7 @@ def all_of(kind: str, owner: str = "") -> Handler:
 
 
 def detail_of(kind: str, name: str, parameter: str = "id", owner: str = "") -> Handler:
-    """The handler of one record's own address."""
+    """Return the handler of one record's own address."""
 
     def serve(world: World, call: Call) -> Reply:
         within = call.path[owner] if owner else None
@@ -193,6 +193,7 @@ def _date(call: Call, name: str) -> date | None:
     try:
         if _DAY.fullmatch(text):
             return date.fromisoformat(text)
-    except ValueError:  # no day of the calendar
+    # The day does not exist in the calendar.
+    except ValueError:
         pass
     raise invalid(f"{name} must be a date, YYYY-MM-DD.")

@@ -33,7 +33,7 @@ Verification = Literal["PENDING", "VERIFIED", "DENIED"]
 
 
 class NewBankAccount(KeyedBody, frozen=True, kw_only=True):
-    """A new bank account; what it needs follows from its type."""
+    """A new bank account; its type determines the required fields."""
 
     bank_account_type: Literal[
         "EUR_SEPA", "USD_WIRE", "USD_ACH", "USD_SWIFT", "GBP_FPS", "GBP_CHAPS", "OTHER_SWIFT"
@@ -122,13 +122,14 @@ _ALSO_NEEDS_IN_B: Final[dict[str, dict[str, _Check]]] = {
 
 
 def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
-    """A bank account, to be reviewed by the next TARGET day."""
+    """Create a bank account, which is reviewed by the next TARGET day."""
     body = call.read(NewBankAccount)
     needs = dict(_NEEDS[body.bank_account_type])
     if world.profile == "b":
         needs |= _ALSO_NEEDS_IN_B.get(body.bank_account_type, {})
         if body.bank_account_type == "EUR_SEPA" and body.bic is None:
-            del needs["bic"]  # optional in the published generation
+            # Optional in the published generation.
+            del needs["bic"]
     for name, check in needs.items():
         _require_valid(body, name, check)
     if body.bank_account_type == "OTHER_SWIFT":
@@ -143,7 +144,7 @@ def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
 
 
 def _pending(world: World) -> dict[str, Any]:
-    """What a new record has that awaits its verification."""
+    """Return the initial fields of a record that awaits its verification."""
     moment = zulu(world.clock.tick())
     return {
         "id": world.ids.uuid(), "company_id": world.cast.company.id, "version": 0,
@@ -162,7 +163,7 @@ def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
 
 
 def create_wallet(world: World, call: Call) -> CompanyWallet:
-    """A wallet, to be verified once its owner has proved that it is theirs."""
+    """Create a wallet, which is verified once its owner has proved its ownership."""
     body = call.read(NewCompanyWallet)
     if body.chain not in CHAINS:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
@@ -170,12 +171,12 @@ def create_wallet(world: World, call: Call) -> CompanyWallet:
 
 
 def company_bank_account(world: World, id: str) -> CompanyBankAccount:  # noqa: A002 - the services' word
-    """The bank account of an id; 404 where there is none."""
+    """Return the bank account with an id. Raises a 404 if it does not exist."""
     return stored(world, "company_bank_account", id, CompanyBankAccount)
 
 
 def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the services' word
-    """The wallet of an id; 404 where there is none."""
+    """Return the wallet with an id. Raises a 404 if it does not exist."""
     return stored(world, "company_wallet", id, CompanyWallet)
 
 
@@ -183,7 +184,7 @@ def changing(
     find: Callable[[World, str], CompanyBankAccount | CompanyWallet],
     shape: type[Renaming | Describing],
 ) -> Write:
-    """What changes the text of a record, on the version that the caller saw; the rest stands."""
+    """Return a handler that changes the text of a record, if the caller saw its current version."""
 
     def serve(world: World, call: Call) -> CompanyBankAccount | CompanyWallet:
         record, change = find(world, call.path["id"]), call.read(shape)
@@ -197,7 +198,7 @@ def changing(
 
 
 def verify(world: World, record: _CompanyRecord, status: Verification) -> _CompanyRecord:
-    """The provider's review of a record has come to a result."""
+    """Set the result of the provider's review of a record."""
     moment = zulu(world.clock.tick())
     changed = replace(
         record,
@@ -210,7 +211,7 @@ def verify(world: World, record: _CompanyRecord, status: Verification) -> _Compa
 
 
 def schedule_reviews(world: World) -> None:
-    """Let the agenda's reviews verify whatever is still pending when their time comes."""
+    """Schedule reviews that verify records which are still pending when due."""
 
     def review(id: str) -> None:  # noqa: A002 - the services' word
         account = company_bank_account(world, id)
@@ -268,6 +269,6 @@ COMPANY_ROUTES: Final = (
     ),
     write_route(
         "PATCH /company-wallets/{id}", changing(company_wallet, Describing), Describing,
-        CompanyWallet, "Describe a wallet anew.", 409, scope="manage:company-wallet",
+        CompanyWallet, "Change a wallet's description.", 409, scope="manage:company-wallet",
     ),
 )  # fmt: skip

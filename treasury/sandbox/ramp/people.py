@@ -1,7 +1,7 @@
-"""The company's users: what each role may do, how one is invited, changed and removed.
+"""The company's users: permissions of each role, and how users are invited, changed and removed.
 
-A role holds scopes and an operation asks for one. Reading is open to every role, as the
-specification's read-only role says. An invitation's address is a secret of the one invited.
+A role holds scopes and an operation requires one. Reading is open to every role, by the
+specification's read-only role. The address in an invitation is a secret of the invited person.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SCOPES: Final = {
         "manage:company-bank-account", "manage:company-users",
     },
 }  # fmt: skip
-"""What each role holds; the names are those of the deployed service, the division is ours."""
+"""Scopes of each role; the names are those of the deployed service, the division is ours."""
 
 _Role = Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
 _Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
@@ -78,7 +78,7 @@ class Principal(Shape, frozen=True, kw_only=True):
 
 
 def invite(world: World, call: Call) -> User:
-    """A new user, who has yet to accept."""
+    """Create a user who has not accepted yet."""
     invitation = call.read(Invitation)
     if any(user.email == invitation.email for user in _users(world)):
         raise Refusal(400, "VALIDATION_ERROR", "email belongs to a user of the company.")
@@ -94,7 +94,7 @@ def invite(world: World, call: Call) -> User:
 
 
 def accept_invitation(world: World, email: str) -> User | None:
-    """The invited one has followed the address; None where nobody was invited so."""
+    """Accept an invitation by its address; return None if there is none with it."""
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
             return world.keep(replace(user, invitation_url=None, invitation_status="ACCEPTED"))
@@ -114,7 +114,7 @@ def show_principal(world: World, call: Call) -> Reply:
 
 
 def _user(world: World, call: Call) -> User:
-    """The user of an address; 403 for one's own: an administrator stays one."""
+    """Return the user with an address. Raises a 403 for one's own: an administrator stays one."""
     user = stored(world, "user", call.path["userId"], User)
     if user.id == call.user.id:
         raise Refusal(403, "FORBIDDEN", "Nobody may change or remove themselves.")
@@ -122,7 +122,7 @@ def _user(world: World, call: Call) -> User:
 
 
 def changing(shape: type[ChangingRole | ChangingStatus]) -> Write:
-    """What changes another user as a body of this shape says."""
+    """Return a handler that changes another user by a body of this shape."""
 
     def serve(world: World, call: Call) -> User:
         user, body = _user(world, call), call.read(shape)
@@ -146,7 +146,7 @@ def _users(world: World) -> list[User]:
 PEOPLE_ROUTES: Final = (
     read_route(
         "/company", lambda world, _: result(world.store.page("company", {}).items[0]), Company,
-        "Get the company and where its verification stands.",
+        "Get the company and the status of its verification.",
     ),
     read_route("/company/users", all_of("user"), list[User], "List the company's users."),
     write_route(

@@ -1,13 +1,12 @@
-"""What only the platform or the world does on the ramp side, done by whoever practises.
+"""Drivers of the ramp service: events that only the platform or the outside world causes.
 
-Each driver is one act: it moves requests, books the bank's lines that belong to the move, and puts
-on the agenda what follows by itself when the company's clock gets there. Money sent on-ramp is seen
-by the service on the next TARGET day (an instant wire within hours); it is placed only where the
-text names the request and no more than a cent is missing. A driver that cannot be says so.
+Each driver is one act: it moves requests, books the bank lines of the move, and puts later steps on
+the agenda. The service sees money sent on-ramp on the next TARGET day (an instant wire within
+hours); it places the money only if the text names the request and no more than a cent is missing.
+An impossible driver raises an error.
 
-Deposit details are given to a request when it is made, and those of that moment when it is
-approved. A change reaches the requests that still wait for their funds and, where it is the
-provider's own account for euros, those that are made or approved afterwards.
+A request gets deposit details when it is created, and again when it is approved. A change reaches
+the requests that still await their funds and, for the provider's own euro account, later ones too.
 """
 
 from __future__ import annotations
@@ -67,10 +66,8 @@ class RampDrivers:
         world.agenda.on(_ARRIVE, self._arrive)
         world.agenda.on(_FINISH, self._finish)
 
-    # the company
-
     def kyb(self, status: Literal["PENDING", "VERIFIED", "DENIED"]) -> shapes.Company:
-        """The company's own verification comes to a result."""
+        """Set the result of the company's verification."""
         with self._world.act() as world:
             company = decode(world.store.page("company", {}).items[0], shapes.Company)
             return world.keep(replace(company, kyb_status=status))
@@ -78,7 +75,7 @@ class RampDrivers:
     def verify_bank_account(
         self, bank_account_id: str, status: Verification = "VERIFIED"
     ) -> shapes.CompanyBankAccount:
-        """The review of a company bank account comes to a result, ahead of its time."""
+        """Set the result of the review of a company bank account, ahead of its time."""
         with self._world.act() as world:
             account = _read_record(company_bank_account, world, bank_account_id)
             return verify(world, account, status)
@@ -86,27 +83,29 @@ class RampDrivers:
     def verify_wallet(
         self, wallet_id: str, status: Verification = "VERIFIED"
     ) -> shapes.CompanyWallet:
-        """A company wallet is proved, or is not."""
+        """Set whether the ownership of a company wallet is proved."""
         with self._world.act() as world:
             wallet = _read_record(company_records.company_wallet, world, wallet_id)
             return verify(world, wallet, status)
 
     def accept_invitation(self, email: str) -> shapes.User:
-        """An invited user follows the address in the mail."""
+        """Let an invited user accept by the address in the mail."""
         with self._world.act() as world:
             user = accept_invitation(world, email)
             if user is None:
-                raise InputError(f"nobody is invited as {email}", do="invite that address first")
+                raise InputError(
+                    f"no invitation exists for {email}", do="invite that address first"
+                )
             return user
 
     def payment_run(self, count: int = 10) -> list[RampRequest]:
-        """On-ramp requests of the last TARGET day, approved, of which no wire has left.
+        """Create and approve on-ramp requests of the last TARGET day, without wires.
 
-        Each is of EUR 500 more than the one before, from EUR 2,500 on.
+        Each is EUR 500 larger than the one before, from EUR 2,500 on.
         """
         if not 1 <= count <= _LARGEST_RUN:
             raise InputError(
-                f"a payment run is of 1 to {_LARGEST_RUN} requests", do="give such a count"
+                f"a payment run is of 1 to {_LARGEST_RUN} requests", do="give a count in that range"
             )
         with self._world.act() as world:
             users, day = world.cast.users, world.clock.today - timedelta(days=1)
@@ -123,8 +122,6 @@ class RampDrivers:
                 made.append(world.change(world.life.approve(request, users["checker"], approved)))
             return made
 
-    # what the company does outside the service
-
     def fund(
         self,
         request_id: str,
@@ -135,7 +132,7 @@ class RampDrivers:
     ) -> Line:
         """Send the wire for an on-ramp request: a debit on the operating account.
 
-        Whatever the request's status; `text` replaces the payment reference.
+        The status of the request does not matter; `text` replaces the payment reference.
         """
         with self._world.act() as world:
             request = self._in_euros(request_id)
@@ -152,7 +149,7 @@ class RampDrivers:
             return line
 
     def return_wire(self, request_id: str, reason: str = "AC04") -> Line:
-        """The last wire for an on-ramp request comes back, with a reason of ISO 20022."""
+        """Return the last wire for an on-ramp request, with an ISO 20022 reason."""
         with self._world.act() as world:
             request = self._of_type(request_id, "ON_RAMP")
             wires = [
@@ -176,7 +173,7 @@ class RampDrivers:
     def refund(
         self, request_id: str, amount: Decimal | None = None, text: str | None = None
     ) -> Line:
-        """The provider sends money for an on-ramp request back by an ordinary credit."""
+        """Refund the money for an on-ramp request by an ordinary credit."""
         with self._world.act():
             request = self._in_euros(request_id)
             return self._line(
@@ -185,10 +182,8 @@ class RampDrivers:
                 direction="CRDT", contradiction="direction", note="refund",
             )  # fmt: skip
 
-    # what the platform does
-
     def receive(self, request_id: str, amount: Decimal | None = None) -> RampRequest:
-        """The service sees the funds, fiat or crypto, and goes to work."""
+        """Let the service see the funds, fiat or crypto, and process the request."""
         with self._world.act():
             request = self._in_status(request_id, "AWAITING_FUNDS")
             on_ramp = request.ramp_type == "ON_RAMP"
@@ -196,38 +191,36 @@ class RampDrivers:
             return self._receive(request, expected if amount is None else amount)
 
     def complete(self, request_id: str) -> RampRequest:
-        """The crypto is delivered, or the fiat paid out: then it is on the statement too."""
+        """Deliver the crypto, or pay out the fiat, which is then on the statement too."""
         with self._world.act():
             return self._complete(self._in_status(request_id, "PROCESSING"))
 
     def fail(self, request_id: str) -> RampRequest:
-        """The service could not carry the request out."""
+        """Fail the request: the service could not carry it out."""
         with self._world.act() as world:
             request = self._in_status(request_id, "AWAITING_FUNDS", "PROCESSING")
             return world.change(world.life.fail(request, world.clock.tick()))
 
     def deny(self, request_id: str) -> RampRequest:
-        """The platform turns the request down."""
+        """Deny the request on the platform."""
         with self._world.act() as world:
             request = self._in_status(request_id, *_LIVE)
             return world.change(world.life.deny(request, world.clock.tick()))
 
     def block(self, request_id: str) -> RampRequest:
-        """The platform holds the request."""
+        """Hold the request on the platform."""
         with self._world.act() as world:
             request = self._in_status(request_id, *_LIVE[:-1])
             return world.change(world.life.block(request, world.clock.tick()))
 
     def release(self, request_id: str) -> RampRequest:
-        """The platform lets a held request go on where it was."""
+        """Release a held request into its previous status."""
         with self._world.act() as world:
             request = self._in_status(request_id, "BLOCKED")
             released = world.life.release(request, world.clock.tick())
             if released.status == "PROCESSING":
                 self._schedule_finish(released)
             return world.change(released)
-
-    # where it wants to be paid
 
     def change_deposit(
         self,
@@ -239,10 +232,10 @@ class RampDrivers:
         intermediary_bic: str | None = None,
         active: bool = True,
     ) -> list[RampRequest]:
-        """Other deposit details: of one request that waits for its funds, or of the provider.
+        """Change the deposit details of one request that awaits its funds, or of the provider.
 
-        Without an `iban` (on-ramp) or an `address` (off-ramp) it is one that nobody has seen; an
-        intermediary bank or details that are not `active` change nothing else.
+        Without an `iban` (on-ramp) or an `address` (off-ramp) a new one is generated; with an
+        intermediary bank or details that are not `active`, everything else stays the same.
         """
         world = self._world
         with world.act():
@@ -272,8 +265,6 @@ class RampDrivers:
                     new = replace(request, deposit_wallet=wallet)
                 changed.append(world.change(new))
             return changed
-
-    # steps
 
     def _arrive(self, subject: str) -> None:
         arrival = decode_json(subject, _Arrival)
@@ -310,8 +301,6 @@ class RampDrivers:
             )  # fmt: skip
         return self._world.change(request)
 
-    # parts
-
     def _bank(
         self,
         iban: str | None,
@@ -320,9 +309,9 @@ class RampDrivers:
         *,
         active: bool,
     ) -> shapes.DepositBankAccount:
-        """The provider's bank details with another account or name."""
+        """Return the provider's bank details with another account or name."""
         if iban is not None and not is_iban(iban):
-            raise InputError(f"{iban[:40]} is no IBAN", do="give one whose check digits hold")
+            raise InputError(f"{iban[:40]} is no IBAN", do="give one with valid check digits")
         before = self._world.life.deposit_bank
         is_other = active and intermediary_bic is None
         another = self._world.ids.iban("LT") if is_other and iban is None else before.iban
@@ -333,7 +322,7 @@ class RampDrivers:
         )  # fmt: skip
 
     def _waiting(self, request_id: str | None) -> list[RampRequest]:
-        """The request, or every one that waits for its funds."""
+        """Return the request, or all requests that await their funds."""
         if request_id is not None:
             return [self._in_status(request_id, "AWAITING_FUNDS")]
         items = self._world.store.page("ramp_request", {"status": ["AWAITING_FUNDS"]}).items
@@ -367,7 +356,7 @@ class RampDrivers:
         return request
 
     def _in_euros(self, request_id: str) -> RampRequest:
-        """An on-ramp in euros: only its wire is on a statement."""
+        """Return an on-ramp request in euros: only its wire is on a statement."""
         request = self._of_type(request_id, "ON_RAMP")
         currency = request.fiat_currency.currency
         if currency != "EUR":
@@ -378,7 +367,7 @@ class RampDrivers:
         return request
 
     def _line(self, request: RampRequest, amount: Decimal, text: str, **fields: Any) -> Line:
-        """A line about a request, booked on the company's account that wires leave from."""
+        """Return a line about a request, booked on the company's account for wires."""
         world, code = self._world, request.payment_reference
         unbroken = carries_code(text, code)
         expectation = Expectation(

@@ -1,4 +1,4 @@
-"""The ramp's reference data: fees and what one comes to, currencies, chains, bank configuration."""
+"""The ramp's reference data: fees and their calculation, currencies, chains, bank configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treasury.sandbox.story.world import World
 
 
 class FeeQuestion(KeyedBody, frozen=True, kw_only=True):
-    """An amount whose fee is asked for."""
+    """An amount to calculate the fee of."""
 
     amount: Number
     type: Literal["ON_RAMP", "OFF_RAMP"]
@@ -46,21 +46,21 @@ class AccountType(Shape, frozen=True, kw_only=True):
 
 
 class BankCountry(Shape, frozen=True, kw_only=True):
-    """A country in which a bank may be."""
+    """A country with banks."""
 
     country_code: str
     country_name: str
 
 
 class BankCurrency(Shape, frozen=True, kw_only=True):
-    """A currency that an account may be in."""
+    """A currency of accounts."""
 
     code: str
     name: str
 
 
 class BankConfiguration(Shape, frozen=True, kw_only=True):
-    """The types, countries and currencies that a company bank account may have."""
+    """Possible types, countries and currencies of a company bank account."""
 
     enabled_account_types: list[AccountType]
     supported_countries: list[BankCountry]
@@ -68,7 +68,7 @@ class BankConfiguration(Shape, frozen=True, kw_only=True):
 
 
 def calculate_fee(world: World, call: Call) -> Reply:
-    """The fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
+    """Return the fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
     question = call.read(FeeQuestion)
     unit = "EUR" if question.type == "ON_RAMP" else "USDC"
     amount = amount_of(world, question.amount, unit)

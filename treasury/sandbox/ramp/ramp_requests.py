@@ -1,8 +1,8 @@
-"""The ramp requests' own operations: create, decide, change the amount, name the transaction.
+"""Operations of ramp requests: create, decide, change the amount, name the transaction.
 
-Who may do what follows the roles of the specification: a manager creates and changes, an
-administrator approves and rejects (never approves a request of their own making), a creator cancels
-their own. Every change is made on the version that the caller saw; a stale one is a conflict.
+Permissions follow the roles of the specification: a manager creates and changes, an administrator
+approves and rejects (but not requests of their own), a creator cancels their own. Every change
+requires the current version; a stale one is a conflict.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class NewRampRequest(KeyedBody, frozen=True, kw_only=True):
 
 
 class Deciding(KeyedBody, frozen=True, kw_only=True):
-    """The version that whoever decides has seen; a reason is taken and kept by nobody."""
+    """The version that the decider saw; the reason is accepted and not stored."""
 
     version: int
     reason: str | None = None
@@ -64,29 +64,26 @@ class AddingHash(KeyedBody, frozen=True, kw_only=True):
 
 
 class OnRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """What a fiat currency can be turned into."""
+    """A conversion of a fiat currency."""
 
     from_: shapes.FiatName
     to: shapes.CryptoName
 
 
 class OffRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """What a cryptocurrency can be turned into."""
+    """A conversion of a cryptocurrency."""
 
     from_: shapes.CryptoName
     to: shapes.FiatName
 
 
 def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the services' word
-    """The ramp request of an id; 404 where there is none."""
+    """Return the ramp request with an id. Raises a 404 if it does not exist."""
     return exchange.stored(world, "ramp_request", id, RampRequest)
 
 
-# create
-
-
 def create(world: World, call: Call) -> RampRequest:
-    """A new request awaiting approval."""
+    """Create a request awaiting approval."""
     user, new = call.user, call.read(NewRampRequest)
     company = shapes.decode(world.store.page("company", {}).items[0], shapes.Company)
     if company.kyb_status != "VERIFIED":
@@ -105,7 +102,7 @@ def create(world: World, call: Call) -> RampRequest:
 
 
 def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
-    """What can be exchanged for what: everything, but euro coins for other money than euros."""
+    """Return all possible conversions: euro coins convert to euros only."""
     return [
         (fiat, crypto)
         for fiat in world.cast.fiat
@@ -115,7 +112,7 @@ def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
 
 
 def pair_of(world: World, fiat_id: str, crypto_id: str) -> tuple[FiatCurrency, CryptoCurrency]:
-    """The currencies of these ids; 400 where they are none, or no pair."""
+    """Return the currencies with these ids. Raises a 400 if they are unknown or not a pair."""
     fiat = next((f for f in world.cast.fiat if f.id == fiat_id), None)
     crypto = next((c for c in world.cast.crypto if c.id == crypto_id), None)
     if fiat is None or crypto is None:
@@ -142,7 +139,7 @@ def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> shapes
 
 
 _MONEY: Final = {"EUR_": "EUR", "USD_": "USD", "GBP_": "GBP"}
-"""What an account is in, by the beginning of its type; another one says so itself."""
+"""Currencies of accounts by the beginning of their type; other accounts state it."""
 
 
 def _bank_account(
@@ -164,7 +161,7 @@ def _bank_account(
 
 
 def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
-    """A JSON number as the amount it is; it must be positive, payable and within the bounds."""
+    """Return a JSON number as an amount, which must be positive, payable and within the bounds."""
     written = bytes(text).decode()
     if not written[:1].isdigit() and written[:1] != "-":
         raise invalid("amount must be a number.")
@@ -182,14 +179,11 @@ def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
 
 
 def next_reference(world: World) -> str:
-    """A number that nobody has yet; other companies draw from the same ones."""
+    """Return the next free number; other companies use the same sequence."""
     year = f"PAY-{world.clock.today.year}-"
     last = world.store.last_reference("ramp_request", year)
     number = int(last.removeprefix(year)) if last else 0
     return f"{year}{number + 1 + world.ids.below(10):06d}"
-
-
-# change
 
 
 def _in_state(request: RampRequest, version: int, status: str, name: str) -> None:
@@ -208,7 +202,7 @@ _Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
 
 
 def decide(name: str, step: _Step, *, by_creator: bool | None = None) -> Write:
-    """The handler of a decision: of anyone, or of the creator alone, or (four eyes) of another."""
+    """Return the handler of a decision by anyone, by the creator, or (four eyes) by another."""
 
     def serve(world: World, call: Call) -> RampRequest:
         request = ramp_request(world, call.path["id"])
@@ -223,7 +217,7 @@ def decide(name: str, step: _Step, *, by_creator: bool | None = None) -> Write:
 
 
 def change_amount(world: World, call: Call) -> RampRequest:
-    """Another amount, while nobody has decided."""
+    """Change the amount of an undecided request."""
     request, body = ramp_request(world, call.path["id"]), call.read(ChangingAmount)
     _in_state(request, body.version, "AWAITING_APPROVAL", "EDITABLE")
     on_ramp = request.ramp_type == "ON_RAMP"
@@ -234,7 +228,7 @@ def change_amount(world: World, call: Call) -> RampRequest:
 
 
 def adding_hash(act: str, **changes: str) -> Write:
-    """What takes the transaction that carries the crypto of an off-ramp, and makes `changes`."""
+    """Return the handler that stores an off-ramp's crypto transaction and makes `changes`."""
 
     def serve(world: World, call: Call) -> RampRequest:
         request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
@@ -309,7 +303,7 @@ REQUEST_ROUTES: Final = (
     ),
     write_route(
         f"PUT {_BY_ID}/amount", change_amount, ChangingAmount, RampRequest,
-        "Change the amount while nobody has decided.", 409, scope="edit:ramp-request",
+        "Change the amount of an undecided request.", 409, scope="edit:ramp-request",
     ),
     write_route(
         f"PATCH {_BY_ID}/tx-hash", adding_hash("takes a transaction hash"), AddingHash,

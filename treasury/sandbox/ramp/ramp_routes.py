@@ -1,8 +1,7 @@
-"""The ramp service's operations, each declared beside what carries it out.
+"""The ramp service's operations, each declared with its handler.
 
-The published generation has some beside the specification's: the file of all requests, the
-hand-over of an off-ramp, deposit wallets, single currencies, the user of a token, and users' roles,
-status and removal.
+The published generation has further ones: the file of all requests, the hand-over of an off-ramp,
+deposit wallets, single currencies, the user of a token, and users' roles, status and removal.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _NEEDS_SCOPE: Final = {
     ("GET", "/ramp-requests/on-ramp/pairs"): "create:ramp-request",
     ("GET", "/ramp-requests/off-ramp/pairs"): "create:ramp-request",
 }
-"""Reads that the published generation gives to holders of a scope alone."""
+"""Reads that the published generation restricts to holders of a scope."""
 
 
 def export_requests(world: World, _: Call) -> Reply:
-    """Every request as a line of CSV: a file, without the envelope of an answer."""
+    """Return every request as a line of CSV, without the envelope of an answer."""
     names = [field.encode_name for field in msgspec.structs.fields(RampItem)]
     lines = [",".join(names)]
     for text in world.store.page("ramp_request", {}).items:
@@ -44,7 +43,7 @@ def export_requests(world: World, _: Call) -> Reply:
 
 
 def list_deposit_wallets(world: World, call: Call) -> Reply:
-    """The deposit wallets, all or those of some chains."""
+    """Return the deposit wallets, all or those of some chains."""
     chains = call.query_values("chain")
     if any(chain not in CHAINS for chain in chains):
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
@@ -96,7 +95,7 @@ _ROUTES: Final = (*PEOPLE_ROUTES, *COMPANY_ROUTES, *REQUEST_ROUTES, *REFERENCE_R
 
 
 def routes(profile: str) -> tuple[Route, ...]:
-    """The operations that a profile serves; a key means nothing in the published generation."""
+    """Return the operations that a profile serves; the published generation ignores keys."""
     if profile != "b":
         return _ROUTES
     first = [route for route in _PUBLISHED if "{" not in route.path]

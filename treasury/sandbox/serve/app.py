@@ -1,4 +1,4 @@
-"""Both services and the token address as one web application, made from the tables of routes."""
+"""Both services and the token address as one web application, made from the route tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from treasury.sandbox.story.world import World
 logger: Final = logging.getLogger(__name__)
 _READS: Final = ("GET", "HEAD")
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
-"""What goes with a 401 (RFC 6750, section 3)."""
+"""Header of a 401 (RFC 6750, section 3)."""
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -43,9 +43,9 @@ def make_app(
     control: Iterable[WebRoute] = (),
     neighbour: Callable[[], World] | None = None,
 ) -> Starlette:
-    """The application; the world's lock is held while a call reads or changes it.
+    """Return the application; calls that read or change the world hold its lock.
 
-    Users of the other company are served from the world that `neighbour` gives, and see no other.
+    Users of the other company are served from the world that `neighbour` returns, and see no other.
     """
 
     async def token(request: Request) -> Response:
@@ -90,18 +90,19 @@ def make_app(
 
 
 def _exact(routes: list[WebRoute]) -> Router:
-    """The routes as they are written: an address with a slash more is none of them."""
+    """Return routes that match exactly: an address with an additional slash is unknown."""
     return Router(routes, redirect_slashes=False)
 
 
 def _answer(world: World, user: User | None, route: Route, request: Request, body: bytes) -> Reply:
-    """What a call is answered; a write that is refused, or fails, leaves nothing behind."""
+    """Return the answer to a call; a write that is refused, or fails, is rolled back."""
     try:
         with nullcontext() if request.method in _READS else world.act():
             return _serve(world, user, route, request, body)
     except Refusal as refusal:
         return refusal.reply()
-    except Exception:  # a fault of the sandbox's own: told as one, and the connection stays
+    # An error of the sandbox itself is answered too, so that the connection stays open.
+    except Exception:
         logger.exception("%s %s failed", request.method, request.url.path)
         return Refusal(500, "INTERNAL_SERVER_ERROR", "Try later.").reply()
 
@@ -123,7 +124,7 @@ def _serve(world: World, user: User | None, route: Route, request: Request, body
 
 
 def _object(request: Request, body: bytes) -> dict[str, Any]:
-    """The JSON object that a write carries; numbers are read exactly where a shape says so."""
+    """Return the JSON object in a write's body, with exact numbers if its shape needs them."""
     if request.method in {*_READS, "DELETE"} or not body:
         return {}
     media_type = request.headers.get("content-type", "").partition(";")[0]

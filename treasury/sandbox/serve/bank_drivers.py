@@ -1,7 +1,7 @@
-"""What the banks do that no service knows of, done by whoever practises.
+"""Drivers of the banks: events that no service knows of.
 
-A customer's wire to a virtual account is one event with two sides: a line on the provider's report
-and a credit at the finance service. Everything else is a line on a statement and nothing more.
+A customer's wire to a virtual account has two sides: a line on the provider's report and a credit
+at the finance service. Other events are only lines on a statement.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BankDrivers:
         payer_iban: str = _NOBODY.iban,
         instant: bool = False,
     ) -> Arrival:
-        """A wire to a virtual account: on the provider's report, and on its way to the wallet."""
+        """Send a wire to a virtual account; it will reach the wallet."""
         with self._world.act() as world:
             euros = cents(amount)
             arrival = self._finance.sepa_credit(iban, euros, text, instant=instant)
@@ -62,9 +62,9 @@ class BankDrivers:
     def payment_file(
         self, *, file: str, answer: PaymentAnswer = "mixed", answered_at: datetime | None = None
     ) -> list[PaymentReport]:
-        """What the bank answers to a payment file, the text of a pain.001; no money moves by it.
+        """Return the bank's answers to a payment file, the text of a pain.001; they move no money.
 
-        It answers now, or `answered_at` an earlier instant.
+        The bank answers now, or `answered_at` an earlier instant.
         """
         with self._world.act() as world:
             now = world.clock.now
@@ -85,7 +85,7 @@ class BankDrivers:
         iban: str = "",
         text: str = "",
     ) -> Line:
-        """Any other line on one of the accounts that have statements."""
+        """Book any other line on one of the accounts with statements."""
         with self._world.act() as world:
             ibans = [own.iban for own in world.bank.accounts]
             if account not in ibans:

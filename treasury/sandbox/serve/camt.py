@@ -1,7 +1,7 @@
-"""Writes what the bank says: one camt.053.001.08 file an account and period.
+"""Writer of the banks' statements: one camt.053.001.08 file per account and period.
 
 Element order follows the schema of that version. A batch is one entry with a transaction detail for
-each payment in it; every detail carries the bank's own reference for that payment.
+each payment; every detail carries the bank's own reference for that payment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treasury.sandbox.story.lines import Line, Period, StatementAccount
 def statements(
     accounts: Iterable[StatementAccount], lines: Sequence[Line], periods: Sequence[Period]
 ) -> Iterator[tuple[str, bytes]]:
-    """File names and contents; each opens with what the days before it left on the account."""
+    """Return file names and contents; each opens with the closing balance of the days before."""
     for account in accounts:
         own = [line for line in lines if line.account == account.iban]
         for period in periods:
@@ -31,11 +31,12 @@ def statements(
             yield name, _document(account, period, opening, booked)
 
 
-@lru_cache(maxsize=64)  # a month that is over is asked for again by every desk that is begun
+# Every new desk asks for the past months again.
+@lru_cache(maxsize=64)
 def _document(
     account: StatementAccount, period: Period, opening: Decimal, lines: tuple[Line, ...]
 ) -> bytes:
-    # Those of one batch stand together.
+    # Lines of one batch are adjacent.
     ordered = sorted(lines, key=lambda line: (line.booked, line.batch, line.servicer_reference))
     batches = groupby(ordered, lambda line: (line.booked, line.batch or line.servicer_reference))
     entries = [list(batch) for _, batch in batches]

@@ -1,8 +1,8 @@
-"""What the company's wallets do on their chains, and the gas that they pay for it.
+"""Transactions of the company's wallets on their chains, and the gas that they pay.
 
 The wallets pay gas for what they send: the coins of off-ramps, transfers that they submit
-themselves, and each month a handful of transactions that belong to nothing. All follows from the
-seed and from what the services record; nothing is drawn, so that the story stays as it is.
+themselves, and each month some unrelated transactions. All follow from the seed and from the
+services' records, without further random draws, so that the rest of the story is unchanged.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from treasury.sandbox.state.shapes import CompanyWallet, RampRequest, Transfer, 
 from treasury.sandbox.story.world import World
 
 NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "POLYGON": "POL"}
-"""The native coins of the chains that have an explorer here."""
+"""Native coins of the chains with an explorer here."""
 HELD: Final = {"ETH": Decimal("2.5"), "POL": Decimal(480)}
-"""What a wallet has of its native coin before the first day."""
+"""Initial amount of native coin in a wallet."""
 _PLANTED: Final = {"ETH": Decimal("0.002"), "POL": Decimal("0.25")}
-"""What each transaction pays in the scenario `gas`, so that every sum is known beforehand."""
+"""Gas of each transaction in the scenario `gas`, so that every sum is known in advance."""
 _PRICES: Final = {"ETH": 41, "POL": 380}
-"""Highest price of gas in the coin's billionths."""
+"""Highest price of gas in billionths of the coin."""
 _MONTHLY: Final = (
-    # day, what happens
+    # Day, event.
     (2, "top-up"), (5, "approval"), (12, "failure"), (19, "to itself"), (26, "payment"),
 )  # fmt: skip
 _AMOUNTS: Final = {"ETH": Decimal("0.05"), "POL": Decimal("12.5")}
@@ -38,7 +38,7 @@ _ZERO: Final = Decimal(0)
 class ChainTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction on the chain: native coin, and at most one transfer of a token.
 
-    The fee is paid by whoever sent it; `token_sender` moves the token.
+    The sender pays the fee; `token_sender` moves the token.
     """
 
     hash: str
@@ -55,13 +55,13 @@ class ChainTransaction(msgspec.Struct, frozen=True, kw_only=True):
     token_receiver: str = ""
 
     def native_change(self, address: str) -> Decimal:
-        """What it changes of a wallet's native coin, its fee included."""
+        """Return its effect on a wallet's native coin, including the fee."""
         moved = _ZERO if self.failed else self.native
         came = moved if self.receiver == address else _ZERO
         return came - (moved + self.fee if self.sender == address else _ZERO)
 
     def token_change(self, address: str, token: str) -> Decimal:
-        """What it changes of a token of a wallet."""
+        """Return its effect on a wallet's token."""
         if self.token != token:
             return _ZERO
         came = self.tokens if self.token_receiver == address else _ZERO
@@ -69,7 +69,7 @@ class ChainTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chain_transactions(world: World, wallet: CompanyWallet) -> list[ChainTransaction]:
-    """Everything of a wallet on its chain in the order in which it happened."""
+    """Return all transactions of a wallet on its chain, oldest first."""
     happened = [
         *request_transactions(world, wallet),
         *transfer_transactions(world, wallet),
@@ -88,7 +88,7 @@ def _details(world: World, kind: str) -> Iterator[str]:
 
 
 def request_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """Coins that the provider delivered for an on-ramp; those that the wallet sent off-ramp."""
+    """Return coins delivered for on-ramps, and coins that the wallet sent off-ramp."""
     for detail in _details(world, "ramp_request"):
         request = decode(detail, RampRequest)
         transaction, asset = request.blockchain_transaction_hash, request.crypto_currency.currency
@@ -118,7 +118,7 @@ def request_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainT
 
 
 def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """Transfers to the wallet from the accounts' wallets, by a permit that it submits itself."""
+    """Return transfers from the accounts' wallets, which the wallet submits itself by a permit."""
     places = {account: address for account, (_, address) in world.cast.wallet_ids.items()}
     for detail in _details(world, "transfer"):
         transfer = decode(detail, Transfer)
@@ -137,7 +137,7 @@ def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[Chain
 
 
 def monthly_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """What the wallet does each month besides: some of it moves nothing, and pays all the same."""
+    """Return a wallet's other transactions of each month; some move nothing but pay gas."""
     coin = NATIVE_COINS[wallet.chain]
     somebody = f"0x{_digest('exchange', wallet.chain).hex()[:40]}"
     month = FIRST_DAY
@@ -157,7 +157,7 @@ def monthly_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainT
 
 
 def _fee(world: World, wallet: CompanyWallet, transaction: str) -> Decimal:
-    """What a transaction pays: gas that it uses times a price, to the last of 18 decimals."""
+    """Return the fee of a transaction: gas used times price, to the last of 18 decimals."""
     coin = NATIVE_COINS[wallet.chain]
     if world.has_planted_gas:
         return _PLANTED[coin]
@@ -172,5 +172,5 @@ def _digest(*subjects: str) -> bytes:
 
 
 def token_contract(token: str) -> str:
-    """The address of a token's contract."""
+    """Return the address of a token's contract."""
     return f"0x{_digest('contract', token).hex()[:40]}"

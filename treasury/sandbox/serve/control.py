@@ -1,8 +1,8 @@
-"""The control plane: the drivers, the clock, the faults and the bank's files over HTTP.
+"""Control plane: drivers, clock, faults and bank files over HTTP.
 
-It belongs to the sandbox and to neither service, under /sandbox, without a token, and answers this
-machine alone: a call has to name a loopback host, so that no page in a browser can pass through a
-name of its own. What it gives is labelled as the sandbox's.
+It belongs to the sandbox and to neither service, under /sandbox, without a token. It answers only
+this machine: a call has to name a loopback host, so that a web page cannot reach it through its own
+domain name. Its answers are labelled as the sandbox's.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Answer = Callable[[Request, bytes], Any]
 
 
 class Company(Protocol):
-    """What the control plane asks of the sandbox that it belongs to."""
+    """The parts of the sandbox that the control plane uses."""
 
     faults: Faults
     clock: PracticeClock
@@ -48,7 +48,7 @@ class Company(Protocol):
     ramp_bounds: tuple[Decimal, Decimal]
 
     def reset(self) -> None:
-        """Begin again as at the start of the process."""
+        """Start again as at the start of the process."""
 
     def bank_files(
         self, first: date | None = None, last: date | None = None
@@ -60,19 +60,19 @@ class Company(Protocol):
 
 
 class Driver(msgspec.Struct, frozen=True):
-    """A method that a call may carry out, and the shape of what it takes."""
+    """A method that a call may run, and the shape of its arguments."""
 
     act: Callable[..., Any]
     takes: type[msgspec.Struct]
 
     def run(self, body: bytes) -> object:
-        """Carry it out with the arguments in a JSON object; amounts keep their digits."""
+        """Run the method with the arguments in a JSON object; amounts keep their digits."""
         arguments = _read(body, self.takes)
         return self.act(**{name: getattr(arguments, name) for name in self.takes.__struct_fields__})
 
 
 def drivers_of(*holders: object) -> dict[str, Driver]:
-    """Every public method of the holders that only does something; a later holder prevails."""
+    """Return every public action of the holders by name; a later holder takes precedence."""
     return {
         name: driver_of(method)
         for holder in holders
@@ -82,7 +82,7 @@ def drivers_of(*holders: object) -> dict[str, Driver]:
 
 
 def driver_of(method: Callable[..., Any]) -> Driver:
-    """One method as a driver; what it takes follows from its signature."""
+    """Return a method as a driver; its signature gives the arguments."""
     return Driver(method, _arguments_of(cast(MethodType, method).__func__))
 
 
@@ -101,10 +101,10 @@ def _arguments_of(function: Callable[..., Any]) -> type[msgspec.Struct]:
 
 
 class PracticeClock:
-    """The company's clock in the hands of whoever practises: read, moved on, never back.
+    """The company's clock under the user's control: it is read and moved forward, never back.
 
-    Whatever falls due on the way happens at its time. Access tokens run out by the machine's clock
-    and do not follow.
+    Everything that falls due in between happens at its time. Access tokens expire by the machine's
+    clock.
     """
 
     def __init__(self, world: World) -> None:
@@ -112,7 +112,7 @@ class PracticeClock:
 
     @property
     def now(self) -> datetime:
-        """The instant that it is at the company, in UTC."""
+        """Return the current time at the company, in UTC."""
         return self._world.clock.now
 
     @property
@@ -121,19 +121,19 @@ class PracticeClock:
         return self._world.clock.today
 
     def advance(self, span: timedelta | None = None, **parts: float) -> int:
-        """Move on: `advance(days=1, hours=2)` or by a timedelta; says how much happened."""
+        """Move the clock forward by `days=1, hours=2` or a timedelta; count the events."""
         with self._world.lock:
             return self.set(self.now + (span or timedelta()) + timedelta(**parts))
 
     def set(self, until: datetime) -> int:
-        """Move on to an instant; says how many things happened on the way."""
+        """Move the clock forward to an instant; return the number of events."""
         if until.tzinfo is None:
             raise InputError(f"{until} names no time zone", do="write 2026-11-03T09:00:00Z")
         with self._world.lock:
             if until < self.now:
                 raise InputError(
-                    f"the company's clock stands at {self.now:%Y-%m-%dT%H:%M:%SZ} already",
-                    do="begin anew to go back; the clock only moves on",
+                    f"the company's clock is at {self.now:%Y-%m-%dT%H:%M:%SZ} already",
+                    do="start a new sandbox to go back; the clock only moves forward",
                 )
             return self._world.advance(until.astimezone(UTC))
 
@@ -185,14 +185,14 @@ class _Rotation(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class ControlPlane(msgspec.Struct, frozen=True):
-    """The answers of the control plane, one method for each address and HTTP method."""
+    """Answers of the control plane, one method for each address and HTTP method."""
 
     world: World
     company: Company
     drivers: Mapping[str, Driver]
 
     def state(self, *_: object) -> object:
-        """What time it is, what will happen by itself, what can be done."""
+        """Return the time, the scheduled events, and the drivers."""
         world = self.world
         return {
             "sandbox": _LABEL,
@@ -209,7 +209,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         }
 
     def clock(self, _: Request, body: bytes) -> object:
-        """Move the clock on, by so much or to an instant."""
+        """Move the clock forward, by a period or to an instant."""
         target = _read(body, _Clock)
         if target.to is not None:
             happened = self.company.clock.set(target.to)
@@ -228,7 +228,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.drivers[name].run(body)
 
     def waiting(self, *_: object) -> object:
-        """The queued faults that have yet to strike, and those that have."""
+        """Return the queued faults that are still pending, and those that have occurred."""
         return {"waiting": self.company.faults.waiting(), "struck": self.company.faults.struck}
 
     def break_(self, request: Request, body: bytes) -> object:
@@ -253,12 +253,12 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.world.keys.effects()
 
     def files(self, request: Request, _: bytes) -> Response:
-        """The bank's files as one archive: every month that is over, or the days asked for."""
+        """Return the bank files as one archive: of every past month, or of the given days."""
         first, last = (_day(request, name) for name in ("first", "last"))
         return _archive(self.company.bank_files(first, last))
 
     def explorer(self, *_: object) -> Response:
-        """What explorers export of the company's wallets to this day, as one archive."""
+        """Return the explorers' exports of the company's wallets up to today, as one archive."""
         return _archive((export.name, export.content) for export in self.company.explorer_files())
 
     def limits(self, *_: object) -> object:
@@ -272,7 +272,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         """Set the rate limit, `null` for none, and the bounds of a ramp request."""
         change = _read(body, _Limits)
         rate = change.rate_limit
-        # A body with one limit that is refused changes neither.
+        # A body with one invalid limit changes neither.
         limit = RateLimit(rate.calls, rate.seconds) if isinstance(rate, _Rate) else None
         if isinstance(change.ramp_bounds, _Bounds):
             self.company.ramp_bounds = (change.ramp_bounds.least, change.ramp_bounds.most)
@@ -281,7 +281,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.limits()
 
     def reset(self, *_: object) -> object:
-        """Begin again: records, ledger, keys, clock, faults, limits and webhooks."""
+        """Start again: records, ledger, keys, clock, faults, limits and webhooks."""
         self.company.reset()
         return {"now": self.company.clock.now}
 
@@ -297,7 +297,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         )
 
     def rotate_webhook(self, request: Request, body: bytes) -> object:
-        """Give a webhook a new secret; the old one signs too for a while."""
+        """Give a webhook a new secret; the old one also signs for a while."""
         overlap = _read(body, _Rotation).overlap_seconds
         webhook_id = request.path_params["webhook"]
         return self.company.webhooks.rotate(webhook_id, overlap_seconds=overlap)

@@ -1,4 +1,4 @@
-"""Writes what explorers export of the company's wallets: lists of transactions, and of tokens."""
+"""Writer of the explorers' exports of the company's wallets: transaction lists, and token lists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ZERO: Final = Decimal(0)
 
 
 class ExplorerFile(msgspec.Struct, frozen=True):
-    """An export of a wallet; `tokens` are those that it shows, none where it is of native coin."""
+    """An export of a wallet; `tokens` are the tokens in it, empty for native coin."""
 
     chain: str
     address: str
@@ -41,7 +41,7 @@ class ExplorerFile(msgspec.Struct, frozen=True):
 
 
 class WalletBalance(msgspec.Struct, frozen=True):
-    """What a wallet held of a coin or token at the end of a day."""
+    """The balance of a coin or token in a wallet at the end of a day."""
 
     chain: str
     address: str
@@ -50,7 +50,7 @@ class WalletBalance(msgspec.Struct, frozen=True):
 
 
 def explorer_files(world: World) -> list[ExplorerFile]:
-    """Both exports of each wallet whose chain has an explorer, up to now."""
+    """Return both exports of each wallet on a chain with an explorer, up to now."""
     files = []
     labels = {coin.currency: coin.label for coin in world.cast.crypto}
     for wallet in _wallets(world):
@@ -75,7 +75,7 @@ def explorer_files(world: World) -> list[ExplorerFile]:
 
 
 def wallet_balances(world: World, day: date) -> list[WalletBalance]:
-    """What the wallets held at the end of a day, of native coin and of tokens."""
+    """Return the balances of the wallets at the end of a day, for native coin and tokens."""
     end = at(day + timedelta(1), "00:00")
     balances = []
     for wallet in _wallets(world):
@@ -85,7 +85,8 @@ def wallet_balances(world: World, day: date) -> list[WalletBalance]:
             moves[token] = [each.token_change(wallet.address, token) for each in whole]
         for asset, changes in moves.items():
             by_then = [change for change, each in zip(changes, whole, strict=True) if each.at < end]
-            # Of a token, in thousands, what it must have had never to hold less than nothing.
+            # The initial amount of a token, in thousands, is the least that never makes it
+            # negative.
             lowest = min(accumulate(changes, initial=_ZERO))
             opening = chain_story.HELD.get(asset) or Decimal(int(-lowest) // 1000 * 1000 + 1000)
             balance = opening + sum(by_then, _ZERO)
@@ -98,7 +99,7 @@ def _wallets(world: World) -> list[CompanyWallet]:
 
 
 def _list(wallet: CompanyWallet, coin: str, whole: Sequence[ChainTransaction]) -> str:
-    """The list of transactions, by Etherscan's headings, or Polygonscan's."""
+    """Return the list of transactions, with Etherscan's headings, or Polygonscan's."""
     heading = "Txhash" if coin == "POL" else "Transaction Hash"
     rows = [tuple(name.format(hash=heading, coin=coin) for name in _LIST)]
     for each in whole:
@@ -106,7 +107,8 @@ def _list(wallet: CompanyWallet, coin: str, whole: Sequence[ChainTransaction]) -
             continue
         came = each.native if each.receiver == wallet.address else _ZERO
         went = each.native if each.sender == wallet.address else _ZERO
-        fee = each.fee or Decimal("0.000021")  # of what somebody else sent, who paid it
+        # The sender paid the fee of an incoming transaction.
+        fee = each.fee or Decimal("0.000021")
         rows.append(
             (
                 *_head(each), each.sender, each.receiver, "", f"{came:f}", f"{went:f}", "0",

@@ -1,9 +1,9 @@
 """Faults on demand: what a network and an overloaded service do to a client.
 
-A test queues faults; each takes the next calls whose path begins as it says. A mix draws them from
-a seed instead, so that a long run meets them all and can be run again. A connection that drops is
-cut before the service acts, after it has acted, or in the middle of its answer. The control plane
-is never disturbed.
+A test queues faults; each affects the next calls on a path with its prefix. A mix draws them from a
+seed instead, so that a long run meets all kinds and can be repeated. A connection is dropped before
+the service acts, after it has acted, or in the middle of its answer. The control plane is never
+affected.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from treasury.sandbox.serve.spoil import SPOILS, Spoil, answer_of
 
 UNDISTURBED: Final = "/sandbox"
 STALE: Final = "sandbox.stale"
-"""Where a call carries how many seconds its lists are behind."""
+"""Header of a call: by how many seconds its lists are stale."""
 
 
 class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What happens to the next `times` calls on a path."""
+    """A fault for the next `times` calls on a path."""
 
     path: str = ""
     method: str | None = None
@@ -39,16 +39,16 @@ class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     status: int | None = None
     retry_after: str | None = None
     acts: bool = False
-    """Whether a call that is answered with `status` has taken effect all the same."""
+    """Whether a call that is answered with `status` takes effect all the same."""
     drop: Literal["before", "after", "halfway"] | None = None
     spoil: Spoil | None = None
-    """What is wrong with an answer that looks right."""
+    """The defect of an answer that looks right."""
     stale: int | None = None
-    """By how many seconds of the company's clock lists lag behind: newer records are not shown."""
+    """Seconds of the company's clock by which lists lag: newer records are not shown."""
     name: str = ""
 
     def is_for(self, method: str, path: str) -> bool:
-        """Whether the call is one that it is waiting for."""
+        """Return whether the fault applies to the call."""
         return self.times > 0 and path.startswith(self.path) and self.method in {None, method}
 
 
@@ -72,7 +72,7 @@ CATALOGUE: Final[dict[str, dict[str, Any]]] = {
 
 
 class _Mix(msgspec.Struct):
-    """Draws faults for whatever calls come; one draw a call, so that a run can be repeated."""
+    """Draws faults for calls; one draw per call, so that a run can be repeated."""
 
     random: Random
     rate: float
@@ -91,19 +91,19 @@ class _Mix(msgspec.Struct):
 
 
 class Faults:
-    """The faults still to come, in the order in which they were queued; then the mix."""
+    """The pending faults, in the order in which they were queued; then the mix."""
 
     def __init__(self) -> None:
         self._queue: list[Fault] = []
         self._mix: _Mix | None = None
         self._lock = threading.Lock()
         self.struck: list[tuple[str, str, str]] = []
-        """Method, path and name of every fault that struck."""
+        """Method, path and name of every fault that occurred."""
 
     def add(self, path: str = "", **what: object) -> None:
         """Queue a fault: `faults.add("/ramp/v1/fees", status=429, retry_after="1", times=2)`.
 
-        With `name=` of the catalogue, what it says there.
+        `name=` takes a fault from the catalogue.
         """
         catalogued = CATALOGUE.get(str(what.get("name", "")), {})
         try:
@@ -136,7 +136,7 @@ class Faults:
             self._mix = _Mix(random, rate, tuple(names), path, at_most)
 
     def take(self, method: str, path: str) -> Fault | None:
-        """The fault for a call; it counts as used."""
+        """Return the fault for a call, and count it as used."""
         with self._lock:
             fault = next((f for f in self._queue if f.is_for(method, path)), None)
             if fault is not None:
@@ -148,7 +148,7 @@ class Faults:
             return fault
 
     def waiting(self) -> list[Fault]:
-        """The queued faults that have yet to strike."""
+        """Return the queued faults that are still pending."""
         with self._lock:
             return [replace(f) for f in self._queue if f.times > 0]
 
@@ -160,7 +160,7 @@ class Faults:
 
 
 class FaultGate:
-    """Stands in front of the services; `cut` closes the connection that a call came on."""
+    """A gate in front of the services; `cut` closes the connection of a call."""
 
     def __init__(self, app: ASGIApp, faults: Faults, cut: Callable[[Scope], None]) -> None:
         self._app = app
@@ -168,7 +168,7 @@ class FaultGate:
         self._cut = cut
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the call through, or do to it what the next fault says."""
+        """Pass the call on, or apply the next fault."""
         path: str = scope["path"]
         if path == UNDISTURBED or path.startswith(f"{UNDISTURBED}/"):
             await self._app(scope, receive, send)
@@ -204,8 +204,9 @@ class FaultGate:
             await answer.send(send, length=len(answer.body) // 2)
         self._cut(scope)
         while (await receive())["type"] != "http.disconnect":
-            pass  # until the server has noticed that the connection is closed
+            # Wait until the server has noticed that the connection is closed.
+            pass
 
 
 async def _nowhere(_: Message) -> None:
-    """Take an answer that nobody will see."""
+    """Discard an answer."""

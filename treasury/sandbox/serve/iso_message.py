@@ -8,12 +8,15 @@ from typing import Any, TypeAlias
 from lxml import etree
 
 Tree: TypeAlias = Mapping[str, Any]
-"""Elements in their order: text or what becomes text, an amount with its currency, a tree, a list
-of any of these for as many elements, or None for no element."""
+"""Elements in their order.
+
+A value is text or converted to text, an amount with its currency, a tree, a list of these for
+repeated elements, or None for no element.
+"""
 
 
 def iso_message(kind: str, tree: Tree) -> bytes:
-    """The message of a kind like `camt.053.001.08`, indented, in UTF-8."""
+    """Return the message of a kind like `camt.053.001.08`, indented, in UTF-8."""
     namespace = f"urn:iso:std:iso:20022:tech:xsd:{kind}"
     root = etree.Element(f"{{{namespace}}}Document", nsmap={None: namespace})
     _fill(root, tree, namespace)

@@ -1,8 +1,8 @@
-"""What the practice bank answers to a payment file: pain.002.001.10, as banks send it.
+"""Answers of the practice bank to a payment file: pain.002.001.10, as banks send it.
 
-First what verifying the payees gave, then what becomes of each payment. Left to itself it takes
-most of them, rejects the tenth, knows the fifth by another name, and says nothing of the seventh;
-or it answers all of them as it is told to.
+The first report has the verification of the payees, the second the status of each payment. By
+default the bank accepts most payments, rejects the tenth, knows the fifth by another name, and does
+not answer the seventh; or it gives every payment the requested answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treasury.sandbox.serve.iso_message import Tree, iso_message
 
 PaymentAnswer = Literal["mixed", "accept", "reject", "close_match", "no_match", "silence"]
 _MIXED: Final[dict[int, PaymentAnswer]] = {0: "reject", 5: "close_match", 7: "silence"}
-"""How the bank answers a payment by the last digit of its place in the file."""
+"""Answer of the bank to a payment by the last digit of its position in the file."""
 _PAYEE: Final = {"close_match": "RVMC", "no_match": "RVNM"}
 _LARGEST: Final = 1 << 20
 _AMOUNT: Final = "{*}Amt/{*}InstdAmt"
@@ -26,14 +26,14 @@ _NAME: Final = "{*}Cdtr/{*}Nm"
 
 
 class PaymentReport(msgspec.Struct, frozen=True):
-    """A file that the bank sends: its name and its XML."""
+    """A file from the bank: its name and its XML."""
 
     name: str
     text: str
 
 
 def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[PaymentReport]:
-    """The reports about a payment file, a pain.001, in the order in which the bank sends them."""
+    """Return the reports about a payment file, a pain.001, in the bank's order."""
     message, execution, orders = _read(file)
     answers = [
         (order, _MIXED.get(place % 10, "accept") if answer == "mixed" else answer)
@@ -42,7 +42,7 @@ def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[Pay
     spoken_of = [(order, outcome) for order, outcome in answers if outcome != "silence"]
     if not spoken_of:
         return []
-    # What it decides comes a minute after what it verified.
+    # The decision comes a minute after the verification.
     at = now.astimezone(UTC).replace(second=0, microsecond=0)
     reports = []
     for number, codes in enumerate((_verified, _decided), 1):
@@ -63,13 +63,13 @@ def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[Pay
 
 
 def _verified(order: etree._Element, answer: PaymentAnswer) -> tuple[str, str, str]:
-    """The status that says what verifying the payee gave; of a close match the name it knows."""
+    """Return the status of verifying the payee, with the bank's name for a close match."""
     name = f"{order.findtext(_NAME) or ''} Holding" if answer == "close_match" else ""
     return _PAYEE.get(answer, "RCVC"), "", name
 
 
 def _decided(_: etree._Element, answer: PaymentAnswer) -> tuple[str, str, str]:
-    """The status of the money, and why."""
+    """Return the status of the payment, and the reason."""
     return ("RJCT", "AC04", "") if answer == "reject" else ("ACSP", "", "")
 
 
@@ -90,7 +90,7 @@ def _payment(order: etree._Element, execution: str, *outcome: str) -> Tree:
 
 
 def _read(file: str) -> tuple[str, str, list[etree._Element]]:
-    """The id, the day and the payments of a pain.001; InputError for anything else."""
+    """Return id, day and payments of a pain.001. Raises InputError for anything else."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(file.encode()[:_LARGEST], parser)

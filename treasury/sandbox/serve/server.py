@@ -1,7 +1,7 @@
-"""The sandbox as others hold it: a world, served over a real socket on loopback.
+"""The sandbox as an object: a world, served over a real socket on loopback.
 
 `with Sandbox(seed=7).serve() as served:` runs the services in a background thread and ends them
-cleanly; `serve_forever` runs them until the process is told to stop.
+cleanly; `serve_forever` runs them until the process is interrupted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _HOST: Final = "127.0.0.1"
 
 
 class Served:
-    """Where a running sandbox is, and what it has been asked."""
+    """Address of a running sandbox, and the calls that it received."""
 
     def __init__(self, port: int) -> None:
         self.base_url = f"http://{_HOST}:{port}"
@@ -61,7 +61,7 @@ class Served:
 
 
 _FIRST_FIXING: Final = date(2026, 4, 1)
-"""The first day of the practice bank's rates."""
+"""First day of the practice bank's rates."""
 
 
 class Sandbox:
@@ -70,7 +70,8 @@ class Sandbox:
     With `state`, a folder, the records outlive the process. `webhook` is a loopback address that
     receives events about ramp requests, signed with `webhook_secret`. `ramp_bounds` are the least
     and the largest amount of a ramp request, `rate_limit` the calls that are answered in a number
-    of seconds, and `volume` the ramp requests and transfers of earlier years, to measure with.
+    of seconds, and `volume` the number of ramp requests and transfers of earlier years, for
+    measurements.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class Sandbox:
             self.ramp_bounds = bounds
 
     def reset(self) -> None:
-        """Begin again as at the start: records, ledger, keys, clock, faults, limits, webhooks.
+        """Start again: records, ledger, keys, clock, faults, limits, webhooks.
 
         The drivers, the clock and the webhooks are new objects afterwards. A stored state is
         deleted.
@@ -138,7 +139,7 @@ class Sandbox:
 
     @property
     def ramp_bounds(self) -> tuple[Decimal, Decimal]:
-        """The least and the most that a ramp request may be of."""
+        """Return the least and the largest amount of a ramp request."""
         return self._world.bounds
 
     @ramp_bounds.setter
@@ -152,12 +153,12 @@ class Sandbox:
 
     @property
     def now(self) -> datetime:
-        """The instant that it is at the company, in UTC; each write moves it on by a second."""
+        """Return the current time at the company, in UTC; each write adds a second."""
         return self._world.clock.now
 
     @property
     def options(self) -> str:
-        """The options that make this company: `--scenario full --seed 7`."""
+        """Return the options that make this company: `--scenario full --seed 7`."""
         return f"--scenario {self._scenario} --seed {self._seed}"
 
     @property
@@ -167,17 +168,17 @@ class Sandbox:
 
     @property
     def credentials(self) -> dict[str, tuple[str, str]]:
-        """Client id and secret of the maker, the checker and the viewer."""
+        """Return client id and secret of the maker, the checker and the viewer."""
         return dict(CREDENTIALS)
 
     @property
     def neighbour_credentials(self) -> dict[str, tuple[str, str]]:
-        """Client id and secret of two users of another company at the same services."""
+        """Return client id and secret of two users of another company at the same services."""
         return dict(NEIGHBOUR_CREDENTIALS)
 
     @cached_property
     def _neighbour(self) -> World:
-        """The other company, from the first call of one of its users on."""
+        """Return the other company, created at the first call of one of its users."""
         return World(
             self._seed, self._scenario, profile=self._profile, place=self._neighbour_place,
             is_neighbour=True,
@@ -191,11 +192,11 @@ class Sandbox:
 
     @property
     def bank_accounts(self) -> list[tuple[str, str, str, Source]]:
-        """Account, name, currency and source of every account that has statements."""
+        """Return account, name, currency and source of every account with statements."""
         return [(a.iban, a.name, "EUR", a.source) for a in self._world.bank.accounts]
 
     def close(self) -> None:
-        """Let go of the state's folder; nothing can be asked afterwards."""
+        """Release the state's folder; the object cannot be used afterwards."""
         with self._world.lock:
             self._world.store.close()
             if "_neighbour" in self.__dict__:
@@ -209,9 +210,9 @@ class Sandbox:
     def bank_files(
         self, first: date | None = None, last: date | None = None
     ) -> list[tuple[str, bytes]]:
-        """The camt.053 files as names and contents: one an account and month that is over.
+        """Return the camt.053 files as names and contents: one per account and past month.
 
-        Given days, one an account from `first` to `last`, both included; all of them must be over.
+        With days, one per account from `first` to `last`, both included and both in the past.
         """
         world = self._world
         with world.lock:
@@ -229,7 +230,7 @@ class Sandbox:
         return _write(folder, self.bank_files(first, last))
 
     def explorer_files(self) -> list[ExplorerFile]:
-        """What explorers export of the company's wallets, from the first day to now."""
+        """Return the explorers' exports of the company's wallets, from the first day to now."""
         with self._world.lock:
             return explorer_files(self._world)
 
@@ -239,15 +240,15 @@ class Sandbox:
         return _write(folder, [(export.name, export.content.encode()) for export in files])
 
     def wallet_balances(self, day: date) -> list[WalletBalance]:
-        """What the company's wallets held at the end of a day, of each coin and token."""
+        """Return the balances of the company's wallets at the end of a day, by coin and token."""
         with self._world.lock:
             return explorer.wallet_balances(self._world, day)
 
     def write_rate_file(self, folder: Path) -> Path | None:
-        """Write what was published to this day: the practice bank's rates, or those of coins.
+        """Write the rates published so far: the practice bank's, or those of coins.
 
-        The bank's are in the ECB's form, the coins' in that of a company's own file. None, and
-        nothing written, where nothing that is published is followed.
+        The bank's are in the ECB's form, the coins' in the form of a company's own file. Return
+        None, and write nothing, if the scenario follows no published rates.
         """
         world = self._world
         if not (world.quotes.is_published or world.has_planted_gas):
@@ -261,11 +262,11 @@ class Sandbox:
         return _write(folder, [(name, content.encode())])[0]
 
     def truth(self) -> list[dict[str, Any]]:
-        """What each bank line really is; for tests and benchmarks only."""
+        """Return the true meaning of each bank line; for tests and benchmarks only."""
         return [line.truth() for line in self._world.bank.lines]
 
     def truth_requests(self) -> list[dict[str, Any]]:
-        """The funding state of each ramp request that awaits funds on 2 November."""
+        """Return the funding state of each ramp request that awaits funds on 2 November."""
         return [msgspec.structs.asdict(funding) for funding in self._world.fundings]
 
     def write_truth(self, path: Path) -> None:
@@ -296,7 +297,8 @@ class Sandbox:
             nonlocal world, gate
             query = scope["query_string"].decode("latin-1")
             served.requests.append((scope["method"], scope["path"], query))
-            if world is not self._world:  # it was reset
+            # The sandbox was reset.
+            if world is not self._world:
                 world, gate = self._world, self._gate(server.cut)
             await gate(scope, receive, send)
 
@@ -304,7 +306,7 @@ class Sandbox:
         return server
 
     def _gate(self, cut: Callable[[Scope], None]) -> FaultGate:
-        """Return the application of the present world, behind the faults and the rate limit."""
+        """Return the application of the current world, behind the faults and the rate limit."""
         drivers = drivers_of(self.finance, self.ramp, self.banks)
         drivers["expire_tokens"] = driver_of(self.expire_tokens)
         control = ControlPlane(self._world, self, drivers)
@@ -323,12 +325,13 @@ def serve_forever(
         if ready is not None:
             ready(served)
 
-    with suppress(KeyboardInterrupt):  # how a person ends it
+    # A person interrupts it.
+    with suppress(KeyboardInterrupt):
         sandbox._server(served, announce).run([bound])  # noqa: SLF001 - the class's other half
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, saying when it is ready and able to cut a connection."""
+    """uvicorn with a signal when it is ready, and a way to cut a connection."""
 
     def __init__(self, ready: Callable[[], None]) -> None:
         self._ready = ready
@@ -344,15 +347,16 @@ class _Server(uvicorn.Server):
         )  # fmt: skip
 
     def stop(self) -> None:
-        """End as soon as the calls under way are answered; from any thread."""
+        """Stop as soon as the open calls are answered; callable from any thread."""
         self.should_exit = True
         if self._waiting is not None:
             loop, woken = self._waiting
-            with suppress(RuntimeError):  # it has ended by itself meanwhile
+            # The loop has ended meanwhile.
+            with suppress(RuntimeError):
                 loop.call_soon_threadsafe(woken.set)
 
     async def main_loop(self) -> None:
-        """Serve until it is to end, which is seen at once and not at the next tick."""
+        """Serve until it is stopped, which takes effect at once and not at the next tick."""
         woken = asyncio.Event()
         self._waiting = asyncio.get_running_loop(), woken
         tick = 0
@@ -380,7 +384,7 @@ def _write(folder: Path, files: list[tuple[str, bytes]]) -> list[Path]:
 
 
 def _bind(port: int) -> socket.socket:
-    # Named as TCP, asyncio sends each answer at once; else the head waits 40 ms for the body.
+    # With the type TCP asyncio sends each answer at once; else the head waits 40 ms for the body.
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,7 +1,7 @@
-"""Answers that look right and are not: half a body, no result, another page than was asked for.
+"""Wrong answers that look right: half a body, no result, another page than requested.
 
-A spoil asks the service for what it needs and makes another answer of it. Whatever it cannot spoil,
-such as a refusal or a body that is no page, goes out as it is.
+A spoil calls the service as needed and changes the answer. Answers that it cannot change, such as a
+refusal or a body without pages, are sent unchanged.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _Body = dict[str, msgspec.Raw]
 
 
 class Answer(msgspec.Struct):
-    """What a service answers: status, type of content, body."""
+    """An answer of a service: status, content type, body."""
 
     status: int
     media_type: bytes
     body: bytes
 
     async def send(self, send: Send, length: int | None = None) -> None:
-        """Send it; with a length no more of it than that, though all of it is announced."""
+        """Send the answer; with `length` only that many bytes, though all are announced."""
         size = str(len(self.body)).encode()
         headers = [(b"content-type", self.media_type), (b"content-length", size)]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -40,7 +40,7 @@ _Spoiler = Callable[[ASGIApp, Scope, Receive], Awaitable[Answer]]
 
 
 async def answer_of(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
-    """What the service answers to a call."""
+    """Return the service's answer to a call."""
     answer = Answer(500, b"application/json", b"")
 
     async def take(message: Message) -> None:
@@ -55,7 +55,7 @@ async def answer_of(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
 
 
 def _rewriting(rewrite: Callable[[Answer], bytes]) -> _Spoiler:
-    """The same answer with another body."""
+    """Return the same answer with another body."""
 
     async def spoil(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
         answer = await answer_of(app, scope, receive)
@@ -66,7 +66,7 @@ def _rewriting(rewrite: Callable[[Answer], bytes]) -> _Spoiler:
 
 
 def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoiler:
-    """Another page under this one's number, of the pages so many steps away."""
+    """Return another page under this page's number, that many steps away."""
 
     async def spoil(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
         if _number(scope) < 2:
@@ -91,14 +91,14 @@ def _without_result(answer: Answer) -> bytes:
 
 
 SPOILS: Final[dict[str, _Spoiler]] = {
-    # the first half of the body, as if that were all
+    # The first half of the body, announced as the whole.
     "truncated": _rewriting(lambda answer: answer.body[: len(answer.body) // 2]),
-    # a success without the result that it is about
+    # A success without its result.
     "no_result": _rewriting(_without_result),
     "repeated_page": _replacing(list, -1),
-    # as if a record had been added in front meanwhile: the last one of the page before again
+    # As after a record was inserted in front: the last one of the page before is repeated.
     "shifted_page": _replacing(lambda before, own: [*before[-1:], *own[:-1]], -1, 0),
-    # as if a record in front had gone meanwhile: one record is on no page
+    # As after a record in front was deleted: one record is on no page.
     "skipping_page": _replacing(lambda own, after: [*own[1:], *after[:1]], 0, 1),
 }
 
@@ -115,13 +115,13 @@ def _query(scope: Scope) -> list[tuple[str, str]]:
 
 
 def _number(scope: Scope) -> int:
-    """The page that a call asks for; 1 where it asks for none, or writes."""
+    """Return the requested page number; 1 by default and for writes."""
     text = dict(_query(scope)).get("page", "1")
     return int(text) if scope["method"] == "GET" and text.isdecimal() else 1
 
 
 async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
-    """The items of this page, or of one so many steps further."""
+    """Return the items of this page, or of one that many steps further."""
     parameters = [(name, value) for name, value in _query(scope) if name != "page"]
     query = urlencode([*parameters, ("page", str(_number(scope) + step))])
     page_scope = {**scope, "query_string": query.encode()}
@@ -133,5 +133,5 @@ async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
 
 
 async def _no_body() -> Message:
-    """What a call that only reads has to say, as often as it is asked."""
+    """Return an empty body, as often as it is read."""
     return {"type": "http.request", "body": b"", "more_body": False}

@@ -1,7 +1,7 @@
-"""The token exchange: client credentials in, an opaque token of 300 seconds out.
+"""The token exchange: client credentials for an opaque token of 300 seconds.
 
-Each client id is a user of the company. Tokens run out by the machine's clock, which nothing
-else in the sandbox looks at.
+Each client id is a user of the company. Tokens expire by the machine's clock, which nothing else in
+the sandbox uses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NEIGHBOURS: Final = frozenset(user.id for user in NEIGHBOUR_USERS.values())
 
 
 class Tokens:
-    """The tokens that are out, whose they are and until when they hold."""
+    """The issued tokens with their users and expiry."""
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
@@ -53,14 +53,14 @@ class Tokens:
         return Reply(encode(granted))
 
     def user(self, authorization: str) -> User | None:
-        """Whose token the header carries; None where it carries none that holds."""
+        """Return the user of the header's token; None without a valid one."""
         scheme, _, token = authorization.partition(" ")
         user, until = self._out.get(token, (None, 0.0))
         return user if scheme.lower() == "bearer" and time.monotonic() < until else None
 
     @staticmethod
     def is_neighbour(user: User | None) -> bool:
-        """Whether it is a user of the other company."""
+        """Return whether it is a user of the other company."""
         return user is not None and user.id in _NEIGHBOURS
 
     def expire(self) -> None:

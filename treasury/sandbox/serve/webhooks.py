@@ -1,8 +1,8 @@
-"""Delivers events about ramp requests to registered addresses, signed, and again until answered.
+"""Delivery of signed events about ramp requests to registered addresses, with retries.
 
-The specification promises webhooks for status changes, received payments and completions, and shows
-neither names, payload, registration nor signature: all of it is the sandbox's own, and each body
-says so. An event leaves after the change has taken effect and delays nothing. Registrations last as
+The specification promises webhooks for status changes, received payments and completions, but shows
+neither names, payload, registration nor signature: all are the sandbox's own, and each body states
+that. An event is sent after the change has taken effect, without delaying it. Registrations last as
 long as the process.
 """
 
@@ -25,9 +25,9 @@ EVENTS: Final = (
     "ramp_request.status_changed", "ramp_request.payment_received", "ramp_request.completed",
 )  # fmt: skip
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0)
-"""Seconds before each further attempt of a delivery that was not answered with 2xx."""
+"""Pauses before the further attempts of a delivery not answered with 2xx."""
 OVERLAP: Final = 86_400.0
-"""Seconds for which a replaced secret signs too."""
+"""Seconds for which a replaced secret still signs."""
 _MOST: Final = 20
 _INVENTED: Final = "The specification names no events and no payload: these are the sandbox's own."
 
@@ -45,7 +45,7 @@ class Registration(msgspec.Struct, rename="camel"):
     """Each secret with the Unix time until which it signs; the newest first."""
 
     def shown(self) -> dict[str, Any]:
-        """Return what a list shows: everything but the secrets."""
+        """Return the public fields: everything but the secrets."""
         return {
             "id": self.id, "url": self.url, "events": self.events, "twice": self.is_twice,
             "secrets": len(self.secrets),
@@ -101,7 +101,7 @@ class Webhooks:
             return [registration.shown() for registration in self._registrations.values()]
 
     def rotate(self, webhook_id: str, *, overlap_seconds: float = OVERLAP) -> dict[str, Any]:
-        """Give a registration a new secret; the old one signs too for `overlap_seconds`."""
+        """Give a registration a new secret; the old one also signs for `overlap_seconds`."""
         with self._lock:
             registration = self._find(webhook_id)
             until = time.time() + max(0.0, overlap_seconds)
@@ -110,7 +110,7 @@ class Webhooks:
             return registration.shown() | {"secret": registration.secrets[0][0]}
 
     def delete(self, webhook_id: str) -> None:
-        """Delete a registration; deliveries that wait for another attempt still come."""
+        """Delete a registration; deliveries that wait for another attempt are still sent."""
         with self._lock:
             del self._registrations[self._find(webhook_id).id]
 

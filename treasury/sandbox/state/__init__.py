@@ -1,1 +1,1 @@
-"""What the sandbox remembers: records, ledger, keys and clock, in memory or in a folder."""
+"""State of the sandbox: records, ledger, keys and clock, in memory or in a folder."""

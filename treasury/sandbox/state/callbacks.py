@@ -1,8 +1,8 @@
-"""Calls an address that a client gave, after the change and without waiting for it.
+"""Invocation of addresses that clients gave, after a change and without waiting for it.
 
-The specification says that a payment session's callbackUrl is invoked and not how: the method and
-the body are our own invention and say so. Only loopback addresses are called. Two threads share the
-work, and a full queue drops what comes on top; both are recorded with the reason.
+The specification states that a payment session's callbackUrl is invoked but not how: the method and
+the body are our own and say so. Only loopback addresses are called. Two threads share the work, and
+a full queue drops further calls; both are recorded with the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOT_OURS: Final = "not invoked: the sandbox calls loopback addresses only"
 
 
 class Invocation(msgspec.Struct, frozen=True):
-    """An address, what it was about, and what came of it: a status in words, or why none."""
+    """An address, its subject, and the result: a status in words, or the reason for none."""
 
     subject: str
     url: str
@@ -33,7 +33,7 @@ class Invocation(msgspec.Struct, frozen=True):
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL is of HTTP on this machine, by its name or number."""
+    """Return whether an HTTP URL is on this machine, by its name or number."""
     try:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or parts.port == 0:
@@ -57,7 +57,7 @@ class _Invoked(msgspec.Struct, frozen=True):
 
 
 class Callbacks:
-    """Invokes addresses in the background and keeps the list of what was invoked."""
+    """Invokes addresses in the background and keeps the list of invocations."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="callback")
@@ -67,7 +67,7 @@ class Callbacks:
 
     @property
     def invocations(self) -> list[Invocation]:
-        """Every invocation that has ended, in the order in which they ended."""
+        """Return every completed invocation, in order of completion."""
         with self._lock:
             return list(self._invocations)
 

@@ -1,7 +1,7 @@
-"""The company's clock: it stands still until somebody writes, then moves on by a second.
+"""The company's clock: each write moves it forward by a second; otherwise it stops.
 
-Only whoever practises moves it further; what falls due on the way then happens at its time. Tokens
-run out by the machine's clock and know nothing of this one.
+Only the user moves it further; events that fall due in between happen at their time. Tokens expire
+by the machine's clock instead.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from zoneinfo import ZoneInfo
 _BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 FIRST_DAY: Final = date(2026, 5, 1)
 LAST_DAY: Final = date(2026, 10, 31)
-"""The last day of which there are statements."""
+"""Last day with statements."""
 START: Final = datetime(2026, 11, 2, 8, 0, tzinfo=UTC)
 """2 November 2026, 09:00 in Brussels: the morning on which the sandbox opens."""
 
 
 def at(day: date, clock: str) -> datetime:
-    """An instant by the company's wall clock: `at(day, "09:20")`."""
+    """Return an instant by the company's wall clock: `at(day, "09:20")`."""
     return datetime.combine(day, time.fromisoformat(clock), _BRUSSELS).astimezone(UTC)
 
 
@@ -35,6 +35,6 @@ class CompanyClock:
         return self.now.astimezone(_BRUSSELS).date()
 
     def tick(self) -> datetime:
-        """Move on by a second, so that no two writes share an instant."""
+        """Move forward by a second, so that no two writes share an instant."""
         self.now += timedelta(seconds=1)
         return self.now

@@ -1,7 +1,7 @@
-"""Where the sandbox keeps what happened: in memory, or in a folder that outlives the process.
+"""Storage of the sandbox: in memory, or in a folder that outlives the process.
 
-A folder holds one company: the seed, the scenario and the profile that it was begun with. Another
-process, or another company, is refused in words.
+A folder holds one company: the seed, the scenario and the profile with which it was created.
+Another process, or another company, is refused with an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FILE_NAME: Final = "sandbox.sqlite"
 
 
 def place_of(folder: Path | None) -> str:
-    """The file in a folder, made where it is missing; memory without a folder."""
+    """Return the file in a folder, created if missing; memory without a folder."""
     if folder is None:
         return MEMORY
     try:
@@ -32,7 +32,7 @@ def place_of(folder: Path | None) -> str:
 
 
 def open_store(place: str) -> Store:
-    """The store at a place; InputError where it is in use or is something else."""
+    """Open the store at a place. Raises InputError if it is in use or not a store."""
     try:
         return Store(place)
     except sqlite3.DatabaseError as error:
@@ -44,7 +44,7 @@ def open_store(place: str) -> Store:
 
 
 def is_new(store: Store, identity: Mapping[str, str], story_mark: str) -> bool:
-    """Whether no company has been stored yet; InputError where another one has."""
+    """Return whether no company is stored yet. Raises InputError if another one is."""
     facts = store.facts()
     for name, value in identity.items():
         if facts.get(name, value) != value:

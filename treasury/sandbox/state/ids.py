@@ -1,7 +1,7 @@
-"""Identifiers that the seed decides: uuids, addresses, hashes, account numbers, codes.
+"""Identifiers from the seed: uuids, addresses, hashes, account numbers, codes.
 
-Every subject draws from a stream of its own (`streams.of("credits")`), so that telling one story at
-greater length leaves the others as they were.
+Every subject has its own random stream (`streams.of("credits")`), so that a longer story about one
+subject leaves the others unchanged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Final
 from uuid import UUID
 
 _ALPHABET: Final = (
-    "ACDEFGHJKLMNPQRTUVWXY346789"  # a code people copy by hand: no O/0, I/1, S/5, B/8
+    # People copy the code by hand: no O/0, I/1, S/5, B/8.
+    "ACDEFGHJKLMNPQRTUVWXY346789"
 )
 
 
@@ -23,7 +24,7 @@ class Streams:
         self._seed = seed
 
     def of(self, subject: str) -> Random:
-        """The stream of one subject; the same one anew at each call."""
+        """Return the stream of one subject from its start; the same one at each call."""
         return Random(f"{self._seed}/{subject}")  # noqa: S311 - a story is told, nothing is secured
 
 
@@ -34,37 +35,37 @@ class Ids:
         self._random = random
 
     def uuid(self) -> str:
-        """A version 4 UUID."""
+        """Return a version 4 UUID."""
         return str(UUID(int=self._random.getrandbits(128), version=4))
 
     def address(self) -> str:
-        """A wallet's address on an EVM chain."""
+        """Return a wallet's address on an EVM chain."""
         return f"0x{self._random.getrandbits(160):040x}"
 
     def hash(self) -> str:
-        """A transaction's hash."""
+        """Return a transaction's hash."""
         return f"0x{self._random.getrandbits(256):064x}"
 
     def token(self) -> str:
-        """An opaque access token."""
+        """Return an opaque access token."""
         return f"{self._random.getrandbits(256):064x}"
 
     def below(self, end: int) -> int:
-        """A whole number from 0 to `end`, which it does not reach."""
+        """Return a whole number from 0 to below `end`."""
         return self._random.randrange(end)
 
     def reference_code(self) -> str:
-        """A virtual account's code, XXX-XXXX-NNN."""
+        """Return a virtual account's code, XXX-XXXX-NNN."""
         middle = "".join(self._random.choices(_ALPHABET, k=4))
         return f"VFY-{middle}-{self._random.randrange(100, 1000)}"
 
     def iban(self, country: str) -> str:
-        """An account number of a bank that does not exist."""
+        """Return an account number of a bank that does not exist."""
         return iban(country, _BBAN[country](self._random))
 
 
 def iban(country: str, bban: str) -> str:
-    """The IBAN of a national account number (ISO 13616: mod 97-10)."""
+    """Return the IBAN of a national account number (ISO 13616: mod 97-10)."""
     return f"{country}{98 - _digits(bban + country + '00') % 97:02d}{bban}"
 
 
@@ -78,7 +79,7 @@ def _digits(text: str) -> int:
 
 
 def _after(bank: str, digits: int, *, checked: bool = False) -> Callable[[Random], str]:
-    """Digits after those of the bank; where `checked`, the remainder by 97 stands after both."""
+    """Return digits after those of the bank; with `checked` they end with the remainder by 97."""
 
     def number(random: Random) -> str:
         stem = f"{bank}{random.randrange(10**digits):0{digits}d}"

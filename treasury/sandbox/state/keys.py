@@ -1,10 +1,9 @@
-"""Idempotency keys and what took effect: a key stands for one body of one call.
+"""Idempotency keys and effects: a key is bound to one body of one call.
 
-The specification binds a key to the body alone, so two users of a company share their keys: an
-equal call by a colleague is a repetition. A key is bound when it is first seen, whether the call
-succeeds or is refused, and stays so for the whole run and in the state. Beside the keys stands a
-line for every write that took effect, with or without a key, so that a test can count lost and
-doubled ones.
+The specification binds a key to the body alone, so users of a company share their keys: an equal
+call by a colleague is a repetition. A key is bound when it is first seen, even if the call is
+refused, and stays bound for the whole run and in the state. There is also a line for every write
+that took effect, with or without a key, so that a test can count lost and repeated ones.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _MAKE: Final = step_sql(__package__, "keys")
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """What a key was used for, and the answer it was given; status 0 where it was refused."""
+    """The use of a key, and its answer; status 0 if it was refused."""
 
     digest: str
     status: int
@@ -29,7 +28,7 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """A write that took effect: who, which operation, its key and body, the record it left."""
+    """A write that took effect: its user, operation, key, body, and the record it left."""
 
     client: str
     operation: str
@@ -39,7 +38,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Keys:
-    """Remembers the keys of a company and the effects of every write."""
+    """The keys of a company and the effects of every write."""
 
     def __init__(self, store: Store) -> None:
         self._db = store.db
@@ -47,24 +46,24 @@ class Keys:
 
     @staticmethod
     def digest(address: str, body: bytes) -> str:
-        """What a key is bound to: the operation, its path and the exact bytes of the body."""
+        """Return the digest of a call: its operation, path and exact bytes of the body."""
         return hashlib.sha256(address.encode() + b"\n" + body).hexdigest()
 
     def find(self, key: str) -> Bound | None:
-        """What a key was used for; None where it is new."""
+        """Return the use of a key; None if it is new."""
         row = self._db.execute(
             "select digest, status, answer from idempotency_keys where key = ?", (key,)
         ).fetchone()
         return None if row is None else Bound(*row)
 
     def bind(self, key: str, digest: str) -> None:
-        """Bind a new key; binding one again to the same digest changes nothing."""
+        """Bind a new key; binding it again to the same digest has no effect."""
         self._db.execute(
             "insert or ignore into idempotency_keys (key, digest) values (?, ?)", (key, digest)
         )
 
     def answer(self, key: str, status: int, answer: str) -> None:
-        """Keep the answer that every repetition of the call is given."""
+        """Store the answer for every repetition of the call."""
         self._db.execute(
             "update idempotency_keys set status = ?, answer = ? where key = ?",
             (status, answer, key),

@@ -1,9 +1,9 @@
-"""Double entry beneath every balance: each movement sums to zero in each asset, or is refused.
+"""Double-entry ledger of all balances: each movement sums to zero in each asset, or is refused.
 
-A place is where value stands: a wallet's available or reserved part, what is held for an account
-until it is verified, the conversion desk, and the world outside both services. Only the world and
-the conversion desk may fall below zero. Amounts are whole numbers of an asset's smallest unit, so
-that sums are exact; the balances that are served are read from here and nowhere else.
+A place holds value: a wallet's available or reserved part, amounts held for an account until it is
+verified, the conversion desk, and the world outside both services. Only the world and the
+conversion desk may be negative. Amounts are whole numbers of an asset's smallest unit, so that sums
+are exact; all served balances are read from here.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from treasury.sandbox.state.store import Store
 WORLD: Final = "world"
 """Everything outside: other wallets, banks, the issuers of coins."""
 CONVERSION: Final = "conversion"
-"""Where euros become stablecoin: an asset comes in and another one goes out."""
+"""Conversion desk, where euros become stablecoin: one asset comes in and another goes out."""
 
 _MAKE: Final = step_sql(__package__, "ledger")
 _LARGEST: Final = 2**62
 
 
 def available(wallet: str) -> str:
-    """What a wallet can spend."""
+    """Return the place of a wallet's available amounts."""
     return f"wallet/{wallet}/available"
 
 
 def reserved(wallet: str) -> str:
-    """What a wallet has promised to something that is under way."""
+    """Return the place of a wallet's amounts reserved for open actions."""
     return f"wallet/{wallet}/reserved"
 
 
 def suspense(account: str) -> str:
-    """What has come in for an account and waits for its verification or for a wallet."""
+    """Return the place of amounts held for an account until it is verified or has a wallet."""
     return f"account/{account}/held"
 
 
 class Posting(msgspec.Struct, frozen=True):
-    """An amount of an asset on its way from one place to another."""
+    """An amount of an asset that moves from one place to another."""
 
     source: str
     target: str
@@ -53,7 +53,7 @@ class Posting(msgspec.Struct, frozen=True):
 
 
 class Overdrawn(Exception):
-    """A movement would take more from a place than stands there; nothing has moved."""
+    """A movement that would take more from a place than it holds; nothing has moved."""
 
     def __init__(self, place: str, asset: str) -> None:
         super().__init__(f"{place} does not hold that much {asset}")
@@ -62,7 +62,7 @@ class Overdrawn(Exception):
 
 
 class Ledger:
-    """Moves amounts between places, all of a movement or none of it."""
+    """Moves amounts between places: a whole movement or nothing."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -70,7 +70,7 @@ class Ledger:
         self._db.executescript(_MAKE)
 
     def move(self, kind: str, reference: str, at: str, *postings: Posting) -> None:
-        """Write one movement; raises Overdrawn where a place would fall below zero."""
+        """Write one movement. Raises Overdrawn if a place would become negative."""
         changes: dict[tuple[str, str], int] = defaultdict(int)
         for posting in postings:
             scaled = posting.amount.scaleb(exponent(posting.asset))
@@ -97,25 +97,25 @@ class Ledger:
                 )
 
     def balance(self, place: str, asset: str) -> Decimal:
-        """What stands in a place, at the asset's decimals."""
+        """Return the balance of a place, at the asset's decimals."""
         row = self._db.execute(
             "select units from balances where place = ? and asset = ?", (place, asset)
         ).fetchone()
         return _amount(row[0] if row else 0, asset)
 
     def holdings(self, place: str) -> dict[str, Decimal]:
-        """Every asset that a place has ever held, by name, with what it holds now."""
+        """Return the balances of all assets that a place ever held, by name."""
         rows = self._db.execute(
             "select asset, units from balances where place = ? order by asset", (place,)
         )
         return {asset: _amount(units, asset) for asset, units in rows}
 
     def is_empty(self, places: Iterable[str]) -> bool:
-        """Whether nothing stands in any of these places."""
+        """Return whether all of these places are empty."""
         return not any(any(self.holdings(place).values()) for place in places)
 
     def under_way(self, reference: str) -> list[tuple[str, str, Decimal]]:
-        """What one record has set aside and not let go: place, asset, amount."""
+        """Return the amounts that one record still reserves: place, asset, amount."""
         rows = self._db.execute(
             "select place, asset, sum(units) from postings"
             " join movements on movements.number = movement"
@@ -131,14 +131,14 @@ class Ledger:
         return {asset: _amount(units, asset) for asset, units in rows}
 
     def balances(self) -> dict[str, dict[str, Decimal]]:
-        """Of every place, what stands there by asset."""
+        """Return the balances of every place by asset."""
         balances: dict[str, dict[str, Decimal]] = defaultdict(dict)
         for place, asset, units in self._db.execute("select place, asset, units from balances"):
             balances[place][asset] = _amount(units, asset)
         return dict(balances)
 
     def movements(self, reference: str) -> list[str]:
-        """The kinds of the movements that one record caused, in order."""
+        """Return the kinds of the movements of one record, in order."""
         rows = self._db.execute(
             "select kind from movements where reference = ? order by number", (reference,)
         )

@@ -1,9 +1,9 @@
-"""Pages of a selection whose cost does not grow with their number.
+"""Pages of a selection at a cost that does not grow with their number.
 
-A page is found by where it begins, not by counting what comes before it: the first time that a
-selection is asked for further on, one pass over its index notes the key of every so many records;
-every page is then a seek. What has several sides (either end of a transfer, one status of some) is
-a merge of as many index ranges, so that nothing is sorted. A write forgets what was noted.
+A page is found by its first key, not by counting earlier rows: the first request for a later page
+makes one pass over the index and notes a key at fixed intervals; then every page is a seek. A
+selection with several sides (either end of a transfer, several statuses) merges as many index
+ranges, so that nothing is sorted. A write discards the noted keys.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 _SIDES: Final = 12
-"""A merge of more ranges than this is left to the database."""
+"""Merges of more ranges than this are left to the database."""
 _STRIDE: Final = 100
 """Keys are noted at least this many records apart."""
 _CACHE_SIZE: Final = 24
 """How many selections are remembered."""
 _FEW: Final = 5000
-"""So many records are sorted rather than looked for in the order that is asked for."""
+"""Up to this many records are sorted rather than read in index order."""
 
 _SELECTIVE: Final = {"owner": "by_owner", "peer": "by_peer", "status": "by_status"}
-"""Indexes that go on with the creation."""
+"""Indexes that continue with the creation time."""
 _INDEXES: Final = {
     "": "by_kind", "updated_at": "by_change", "reference": "by_reference", "id": "by_id",
 }  # fmt: skip
@@ -44,11 +44,11 @@ def select(
     members: Mapping[str, str],
     bounds: Iterable[tuple[str, str]],
 ) -> Selection:
-    """The records with these values; of `members`, at least one; the columns are known ones."""
+    """Select records with these values, and one of `members`; the columns are known ones."""
     fixed = [("kind = ?", kind), *((f"{column} = ?", value) for column, value in single.items())]
     fixed += bounds
     if math.prod(map(len, several.values())) > _SIDES:
-        # One range, no merge: fewer words, and whatever order is asked for has to be made.
+        # A single range needs no merge: the query is shorter, and its order has to be made anyway.
         conditions, bound = [text for text, _ in fixed], [value for _, value in fixed]
         for column, allowed in several.items():
             conditions.append(f"{column} in ({', '.join('?' * len(allowed))})")
@@ -76,7 +76,7 @@ def select(
 
 
 class Orders:
-    """Totals and keys of the selections asked for lately."""
+    """Totals and keys of recent selections."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -84,7 +84,7 @@ class Orders:
         self._keys: OrderedDict[tuple[object, ...], list[_Key]] = OrderedDict()
 
     def forget(self) -> None:
-        """Something was written: what was noted may not hold any more."""
+        """Discard the notes after a write, as they may be outdated."""
         self._totals.clear()
         self._keys.clear()
 
@@ -97,7 +97,7 @@ class Orders:
         offset: int,
         limit: int,
     ) -> tuple[int, list[tuple[str, int]]]:
-        """How many there are, and the item and position of those from `offset` on."""
+        """Return the total, and the items and positions from `offset` on."""
         total = self._total(selection)
         if limit == 0 or offset >= total:
             return total, []
@@ -133,7 +133,7 @@ class _Ordered(msgspec.Struct, frozen=True):
     many: bool
 
     def query(self, expression: str, start: _Key) -> tuple[str, list[Any]]:
-        """What is shown and the keys, from `start` on: SQL and its values."""
+        """Return SQL and its values for the shown columns and keys, from `start` on."""
         columns = (*self.sort, "position")
         sign, places = "<=" if self.descending else ">=", ", ".join("?" * len(columns))
         from_start = f" and {columns[0]} {sign} ? and ({', '.join(columns)}) {sign} ({places})"
@@ -141,7 +141,7 @@ class _Ordered(msgspec.Struct, frozen=True):
         for condition, bound_values in self.selection:
             text = condition
             if start:
-                # the start lies within this bound, which must not be taken for it
+                # The start lies within this bound and must not be confused with it.
                 bound = "created_at < ?" if self.descending else "created_at >= ?"
                 text = text.replace(bound, f"+{bound}") + from_start
             table = f"records{self._index(condition)}"
@@ -152,7 +152,7 @@ class _Ordered(msgspec.Struct, frozen=True):
         return f"{' union all '.join(parts)} order by {by}", values
 
     def _index(self, condition: str) -> str:
-        """The index that has many records in this order already; the database's own choice else."""
+        """Return the index with many records in this order; else let the database choose."""
         if not self.many:
             return ""
         sort = self.sort[0] if self.sort else ""

@@ -1,9 +1,9 @@
-"""What the two services answer, as the sandbox reads their specification.
+"""Bodies of the two services, as the sandbox interprets the specification.
 
-The `spec` profile: the resource tables of the specification, with the fields that deployed services
-add. An amount that goes out as a JSON number is a `Decimal` and keeps its own digits; one that goes
-out as a decimal string is a `str`. A field that a service leaves out where it does not apply has
-the default None and is left out. None of this is shared with the client.
+The `spec` profile has the resource tables of the specification, and the fields that deployed
+services add. An amount sent as a JSON number is a `Decimal` and keeps its digits; one sent as a
+decimal string is a `str`. A field that a service omits if it does not apply has the default None
+and is omitted. None of these types is shared with the client.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ T = TypeVar("T")
 
 
 def encode(value: Any) -> str:
-    """JSON text; a Decimal becomes a number with exactly its digits."""
+    """Return JSON text; a Decimal becomes a number with exactly its digits."""
     return _ENCODER.encode(value).decode()
 
 
 def decode(text: str, shape: type[T]) -> T:
-    """The record again, its numbers exact."""
+    """Return the decoded record with exact numbers."""
     return decode_json(text, shape)
 
 
 def number(amount: Decimal) -> Decimal:
-    """The amount as JSON writes it: no zeros at the end, no exponent."""
+    """Return the amount as JSON writes it: no trailing zeros, no exponent."""
     text = format(amount, "f")
     return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def bare(moment: datetime) -> str:
-    """An instant as the older resources write it: UTC without saying so."""
+    """Return an instant in the form of the older resources: UTC without a zone."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def zulu(moment: datetime) -> str:
-    """An instant as the newer resources write it: UTC, marked Z."""
+    """Return an instant in the form of the newer resources: UTC, marked Z."""
     return bare(moment) + "Z"
 
 
@@ -115,7 +115,7 @@ class Amount(Shape, frozen=True, kw_only=True):
 
 
 class Balance(Shape, frozen=True, kw_only=True):
-    """What a wallet holds of one asset."""
+    """The balance of one asset in a wallet."""
 
     asset: str
     contract_address: str
@@ -136,7 +136,7 @@ class Wallet(Shape, frozen=True, kw_only=True):
 
 
 class VirtualBankAccount(Shape, frozen=True, kw_only=True):
-    """A virtual IBAN whose euros become stablecoin."""
+    """A virtual IBAN; euros that reach it become stablecoin."""
 
     id: str
     account_id: str
@@ -155,7 +155,7 @@ class VirtualBankAccount(Shape, frozen=True, kw_only=True):
 
 
 class FiatOrigin(Shape, frozen=True, kw_only=True):
-    """The fiat amount that a fiat transfer was asked for in."""
+    """The fiat amount ordered by a fiat transfer."""
 
     currency: str
     amount: Decimal
@@ -165,8 +165,8 @@ class FiatOrigin(Shape, frozen=True, kw_only=True):
 class Transfer(Shape, frozen=True, kw_only=True):
     """A crypto or fiat transfer; a fiat one has `fiatOrigin`.
 
-    `destinationAddress` and `bankAccount` are our own names for what lies outside the service, and
-    `networkFee`, in `asset` beside `amount`, for what the chain takes of a crypto transfer.
+    `destinationAddress` and `bankAccount` are our own names for parties outside the service, and
+    `networkFee`, in `asset` next to `amount`, for the chain's fee of a crypto transfer.
     """
 
     id: str
@@ -356,7 +356,7 @@ class Fee(Shape, frozen=True, kw_only=True):
 
 
 class DepositBankAccount(Shape, frozen=True, kw_only=True):
-    """Where the company sends fiat; from `bic` on, what an account of its type has."""
+    """The account for the company's fiat; fields from `bic` on depend on its type."""
 
     id: str
     bank_name: str
@@ -467,6 +467,6 @@ class RampItem(Shape, frozen=True, kw_only=True):
 
 
 def brief(record: msgspec.Struct, item: type[T], **changed: object) -> T:
-    """The part of `record` that its list item shows; `changed` gives what it shows otherwise."""
+    """Return the part of `record` that its list item shows; `changed` has differing fields."""
     names = getattr(item, "__struct_fields__", ())
     return item(**{n: changed[n] if n in changed else getattr(record, n) for n in names})

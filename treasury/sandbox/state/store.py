@@ -1,9 +1,8 @@
-"""Every record that the services serve, in one table that a list can page through.
+"""All records of the services in one table, from which lists read their pages.
 
-A record is kept as the JSON that its list shows and the JSON that its own address shows, made when
-it is written; beside them stand the columns that lists filter and sort by. A page is then one
-indexed query and a join of strings. Only where there are very many are the texts left out and made
-when they are asked for.
+A record is stored as the JSON of its list item and the JSON of its own address, made when it is
+written; further columns serve to filter and sort. A page is then one indexed query and a join of
+strings. Only in very large volumes are the texts left out, and made on demand.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     item: str
     detail: str
     owner: str = ""
-    """What it belongs to: an account; of a transfer, the sender."""
+    """Owner of the record: an account; for a transfer, the sender."""
     peer: str = ""
     """Of a transfer, the receiver."""
     created_at: str = ""
@@ -40,13 +39,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     chain: str = ""
     reference: str = ""
     amount: str = ""
-    """This and the two below in digits that sort as the numbers do; see `sortable`."""
+    """Amounts, here and in the two fields below, in sortable digits; see `sortable`."""
     fiat_amount: str = ""
     crypto_amount: str = ""
 
 
 def sortable(amount: Decimal | str) -> str:
-    """An amount as text of one length, whose order is the numbers'."""
+    """Return an amount as text of fixed length that sorts like the number."""
     return f"{Decimal(amount):034.18f}"
 
 
@@ -61,7 +60,7 @@ create table records (
 create table facts (name text primary key, value text not null) without rowid;
 """
 _INDEXES: Final = {
-    # each ends in the position by itself
+    # Each index ends in the position.
     "by_id": "unique index by_id on records (kind, id)",
     "by_kind": "index by_kind on records (kind)",
     "by_creation": "index by_creation on records (kind, created_at)",
@@ -78,7 +77,7 @@ on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _
 
 
 def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns: str) -> Record:
-    """The record of a served body; a list shows `item`, or the body itself."""
+    """Return the record of a body; a list shows `item`, or the body itself."""
     text = encode(value)
     item_text = encode(item) if item is not None else text
     fields = {
@@ -93,7 +92,7 @@ def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns
 
 
 _SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
-    # kind, the fields behind columns of another name, what a list shows of it
+    # Kind, fields behind columns of another name, fields of a list item.
     shapes.Party: ("party", {"type": "party_type", "reference": "external_id"}, None),
     Account: ("account", {"reference": "external_id"}, None),
     shapes.Wallet: ("wallet", {"owner": "account_id", "reference": "address"}, None),
@@ -124,14 +123,14 @@ _SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
 
 
 def service_record(value: msgspec.Struct) -> Record:
-    """The record of a body whose kind has a row in the table of what is served."""
+    """Return the record of a body with a kind in the table of served kinds."""
     kind, columns, item = _SERVED[type(value)]
     values = {column: getattr(value, name) or "" for column, name in columns.items()}
     return make_record(kind, value, shapes.brief(value, item) if item else None, **values)
 
 
 def role_records(account: Account) -> Iterator[Record]:
-    """The records of the parties' parts in an account."""
+    """Return the records of the parties' roles in an account."""
     for role in account.party_roles:
         name = f"{account.id}/{role.party_id}"
         yield make_record("party_role", role, id=name, owner=account.id, peer=role.party_id)
@@ -145,20 +144,20 @@ class Page(msgspec.Struct, frozen=True):
 
 
 MEMORY: Final = ":memory:"
-"""The place of what ends with the process."""
+"""Place of a state that ends with the process."""
 
 
 class Store:
     """Records in SQLite: in memory, or in a file that outlives the process.
 
-    A subject with tables of its own makes them on `db` and writes them inside `transaction()`.
+    Modules with tables of their own create them on `db` and write within `transaction()`.
     """
 
     def __init__(self, place: str = MEMORY) -> None:
         self.db = sqlite3.connect(place, check_same_thread=False, isolation_level=None, timeout=0)
         self.close = weakref.finalize(self, self.db.close)
         self.unseen_from = ""
-        """Where set, lists do not show what was created then or later."""
+        """Lists do not show records created from this instant on, if it is set."""
         self.db.execute("pragma locking_mode = exclusive")
         self.db.execute("pragma journal_mode = wal")
         if self.db.execute("select 1 from sqlite_master where name = 'facts'").fetchone() is None:
@@ -166,20 +165,20 @@ class Store:
             self.db.executescript(f"begin; {_MAKE} {indexes} commit;")
         self._orders = Orders(self.db)
         self.makers: dict[str, Maker] = {}
-        """By kind, what makes the text of a record that was loaded without, from its position."""
+        """Functions that make the text of records loaded without it, by kind, from the position."""
 
     def image(self) -> bytes:
-        """All that is stored, to begin another store in memory with."""
+        """Return a copy of the whole state, to start another store in memory."""
         return self.db.serialize()
 
     def begin_with(self, image: bytes) -> None:
-        """Hold what another store held, and nothing else."""
+        """Replace the state by that of another store."""
         self.db.deserialize(image)
         self._orders.forget()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything written within is kept, or, at an exception, nothing of it; may be nested."""
+        """Keep everything written within, or nothing after an exception; may be nested."""
         self.db.execute("savepoint step")
         try:
             yield
@@ -191,13 +190,13 @@ class Store:
             self.db.execute("release step")
 
     def put(self, records: Iterable[Record]) -> None:
-        """Write records, each in the place of the one with its kind and id."""
+        """Write records, replacing those with the same kind and id."""
         self._orders.forget()
         with self.transaction():
             self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
 
     def load(self, records: Iterable[Record]) -> None:
-        """Write very many new records; whoever loads some without texts adds their maker."""
+        """Write very many new records; for records without texts, register their maker."""
         self._orders.forget()
         self.db.execute("pragma cache_size = -400000")
         placeholders = ", ".join("?" * len(_FIELDS))
@@ -212,7 +211,7 @@ class Store:
                 self.db.execute(f"create {index}")
 
     def remove(self, kind: str, **where: str) -> None:
-        """Forget the records of a kind whose columns have these values."""
+        """Delete the records of a kind with these values in its columns."""
         self._orders.forget()
         clauses = "".join(f" and {_check_column(column)} = ?" for column in where)
         self.db.execute(
@@ -225,11 +224,11 @@ class Store:
         self.db.executemany("insert or replace into facts values (?, ?)", facts.items())
 
     def facts(self) -> dict[str, str]:
-        """The single values kept."""
+        """Return the single stored values."""
         return dict(self.db.execute("select name, value from facts").fetchall())
 
     def detail(self, kind: str, id: str, owner: str | None = None) -> str | None:  # noqa: A002 - the services' word
-        """The record's own JSON; None where there is none (or it belongs to another owner)."""
+        """Return the record's own JSON; None if it does not exist, or belongs to another owner."""
         row = self.db.execute(
             "select detail, position from records"
             " where kind = ? and id = ? and owner = coalesce(?, owner)",
@@ -238,21 +237,21 @@ class Store:
         return None if row is None else row[0] or self.makers[kind](row[1])
 
     def owner(self, kind: str, id: str) -> str | None:  # noqa: A002 - the services' word
-        """What a record belongs to; None where there is none."""
+        """Return the owner of a record; None if the record does not exist."""
         row = self.db.execute(
             "select owner from records where kind = ? and id = ?", (kind, id)
         ).fetchone()
         return None if row is None else row[0]
 
     def owners(self, kind: str, peer: str) -> list[str]:
-        """The owners of the records of a kind that have this peer."""
+        """Return the owners of the records of a kind with this peer."""
         rows = self.db.execute(
             "select owner from records where kind = ? and peer = ? order by position", (kind, peer)
         )
         return [owner for (owner,) in rows]
 
     def last_reference(self, kind: str, beginning: str) -> str:
-        """The greatest reference of a kind that begins so; empty where there is none."""
+        """Return the greatest reference of a kind with a prefix; empty if there is none."""
         (reference,) = self.db.execute(
             "select max(reference) from records where kind = ? and reference between ? and ?",
             (kind, beginning, beginning + "~"),
@@ -271,10 +270,10 @@ class Store:
         offset: int = 0,
         limit: int = -1,
     ) -> Page:
-        """One page of a kind.
+        """Return one page of a kind.
 
-        `where` gives the values that a column may have; `members` gives columns of which at least
-        one has its value; `between` bounds `created_at`, the upper end excluded.
+        `where` has the possible values of columns; `members` has columns of which at least one has
+        its value; `between` bounds `created_at`, the upper end excluded.
         """
         allowed = {column: tuple(dict.fromkeys(values)) for column, values in where.items()}
         single = {column: values[0] for column, values in allowed.items() if len(values) == 1}

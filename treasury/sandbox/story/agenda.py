@@ -1,7 +1,7 @@
-"""What will happen by itself when the company's clock gets there.
+"""Scheduled events, which happen when the company's clock reaches their time.
 
-An entry names a step and its subject; the step is looked up when its time comes, so that an agenda
-outlives the process. A step decides for itself whether it still applies.
+An entry names a step and its subject; the step is looked up when it is due, so that an agenda
+outlives the process. A step itself checks whether it still applies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAKE: Final = step_sql(__package__, "agenda")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A step to come: when, which one, and what it is about."""
+    """A scheduled step: its time, its name, and its subject."""
 
     due: datetime
     step: str
@@ -35,16 +35,16 @@ class Agenda:
         self._steps: dict[str, Callable[[str], object]] = {}
 
     def on(self, step: str, act: Callable[[str], object]) -> None:
-        """Say what a step does; it is called with the subject of its entry."""
+        """Register the function of a step; it is called with the subject of its entry."""
         self._steps[step] = act
 
     def add(self, due: datetime, step: str, subject: str) -> None:
-        """Let a step happen when the clock reaches `due`."""
+        """Schedule a step for the time `due`."""
         values = (due.isoformat(timespec="microseconds"), step, subject)
         self._db.execute("insert into agenda (due, step, subject) values (?, ?, ?)", values)
 
     def take(self, until: datetime) -> Entry | None:
-        """The earliest entry due by `until`, taken off the agenda."""
+        """Remove and return the earliest entry due by `until`."""
         row = self._db.execute(
             "delete from agenda where position = (select position from agenda where due <= ?"
             " order by due, position limit 1) returning due, step, subject",
@@ -53,7 +53,7 @@ class Agenda:
         return None if row is None else Entry(datetime.fromisoformat(row[0]), row[1], row[2])
 
     def happen(self, entry: Entry) -> None:
-        """Do what the entry says."""
+        """Run the step of an entry."""
         self._steps[entry.step](entry.subject)
 
     def coming(self) -> list[Entry]:

@@ -1,7 +1,7 @@
-"""The banks' side: every line on the accounts that have statements, told or booked since.
+"""The banks: every line on the accounts with statements, from the story or booked later.
 
-What is booked after the story is a record like any other, so that it outlives the process. A bank
-writes a statement for a period that is over: a month, or the days that somebody asks for.
+Lines booked after the story are records too, so that they outlive the process. A bank writes a
+statement for a past period: a month, or the requested days.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST: Final = Decimal(10) ** 12
 
 
 class Bank:
-    """The accounts with statements, and their lines in booking order."""
+    """Accounts with statements, and their lines in booking order."""
 
     def __init__(
         self, store: Store, accounts: list[StatementAccount], story: Iterable[Line]
@@ -35,18 +35,18 @@ class Bank:
         self.accounts = accounts
         served = {account.iban for account in accounts}
         self.story = list(story)
-        """The story's lines, also of an account without statements."""
+        """Lines of the story, including accounts without statements."""
         self._stated = [line for line in self.story if line.account in served]
 
     @property
     def lines(self) -> list[Line]:
-        """Every line of the accounts that have statements."""
+        """Return every line of the accounts with statements."""
         served = {account.iban for account in self.accounts}
         booked = (decode(text, Line) for text in self._store.page(_KIND, {}).items)
         return [*self._stated, *(line for line in booked if line.account in served)]
 
     def book(self, line: Line) -> Line:
-        """Book a line; gives it with the bank's own reference. An act is running."""
+        """Book a line within a running act; return it with the bank's own reference."""
         number = len(self.story) + self._store.page(_KIND, {}, limit=0).total + 1
         reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
         line = replace(line, servicer_reference=reference)
@@ -55,7 +55,7 @@ class Bank:
         return line
 
     def day(self, today: date) -> date:
-        """The day on which something sent today is booked."""
+        """Return the booking day of a payment sent today."""
         return today if is_target_day(today) else next_target_day(today)
 
     def months(self, today: date) -> list[Period]:
@@ -68,7 +68,7 @@ class Bank:
         return months
 
     def days(self, first: date, last: date, today: date) -> Period:
-        """The days from `first` to `last`, of which the last one must be over."""
+        """Return the days from `first` to `last`, which must be in the past."""
         if not FIRST_DAY <= first <= last < today:
             raise InputError(
                 f"there is no statement from {first} to {last}",
@@ -78,14 +78,14 @@ class Bank:
 
 
 def cents(amount: Decimal) -> Decimal:
-    """An amount that can be wired in euros; InputError for any other."""
+    """Return an amount that can be wired in euros. Raises InputError for any other."""
     if not (amount.is_finite() and 0 < amount < _MOST and is_exact_in(amount, "EUR")):
         raise InputError(f"{amount} is no amount in EUR", do="give a positive one, in cents")
     return quantize(amount, "EUR")
 
 
 def carries_code(text: str, code: str) -> bool:
-    """Whether a payment's text has a code whole in it, however it is spaced or written."""
+    """Return whether a payment's text has a whole code, in any spacing or case."""
     return _letters(code) in _letters(text)
 
 

@@ -1,7 +1,7 @@
-"""Everything on the company's own accounts that has nothing to do with the services.
+"""Lines on the company's own accounts that do not concern the services.
 
 Payroll, taxes, rent, charges, interest, customers' other invoices and the transfer between the two
-own accounts: lines that would drown the others if they were not set aside.
+own accounts: a matcher has to separate them from the relevant lines.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Who and what the simulated company consists of, before anything happens.
+"""Entities of the simulated company before the first event.
 
-Harbour Lane Trading NV, its users, its accounts at both services, the bank accounts on either side
-and the customers who pay it. `cast.json` has what never changes, with the names, ids and numbers of
-the contract's examples; what is empty there is drawn from the seed, and an account number of two
-letters in that country.
+They are Harbour Lane Trading NV, its users, its accounts at both services, the bank accounts on
+either side and the customers who pay it. `cast.json` has the fixed part, with the names, ids and
+numbers of the contract's examples; empty values in it are drawn from the seed, and an account
+number of two letters stands for one drawn in that country.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHAINS: Final = ("ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "SUI")
 
 
 class Payer(msgspec.Struct, frozen=True):
-    """Somebody at the other end of a bank line."""
+    """The other party of a bank line."""
 
     name: str
     iban: str
@@ -34,16 +34,16 @@ class Payer(msgspec.Struct, frozen=True):
 
 
 class Cast(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that stands still while the months go by."""
+    """Everything that stays the same during the story."""
 
     company: shapes.Company
     users: dict[str, shapes.User]
-    """By the name of their credential; one of them is invited only."""
+    """By the name of their credential; one of them is only invited."""
     fees: tuple[shapes.Fee, ...]
     parties: tuple[shapes.Party, ...]
     accounts: tuple[shapes.Account, ...]
     wallet_ids: dict[str, tuple[str, str]]
-    """Of each account: its wallet's id and address."""
+    """Id and address of each account's wallet."""
     contracts: dict[str, str]
     """Of each asset: its contract's address."""
     virtual_accounts: tuple[shapes.VirtualBankAccount, ...]
@@ -57,9 +57,9 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
     """Where the other currencies are sent."""
     deposit_wallets: dict[str, shapes.DepositWallet]
     funding_iban: str
-    """The account at the Belgian bank: wires, payroll and taxes leave from it."""
+    """Account at the Belgian bank, from which wires, payroll and taxes are paid."""
     master_iban: str
-    """The provider's account that stands behind the virtual IBANs."""
+    """The provider's account behind the virtual IBANs."""
     customers: tuple[Payer, ...]
     operator: Payer
     employees: tuple[Payer, ...]
@@ -80,11 +80,11 @@ USERS: Final = _FIXED.users
 FEES: Final = _FIXED.fees
 PLATFORM: Final = _FIXED.platform
 POLYGON_WALLET: Final = _FIXED.polygon_wallet
-"""The wallet on Polygon of the company that has one."""
+"""The company's wallet on Polygon."""
 
 
 def make_cast(streams: Streams) -> Cast:
-    """The company as the seed makes it; the order of what is drawn is part of the story."""
+    """Return the company for a seed; the order of the draws is part of the story."""
     ids = Ids(streams.of("cast"))
 
     def payers(fixed: tuple[Payer, ...]) -> tuple[Payer, ...]:
@@ -153,11 +153,10 @@ _NAMES: Final = {
 
 
 def neighbour_cast(seed: int) -> Cast:
-    """Another company at the same services: its ids are real, and unknown to everybody else.
+    """Return another company at the same services; its ids are unknown to the first company.
 
-    It has the records of a company that has just begun, under ids and names of its own. Nothing
-    happens in it but what its own users ask for, and its time stands still. Reference data are the
-    services' own, and so the same for both.
+    It has the records of a new company, with its own ids and names. Only its own users act in it,
+    and its clock stops otherwise. Reference data belong to the services, and are the same for both.
     """
     cast = make_cast(Streams(seed + _OWN_STREAM))
     shared = {fiat.id for fiat in cast.fiat} | {crypto.id for crypto in cast.crypto}
@@ -165,7 +164,7 @@ def neighbour_cast(seed: int) -> Cast:
 
 
 def _renamed(text: str, shared: set[str]) -> str:
-    """The same JSON with other ids, but for those that are shared, and other names."""
+    """Return the JSON with other ids, except shared ones, and other names."""
 
     def another(match: re.Match[str]) -> str:
         record_id = match[0]
@@ -179,4 +178,4 @@ def _renamed(text: str, shared: set[str]) -> str:
 
 
 NEIGHBOUR_USERS: Final = decode_json(_renamed(shapes.encode(USERS), set()), dict[str, shapes.User])
-"""Its users, by the name of their credential."""
+"""Users of the other company, by the name of their credential."""

@@ -1,9 +1,8 @@
-"""What customers pay into the virtual accounts, as the provider's master account reports it.
+"""Payments of customers into the virtual accounts, as the provider's master account reports them.
 
-The routine is many small credits with the code written in every way that leaves it whole.
-`credits.toml` adds the lines that a person has to look at. A credit becomes stablecoin without a
-word: the `Conversion`s say when and how much, for the wallets; the provider's report shows only its
-weekly sweep per asset.
+Most are small credits with the complete code in many spellings. `credits.toml` adds the lines that
+need a person. A credit becomes stablecoin without a notice: the `Conversion`s have time and amount,
+for the wallets; the provider's report shows only a weekly sweep per asset.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _PER_MONTH: Final = {10: 332}
 _USUAL: Final = 90
 _WEIGHTS: Final = tuple(60 if name in {"plain", "after_words"} else 4 for name in UNBROKEN)
 _SHARE: Final = (5, 2, 3, 2)
-"""How the customers spread over the four virtual accounts."""
+"""Share of the customers on each of the four virtual accounts."""
 _EMPTY_CODE_DAYS: Final = 2
 """Days that the service takes to place a wire without its code."""
 
@@ -47,7 +46,7 @@ class Conversion(msgspec.Struct, frozen=True):
 
 
 class _Credit(msgspec.Struct, frozen=True):
-    """One credit: the virtual account by its place, the customer by theirs."""
+    """One credit: the virtual account and the customer by their positions."""
 
     day: date
     account: int
@@ -59,11 +58,11 @@ class _Credit(msgspec.Struct, frozen=True):
 
 _SCRIPT: Final = convert(package_toml(__package__, "credits.toml")["credits"], tuple[_Credit, ...])
 _STRANGERS: Final = 24
-"""From this customer on, they pay only by the script."""
+"""Customers from this position on pay only by the script."""
 
 
 class Credits:
-    """Tells what arrives on the virtual accounts, month by month."""
+    """Books the credits on the virtual accounts, month by month."""
 
     def __init__(self, cast: Cast, random: Random, book: Book, quotes: Quotes) -> None:
         self._cast = cast
@@ -73,7 +72,7 @@ class Credits:
         self._numbers = count(1)
 
     def tell(self) -> list[Conversion]:
-        """Book six months of credits and sweeps; gives the conversions behind them."""
+        """Book six months of credits and sweeps; return the conversions behind them."""
         for number in range(5, 11):
             self._month(Month(2026, number))
         self._october()
@@ -95,8 +94,6 @@ class Credits:
                     )
                 )  # fmt: skip
         return conversions
-
-    # the routine
 
     def _month(self, month: Month) -> None:
         days = [d for d in month.days() if is_target_day(d) and d >= date(2026, 5, 6)]
@@ -129,8 +126,6 @@ class Credits:
             bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT", **(defaults | more),
         )  # fmt: skip
 
-    # October's script
-
     def _october(self) -> None:
         self._book.add(*(self._credit(paid, note=paid.note) for paid in _SCRIPT))
         first, second, third, _ = self._cast.virtual_accounts
@@ -157,10 +152,8 @@ class Credits:
         )  # fmt: skip
         self._book.add(line, back)
 
-    # what becomes of the euros
-
     def _conversions(self) -> list[Conversion]:
-        """Each credit that the service could place, at the day's rate of its asset."""
+        """Return each credit that the service could place, at the day's rate of its asset."""
         by_id = {account.id: account for account in self._cast.virtual_accounts}
         conversions = []
         for line in self._book:
@@ -177,6 +170,6 @@ class Credits:
 
 
 def _home(customer: int) -> int:
-    """The virtual account that a customer pays into."""
+    """Return the virtual account of a customer."""
     spread = [place for place, share in enumerate(_SHARE) for _ in range(share)]
     return spread[customer % len(spread)]

@@ -1,7 +1,7 @@
-"""One line of a bank statement, and the truth about it that only the simulation knows.
+"""A line of a bank statement, and the truth about it that only the simulation knows.
 
-A `Book` gathers the lines of all accounts while the story is told and numbers them at the end, so
-that a line's own reference follows the order in which its bank booked it.
+A `Book` collects the lines of all accounts during the story and numbers them at the end, so that a
+line's reference follows the booking order of its bank.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Source = Literal["own_bank", "provider_report"]
 
 
 class StatementAccount(msgspec.Struct, frozen=True):
-    """An account that a bank writes statements of."""
+    """An account with bank statements."""
 
     iban: str
     name: str
@@ -34,7 +34,7 @@ class StatementAccount(msgspec.Struct, frozen=True):
 
 
 class Period(msgspec.Struct, frozen=True):
-    """The days that a statement is of; a monthly one has a number."""
+    """The days of a statement; a monthly one has a number."""
 
     name: str
     first: date
@@ -43,7 +43,7 @@ class Period(msgspec.Struct, frozen=True):
 
 
 class Expectation(msgspec.Struct, frozen=True):
-    """What a line was really for: a virtual account or one ramp request."""
+    """The true purpose of a line: a virtual account or one ramp request."""
 
     kind: Literal["virtual_bank_account", "on_ramp", "off_ramp"]
     id: str
@@ -51,7 +51,7 @@ class Expectation(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """One movement on an account, as its bank reports it."""
+    """A movement on an account, as its bank reports it."""
 
     account: str
     booked: date
@@ -60,7 +60,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     counterparty: Payer = msgspec.field(name="other")
     text: Text = Text()
     own_iban: str = ""
-    """The virtual IBAN it was addressed to, where that is not the account itself."""
+    """The virtual IBAN to which it was addressed, if that is not the account itself."""
     bank_code: str = "PMNT/RCDT/ESCT"
     purpose: str = ""
     return_reason: str = ""
@@ -84,7 +84,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
         return self.amount if self.direction == "CRDT" else -self.amount
 
     def truth(self) -> dict[str, Any]:
-        """The truth about the line, for whoever measures a matcher."""
+        """Return the truth about the line, to measure a matcher."""
         truth: dict[str, Any] = {name: getattr(self, name) for name in _TRUTH_FIELDS}
         truth |= {
             "account_servicer_reference": self.servicer_reference,
@@ -109,14 +109,14 @@ class Book:
         self._lines: list[Line] = []
 
     def add(self, *lines: Line) -> None:
-        """Book lines; a bank orders them by day, then as they came."""
+        """Book lines; a bank orders them by day, then by arrival."""
         self._lines += lines
 
     def __iter__(self) -> Iterator[Line]:
         return iter(self._lines)
 
     def numbered(self) -> list[Line]:
-        """All lines in booking order, each with its bank's own reference and its final ceiling."""
+        """Return all lines in booking order, each with its reference and its final ceiling."""
         lines = sorted(self._lines, key=lambda line: (line.account, line.booked))
         known_payers: set[tuple[str, str]] = set()
         numbered = []
@@ -130,7 +130,7 @@ class Book:
 
 
 def _ceiling(line: Line, known_payers: set[tuple[str, str]]) -> Ceiling:
-    """A virtual account expects no amount: without the whole code, a known payer is needed."""
+    """Return the ceiling: a credit without the whole code needs a known payer."""
     if line.unbroken or line.expectation is None or line.ceiling == "never":
         return line.ceiling
     if line.expectation.kind != "virtual_bank_account":

@@ -1,8 +1,7 @@
-"""What becomes of a reference between the person who types it and the bank's file.
+"""Changes of a reference between the person who types it and the bank's file.
 
-A mangling writes a code into the reference fields of a line in one way, and says two things about
-the result: whether the whole code still stands there unbroken, and how far a matcher may go at most
-(`auto`, `suggest` or `never`).
+A mangling writes a code into the reference fields of a line in one way, and states whether the
+whole code is still unbroken, and how far a matcher may go at most (`auto`, `suggest` or `never`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from typing import Final, Literal
 import msgspec
 
 Ceiling = Literal["auto", "suggest", "never"]
-_LINE: Final = 140  # characters that SEPA allows in unstructured remittance
+# Characters that SEPA allows in unstructured remittance.
+_LINE: Final = 140
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Mangling(msgspec.Struct, frozen=True):
-    """One way of writing a code: what stands in the fields, with forms of the code in braces."""
+    """A way of writing a code: the contents of the fields, with forms of the code in braces."""
 
     name: str
     unbroken: bool
@@ -34,7 +34,7 @@ class Mangling(msgspec.Struct, frozen=True):
     structured: str = ""
 
     def write(self, code: str, invoice: int) -> Text:
-        """The fields with a code, of a payment for an invoice of this number."""
+        """Return the fields with a code, of a payment for an invoice of this number."""
         plain, stem = code.replace("-", ""), code[:-2]
         filler = (
             f"Payment of invoice {invoice} as agreed by telephone with your accounts department "

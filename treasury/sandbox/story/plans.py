@@ -1,8 +1,8 @@
-"""Which ramp requests the company makes, and when: the routine, and October's special cases.
+"""The company's ramp requests and their times: routine ones, and October's special cases.
 
-A plan says what is asked for and how it will go; `desk` carries it out. Every outcome that an
-analyst may meet stands in October at least once (`plans.toml`), on days chosen so that on the
-morning of 2 November each is exactly as late as its note says.
+A plan has the order and its outcome; the desk in `request_story` carries it out. October has every
+outcome that an analyst may meet at least once (`plans.toml`), on days chosen so that on the morning
+of 2 November each is exactly as late as its note states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treasury.sandbox.story.mangle import UNBROKEN
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """One ramp request to come. `paid` is what the wire carries beyond or below what was asked."""
+    """A planned ramp request. `paid` is the difference between the wire and the ordered amount."""
 
     day: date
     clock: str = "09:00"
@@ -40,7 +40,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 _SCRIPT: Final = convert(package_toml(__package__, "plans.toml")["requests"], tuple[Plan, ...])
 _ROUTINE: Final = (("ON_RAMP", 11), ("OFF_RAMP", 10))
 _QUIET: Final = {"10": (("ON_RAMP", 6), ("OFF_RAMP", 4))}
-"""How many routine requests a month has; October has its script besides."""
+"""Number of routine requests a month; October has its script in addition."""
 
 
 _HOLDING: Final = {
@@ -48,11 +48,11 @@ _HOLDING: Final = {
     (10, "ON_RAMP", "denied"): "denied_paid",
     (10, "OFF_RAMP", "cancelled"): "denied_sent",
 }
-"""What becomes of October's requests at a provider that holds the money."""
+"""Outcome of October's requests at a provider that holds the money."""
 
 
 def plans(random: Random, *, holds_money: bool = False) -> list[Plan]:
-    """Every ramp request of the six months, in the order of creation."""
+    """Return every ramp request of the six months, in the order of creation."""
     outcomes = _HOLDING if holds_money else {}
     planned = [
         replace(

@@ -1,8 +1,8 @@
-"""The practice world's exchange rates: fiat per coin, always the same on the same day.
+"""Exchange rates of the practice world: fiat per coin, the same for the same day.
 
-The ordinary company's rates swing about numbers of our own. A company of the scenarios "spread" and
-"no-spread" has its conversions done at what its practice bank publishes that day, with or without a
-spread, so that what a conversion cost is known beforehand.
+The ordinary company has invented rates. A company of the scenarios "spread" and "no-spread"
+converts at the rates that its practice bank publishes that day, with or without a spread, so that
+the cost of a conversion is known in advance.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from treasury.core.calendar import is_target_day
 NETWORK_FEES: Final = {
     "BASE": Decimal("0.01"), "AVALANCHE": Decimal("0.02"), "POLYGON": Decimal("0.01"),
 }  # fmt: skip
-"""What a chain takes of a crypto transfer, in the asset that moves; the numbers are ours."""
+"""A chain's fee of a crypto transfer, in the transferred asset; the numbers are ours."""
 
 _EXACT: Final = Context(prec=50, rounding=ROUND_HALF_UP)
 _QUOTED: Final = Decimal("1e-12")
-"""The decimals of a rate that follows what is published."""
+"""Decimals of a rate that follows published ones."""
 _DOLLARS: Final = ("USDC", "USDT", "USDS")
 _MIDDLE: Final = {
     "USDC": Decimal("0.9231"), "USDT": Decimal("0.9238"), "EURC": Decimal(1),
@@ -37,16 +37,17 @@ class Quotes(msgspec.Struct, frozen=True):
     """The rates at which a provider converts: its own, or the published ones less its spread."""
 
     spread: Decimal | None = None
-    """The share of an amount that it keeps in the rate; None where its rates are its own."""
+    """The spread as a share of the amount; None if the rates are its own."""
 
     @property
     def is_published(self) -> bool:
-        """Whether the rates follow what is published, as of the day of the conversion."""
+        """Return whether the rates follow the published ones, as of the day of the conversion."""
         return self.spread is not None
 
     def rate(self, asset: str, day: date, fiat: str = "EUR", *, on_ramp: bool = True) -> Decimal:
-        """Fiat per coin at which an amount of that day is converted."""
-        if self.spread is None:  # it swings by four pips
+        """Return fiat per coin at which an amount of that day is converted."""
+        # The rate swings by four pips.
+        if self.spread is None:
             swing = 0 if asset == "EURC" else day.toordinal() % 9 - 4
             return (_MIDDLE[asset] + Decimal(swing) / 10000) * _PER_EURO[fiat]
         per_euro = published(day)
@@ -62,11 +63,11 @@ class Quotes(msgspec.Struct, frozen=True):
 QUOTES: Final[Mapping[str, Quotes]] = {
     "spread": Quotes(Decimal("0.0035")), "no-spread": Quotes(Decimal(0)),
 }  # fmt: skip
-"""The scenarios in which the provider converts at published rates: 35 basis points, or none."""
+"""Scenarios in which the provider converts at published rates: 35 basis points, or none."""
 
 
 def published(day: date) -> dict[str, Decimal]:
-    """What one euro costs by the practice bank: the day's fixing, or the last one before it."""
+    """Return the practice bank's rate of one euro: the day's fixing, or the last one before it."""
     while not is_target_day(day):
         day -= timedelta(1)
     swing = Decimal(day.toordinal() * 7 % 83 - 41) / 10000
@@ -74,7 +75,7 @@ def published(day: date) -> dict[str, Decimal]:
 
 
 def rate_file(days: Iterable[date]) -> str:
-    """The fixings of these days as the ECB writes its history, the latest first."""
+    """Return the fixings of these days as the ECB writes its history, the latest first."""
     due = sorted(filter(is_target_day, days), reverse=True)
     lines = ["Date,USD,GBP,"]
     lines += [",".join((str(day), *map(str, published(day).values()), "")) for day in due]
@@ -82,13 +83,13 @@ def rate_file(days: Iterable[date]) -> str:
 
 
 def coin_rate(coin: str, day: date) -> Decimal:
-    """What a native coin cost in euros on a day by the company's own list."""
+    """Return the price of a native coin in euros on a day by the company's own list."""
     swing = Decimal(day.toordinal() * 5 % 41 - 20) / 100
     return _MIDDLE[coin] * (1 + swing / 10)
 
 
 def coin_rate_file(days: Iterable[date]) -> str:
-    """The native coins' rates of these days as a company writes its own: day, base, quote, rate."""
+    """Return the native coins' rates as a company's own file: day, base, quote, rate."""
     lines = [
         f"{day},{coin},EUR,{coin_rate(coin, day)}"
         for day in sorted(days)
@@ -98,5 +99,5 @@ def coin_rate_file(days: Iterable[date]) -> str:
 
 
 def payout_rate(asset: str, fiat: str = "EUR") -> Decimal:
-    """Fiat per coin of a transfer that is asked for in fiat."""
+    """Return fiat per coin of a transfer ordered in fiat."""
     return _PAYOUT[asset] * _PER_EURO[fiat]

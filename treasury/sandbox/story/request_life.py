@@ -1,10 +1,11 @@
-"""A ramp request's life at the service: each step takes the request and returns the next one.
+"""Life of a ramp request at the service: each step takes the request and returns the next state.
 
-The same steps tell the company's past and answer a live call. A step adds its events, raises the
-version and never looks at who may take it: that is the route's business.
+The same steps make the company's past and answer live calls. A step adds its events and raises the
+version, without checking permissions: the route does that.
 
-Amounts (fiat per crypto rates): on-ramp, the fee is taken from the fiat gross and the rest is
-divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee is taken from that.
+Amounts (fiat per crypto rates): on-ramp, the fee is deducted from the fiat gross and the rest is
+divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee is deducted from the
+result.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 
 
 class Life:
-    """Takes ramp requests from step to step; event ids come from one stream."""
+    """Moves ramp requests from step to step; event ids come from one stream."""
 
     def __init__(self, cast: Cast, ids: Ids, quotes: Quotes = Quotes()) -> None:  # noqa: B008 - it is frozen
         self._cast = cast
         self._ids = ids
         self._quotes = quotes
         self.deposit_bank = cast.deposit_bank
-        """Where wires in euros go of requests that are made or approved from now on."""
+        """Account for wires in euros of requests that are created or approved from now on."""
 
     def create(
         self,
@@ -52,7 +53,7 @@ class Life:
         bank: shapes.CompanyBankAccount | None = None,
         fiat: shapes.FiatCurrency | None = None,
     ) -> RampRequest:
-        """A new request, awaiting approval; without a wallet or bank account, the usual one's."""
+        """Create a request awaiting approval, by default with the usual wallet or bank account."""
         cast = self._cast
         crypto = next(coin for coin in cast.crypto if coin.currency == asset)
         fiat = fiat or cast.fiat[0]
@@ -73,7 +74,7 @@ class Life:
         return self._with_deposit(request)
 
     def _with_deposit(self, request: RampRequest) -> RampRequest:
-        """The request with the deposit details of now."""
+        """Return the request with the current deposit details."""
         if request.ramp_type == "OFF_RAMP":
             wallet = self._cast.deposit_wallets[request.crypto_currency.chain]
             return replace(request, deposit_wallet=wallet)
@@ -81,7 +82,7 @@ class Life:
         return replace(request, deposit_bank_account=bank)
 
     def approve(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
-        """Approved: the deposit details are those of now and the service waits for the funds."""
+        """Approve: set the current deposit details, and await the funds."""
         request = self._with_deposit(request)
         return self._step(
             request, ("APPROVED", "STATUS_CHANGED"), user, at, status="AWAITING_FUNDS"
@@ -90,14 +91,14 @@ class Life:
     def change_amount(
         self, request: RampRequest, user: User, amount: Decimal, at: datetime
     ) -> RampRequest:
-        """Another amount at the same rate; the fee and the other side follow."""
+        """Change the amount at the same rate, and the fee and the other side with it."""
         asset = request.crypto_currency.currency
         changes = amounts_of(request.ramp_type, amount, request.exchange_rate, asset)
         metadata = {"previousAmount": request.amount, "newAmount": number(amount)}
         return self._step(request, ("AMOUNT_CHANGED",), user, at, metadata, **changes)
 
     def reject(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
-        """Turned down by a colleague."""
+        """Reject by a colleague."""
         return self._step(request, ("REJECTED",), user, at, status="REJECTED")
 
     def cancel(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
@@ -105,7 +106,7 @@ class Life:
         return self._step(request, ("CANCELLED",), user, at, status="CANCELLED")
 
     def deny(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Turned down by the platform."""
+        """Deny by the platform."""
         return self._step(request, ("ADMIN_REJECTED",), PLATFORM, at, status="DENIED")
 
     def block(self, request: RampRequest, at: datetime) -> RampRequest:
@@ -113,18 +114,18 @@ class Life:
         return self._step(request, ("STATUS_CHANGED",), PLATFORM, at, status="BLOCKED")
 
     def add_hash(self, request: RampRequest, user: User, hash: str, at: datetime) -> RampRequest:  # noqa: A002 - the services' word
-        """The company says which transaction carries the crypto."""
+        """Set the transaction that carries the crypto, named by the company."""
         return self._step(request, ("TX_HASH_ADDED",), user, at, blockchain_transaction_hash=hash)
 
     def receive(self, request: RampRequest, amount: Decimal, at: datetime) -> RampRequest:
-        """The funds have arrived; the service goes to work."""
+        """Receive the funds and start processing."""
         return self._step(
             request, ("PAYMENT_RECEIVED",), PLATFORM, at,
             status="PROCESSING", payment_received=True, amount_received=number(amount),
         )  # fmt: skip
 
     def complete(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Crypto delivered, or fiat paid out; where rates are published, at that day's."""
+        """Deliver the crypto, or pay out the fiat; at that day's rate if rates are published."""
         on_ramp = request.ramp_type == "ON_RAMP"
         if self._quotes.is_published:
             asset, day = request.crypto_currency.currency, at.astimezone(_BRUSSELS).date()
@@ -141,11 +142,11 @@ class Life:
         )  # fmt: skip
 
     def fail(self, request: RampRequest, at: datetime) -> RampRequest:
-        """The service could not carry it out."""
+        """Fail: the service could not carry it out."""
         return self._step(request, ("FAILED",), PLATFORM, at, status="FAILED")
 
     def release(self, request: RampRequest, at: datetime) -> RampRequest:
-        """No longer held: back to where it was."""
+        """Release a held request into its previous status."""
         approved = any(event.event_type == "APPROVED" for event in request.events)
         status = "AWAITING_FUNDS" if approved else "AWAITING_APPROVAL"
         if request.payment_received:
@@ -184,13 +185,13 @@ class Life:
 
 
 def tier_percentage(ramp_type: str, volume: Decimal) -> Decimal:
-    """The fee's percentage of a volume; the last tier holds beyond its end."""
+    """Return the fee's percentage for a volume; the last tier has no upper end."""
     tiers = [fee for fee in FEES if fee.type == ramp_type]
     return next((t.percentage for t in tiers if volume < t.max_volume), tiers[-1].percentage)
 
 
 def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> dict[str, Any]:
-    """Every amount of a request that follows from what was asked for and the rate."""
+    """Return all amounts of a request that follow from the ordered amount and the rate."""
     on_ramp = ramp_type == "ON_RAMP"
     fiat = amount if on_ramp else convert(amount, rate, "EUR")
     percentage = tier_percentage(ramp_type, fiat)
@@ -205,7 +206,7 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
 
 
 def record_of(request: RampRequest) -> Record:
-    """The request as the store keeps it."""
+    """Return the request as the store keeps it."""
     item = shapes.brief(
         request,
         shapes.RampItem,

@@ -1,8 +1,8 @@
-"""Carries out the plans: each ramp request's steps at the service and its lines at the bank.
+"""Execution of the plans: each ramp request's steps at the service and its lines at the bank.
 
 The company approves within the hour, sends wires from its operating account and receives payouts on
-its payout account. The service sees standard SEPA money on the next TARGET day; it says
-PAYMENT_RECEIVED only after the bank's booking date.
+its payout account. The service sees standard SEPA money on the next TARGET day; PAYMENT_RECEIVED
+follows the bank's booking date.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from treasury.sandbox.story.request_life import Life
 
 
 class Funding(msgspec.Struct, frozen=True):
-    """What a request in AWAITING_FUNDS needs on 2 November, in an analyst's words."""
+    """The needs of a request in AWAITING_FUNDS on 2 November, in an analyst's words."""
 
     id: str
     payment_reference: str
@@ -37,7 +37,7 @@ class Funding(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    """The company's treasury desk and the service opposite, acting out one plan after another."""
+    """The company's treasury desk and the service, which carry out one plan after another."""
 
     def __init__(self, cast: Cast, life: Life, ids: Ids, random: Random, book: Book) -> None:
         self._cast = cast
@@ -50,7 +50,7 @@ class Desk:
         self.fundings: list[Funding] = []
 
     def carry_out(self, plan: Plan) -> RampRequest:
-        """The request as it stands at the end of the story; its lines are in the book."""
+        """Return the request at the end of the story; its lines are in the book."""
         rate = plan.rate or Decimal(1)
         if plan.rate is None and plan.asset == "USDC":
             rate = Decimal("0.9231") + Decimal(self._random.randrange(-60, 61)) / 10000
@@ -61,11 +61,9 @@ class Desk:
         return _OUTCOMES[plan.outcome](self, plan, request)
 
     def next_reference(self) -> str:
-        """The next payment reference; other companies draw from the same numbers."""
+        """Return the next payment reference; other companies use the same numbers."""
         self._reference += 1 if self._reference < 4418 else self._random.randrange(2, 12)
         return f"PAY-2026-{self._reference:06d}"
-
-    # steps at the service
 
     def _approve(self, plan: Plan, request: RampRequest) -> RampRequest:
         moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(15, 55))
@@ -84,15 +82,13 @@ class Desk:
         later = moment + timedelta(minutes=self._random.randrange(40, 120))
         return self._life.complete(request, later)
 
-    # lines at the bank
-
     def _text(self, request: RampRequest, mangling: str, name: str) -> Text:
         invoice = self._random.randrange(1000, 9999)
         text = MANGLINGS[mangling].write(request.payment_reference, invoice)
         return replace(text, end_to_end_id=text.end_to_end_id or name)
 
     def _wire(self, plan: Plan, request: RampRequest, day: date, **more: Any) -> Line:
-        """The wire that funds an on-ramp request."""
+        """Book the wire that funds an on-ramp request."""
         self._sent += 1
         mangling = MANGLINGS[plan.mangling]
         defaults: dict[str, Any] = {
@@ -109,16 +105,14 @@ class Desk:
         )  # fmt: skip
 
     def _refund(self, line: Line, day: date, text: Text, **more: Any) -> Line:
-        """The provider sends the money back by an ordinary credit, not by a return."""
+        """Book the provider's refund as an ordinary credit, not a return."""
         return Line(
             account=line.account, booked=day, amount=line.amount, direction="CRDT",
             counterparty=self._cast.operator, text=text, **more,
         )  # fmt: skip
 
-    # outcomes
-
     def settled(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Funded and settled; off-ramp, paid out unless the plan says the payout is missing."""
+        """Fund and settle; off-ramp, pay out unless the plan has a missing payout."""
         request = self._approve(plan, request)
         if plan.ramp_type == "OFF_RAMP":
             request = self._add_hash(plan, request)
@@ -146,7 +140,7 @@ class Desk:
         return self._settle(request, line.amount, next_target_day(sent))
 
     def same_day(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """An instant wire, seen and settled within hours."""
+        """Fund by an instant wire and settle within hours."""
         request = self._life.approve(request, USERS["checker"], at(plan.day, "11:20"))
         line = self._wire(plan, request, plan.day, bank_code="PMNT/IRCT/ESCT")
         self._book.add(line)
@@ -154,7 +148,7 @@ class Desk:
         return self._life.complete(request, at(plan.day, "16:15"))
 
     def paid_twice(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """The wire goes out again the next day; the provider refunds it, naming the request."""
+        """Send the wire again the next day; the provider refunds it, naming the request."""
         request = self._approve(plan, request)
         again = next_target_day(plan.day)
         first = self._wire(plan, request, plan.day)
@@ -170,7 +164,7 @@ class Desk:
         return self._settle(request, first.amount, again)
 
     def cancelled_paid(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Withdrawn, and paid all the same; the refund names nothing."""
+        """Withdraw the request but pay it; the refund names nothing."""
         moment = at(plan.day, plan.clock) + timedelta(minutes=35)
         request = self._life.cancel(request, USERS["maker"], moment)
         line = self._wire(
@@ -185,7 +179,7 @@ class Desk:
         return request
 
     def wire_returned(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """The wire comes back two days later, with a reason."""
+        """Return the wire two days later, with a reason."""
         request = self._approve(plan, request)
         sent = self._wire(plan, request, plan.day, returned=True, ceiling="never", note="came back")
         back = replace(
@@ -196,26 +190,26 @@ class Desk:
         return self._open(request, "RETURNED", "AC04: closed account number")
 
     def awaited(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Approved, and nobody has sent the wire or crypto; or the crypto's hash is known."""
+        """Approve without a wire or crypto, or with only the crypto's hash."""
         request = self._approve(plan, request)
         if plan.outcome == "hash_given":
             request = self._add_hash(plan, request)
         return self._open(request, _AWAITED[plan.outcome], plan.note)
 
     def sent_silent(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """The wire went out and the service has not said a word."""
+        """Send the wire without any reaction of the service."""
         request = self._approve(plan, request)
         self._book.add(self._wire(plan, request, next_target_day(plan.day)))
         return self._open(request, "SENT", "service silent, late since 31 October")
 
     def paid_short(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """The wire carried less than was asked; the service keeps waiting."""
+        """Send a wire of less than the ordered amount; the service keeps waiting."""
         request = self._approve(plan, request)
         self._book.add(self._wire(plan, request, plan.day, note="EUR 12.00 short"))
         return self._open(request, "SENT WRONG", "EUR 12.00 short")
 
     def processing(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """The service has the funds and is at work."""
+        """Leave the request in processing, with its funds received."""
         request = self._approve(plan, request)
         amount = request.crypto_amount
         if plan.ramp_type == "OFF_RAMP":
@@ -227,7 +221,7 @@ class Desk:
         return self._life.receive(request, amount, self._morning(add_target_days(plan.day, 2)))
 
     def stopped(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """The service has the money, and blocks or denies the request all the same."""
+        """Block or deny the request although the service has the money."""
         request = self._approve(plan, request)
         stopped_at = self._morning(add_target_days(plan.day, 1)) + timedelta(hours=2)
         if plan.ramp_type == "OFF_RAMP":
@@ -240,7 +234,7 @@ class Desk:
         return self._life.deny(request, stopped_at)
 
     def closed(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Ended before any money moved."""
+        """End the request before any money moved."""
         moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(20, 90))
         match plan.outcome:
             case "cancelled":

@@ -1,7 +1,7 @@
-"""The wallets' past: stablecoin comes in by conversion and moves on by transfers of three kinds.
+"""The wallets' past: stablecoin comes in by conversion and leaves by three kinds of transfers.
 
-Every one of these movements goes through the ledger, day by day, so that the balances served today
-agree with every transfer that the services list.
+Every movement goes through the ledger, day by day, so that today's balances agree with every
+transfer that the services list.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FAILING: Final = 0.1
 
 
 class _Move(msgspec.Struct, frozen=True):
-    """Stablecoin on its way; without a receiver it leaves the service."""
+    """A movement of stablecoin; without a receiver it leaves the service."""
 
     sender: str
     receiver: str
@@ -43,7 +43,7 @@ class _Move(msgspec.Struct, frozen=True):
 
     @property
     def failure(self) -> tuple[str | None, str | None]:
-        """Its code and its reason, where it failed."""
+        """Return code and reason of a failure."""
         return FAILURE if self.status == "FAILED" else (None, None)
 
 
@@ -63,7 +63,7 @@ class Wallets:
         self.internal: list[AccountTransfer] = []
 
     def tell(self, conversions: list[Conversion]) -> None:
-        """Live through six months of conversions and transfers."""
+        """Run six months of conversions and transfers."""
         coming = defaultdict(list)
         for conversion in conversions:
             coming[conversion.day].append(conversion)
@@ -82,7 +82,7 @@ class Wallets:
                 self._transfer(date(2026, 10, 30), status, kind)
 
     def wallets(self) -> list[shapes.Wallet]:
-        """Every wallet with the balances it has now."""
+        """Return every wallet with its current balances."""
         return [
             shapes.Wallet(
                 id=wallet_id, account_id=account.id, chain=account.chain, type="CUSTODIAL",
@@ -100,7 +100,8 @@ class Wallets:
     def _transfer(self, day: date, status: str, kind: str = "") -> None:
         kind = kind or self._random.choice(_KINDS)
         virtual = self._cast.virtual_accounts
-        if kind == "internal":  # in USDC; the account that has most of it sends
+        # In USDC, sent by the account that has most.
+        if kind == "internal":
             virtual = tuple(v for v in virtual if v.target_cryptocurrency == "USDC")
             chosen = max(virtual, key=lambda v: self._total(v.account_id, "USDC"))
         else:
@@ -128,7 +129,7 @@ class Wallets:
             self._settle(move, self.transfers[-1].id)
 
     def _receiver(self, kind: str, sender: str) -> str:
-        """The other own account on the chain; or none: the company's own wallet outside."""
+        """Return the other own account on the chain; none for the company's own wallet outside."""
         if kind == "crypto" and self._chains[sender] == "BASE" and self._random.random() < 0.5:
             return ""
         own = [v.account_id for v in self._cast.virtual_accounts]
@@ -168,7 +169,7 @@ class Wallets:
 
 
 def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
-    """A wallet's balances as they are served, read from the ledger."""
+    """Return a wallet's balances in the served form, read from the ledger."""
     promised = ledger.holdings(reserved(wallet))
     free = ledger.holdings(available(wallet))
     return [
@@ -185,7 +186,7 @@ def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
 
 
 def origin_of(asset: str, amount: Decimal) -> FiatOrigin:
-    """The euros behind a fiat transfer's coins."""
+    """Return the euros behind a fiat transfer's coins."""
     rate = payout_rate(asset)
     euros = (amount * rate).quantize(Decimal("0.01"))
     return FiatOrigin(currency="EUR", amount=shapes.number(euros), exchange_rate=rate)

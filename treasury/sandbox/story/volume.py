@@ -1,9 +1,9 @@
-"""A past to measure with: very many ramp requests and transfers of 2024 and 2025, all settled.
+"""A large past for measurements: many settled ramp requests and transfers of 2024 and 2025.
 
-Each follows from the seed and its number alone. What lists filter, sort and show of a request is
-stored; the long bodies are made when they are asked for, by the same steps as every other, so that
-millions of them take few minutes to write and few gigabytes to keep. They are older than the story,
-its bank files, its truth and its ledger: no statement shows them and no balance holds any of them.
+Each follows from the seed and its number alone. Columns for lists are stored; the long bodies are
+made on demand, by the same steps as all others, so that millions of records take few minutes to
+write and few gigabytes on disk. They are older than the story, its bank files, its truth and its
+ledger: no statement shows them and no balance includes them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from treasury.sandbox.story.request_life import Life, amounts_of, record_of
 from treasury.sandbox.story.transfer_story import FAILURE, origin_of
 
 _YEARS: Final = (2024, 2025)
-_MOST_REQUESTS: Final = 999_999 * len(_YEARS)  # a reference has six digits in a year
+# A reference has six digits in a year.
+_MOST_REQUESTS: Final = 999_999 * len(_YEARS)
 _MOST_TRANSFERS: Final = 20_000_000
 _ENDS: Final = ("SUCCEEDED",) * 92 + ("CANCELLED",) * 3 + ("REJECTED",) * 3 + ("FAILED",) * 2
 _MINUTES: Final = {"SUCCEEDED": 1500, "CANCELLED": 30, "REJECTED": 40, "FAILED": 1440}
-"""How long after it was made a request ended."""
+"""Time from the creation of a request to its end."""
 
 
 class Volume(msgspec.Struct, frozen=True):
@@ -78,7 +79,7 @@ class Past:
             for receiver in cast.virtual_accounts
             if sender is not receiver and chains[sender.account_id] == chains[receiver.account_id]
         ]
-        """Sender, receiver and asset of every transfer there can be."""
+        """Sender, receiver and asset of every possible transfer."""
         self._inside = [ends for ends in self._ends if ends[2] == "USDC"]
         self._chains = chains
         self.makers: dict[str, Maker] = {
@@ -91,7 +92,7 @@ class Past:
         return encode(self.transfer(position - 1 - self._volume.requests))
 
     def records(self) -> Iterator[Record]:
-        """Every record without its own body, in the order of their positions."""
+        """Yield every record without its own body, in the order of their positions."""
         for count in range(self._volume.requests):
             yield self.brief_request(count)
         for count in range(self._volume.transfers):
@@ -107,10 +108,8 @@ class Past:
                 amount=sortable(_transferred_amount(drawn)),
             )  # fmt: skip
 
-    # ramp requests
-
     def brief_request(self, count: int) -> Record:
-        """A ramp request without its own body."""
+        """Return a ramp request without its own body."""
         drawn = self._drawn(b"request", count)
         asset, chain = self._coin(drawn)
         ramp_type, reference = _ramp_type(drawn), self._reference(count)
@@ -131,7 +130,7 @@ class Past:
         )  # fmt: skip
 
     def request(self, count: int) -> Record:
-        """A ramp request as it would have been stored."""
+        """Return a ramp request in the form of a stored one."""
         drawn = self._drawn(b"request", count)
         at, end = self._moment(count, self._volume.requests), _ENDS[drawn[18] % 100]
         life = Life(self._cast, Ids(Random(drawn)))  # noqa: S311 - a story is told
@@ -164,10 +163,8 @@ class Past:
         coin = self._cast.crypto[0 if drawn[17] % 4 else 1]
         return coin.currency, coin.chain
 
-    # transfers
-
     def transfer(self, count: int) -> Transfer | AccountTransfer:
-        """A transfer of any kind as it would have been stored."""
+        """Return a transfer of any kind in the form of a stored one."""
         drawn = self._drawn(b"transfer", count)
         sender, receiver, asset = self._sides(drawn)
         at, status = self._moment(count, self._volume.transfers), _status(drawn)
@@ -196,15 +193,13 @@ class Past:
         ends = self._inside if _is_inside(drawn) else self._ends
         return ends[drawn[17] % len(ends)]
 
-    # parts
-
     def _drawn(self, kind: bytes, count: int) -> bytes:
-        """Forty-eight bytes that decide everything about one record."""
+        """Return the forty-eight bytes that determine one record."""
         subject = kind + count.to_bytes(5, "big")
         return hashlib.blake2b(subject, digest_size=48, key=self._seed).digest()
 
     def _moment(self, count: int, of: int) -> datetime:
-        """Evenly over the years, half of them in each."""
+        """Return a time, evenly over the years, half of them in each."""
         half = -(-of // len(_YEARS))
         year = _YEARS[count // half]
         seconds = (363 * 86_400 * (count % half)) // half
@@ -220,7 +215,7 @@ def _amount(drawn: bytes, below: int) -> int:
 
 
 def _transferred_amount(drawn: bytes) -> Decimal:
-    """The amount of a transfer."""
+    """Return the amount of a transfer."""
     return Decimal(5_000 + _amount(drawn, 900_000)).scaleb(-2)
 
 

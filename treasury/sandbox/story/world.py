@@ -1,8 +1,8 @@
-"""Tells the whole story once and keeps what comes of it: the services' records, the bank's lines.
+"""The world: runs the story once and keeps its result, the services' records and the bank's lines.
 
-Nothing here looks at the machine's clock or at anything but the seed: two worlds of one seed are
-equal to the byte, and two that are asked the same stay so. Whatever changes the world afterwards
-does so in an act: one transaction, one place that draws ids, one clock.
+It depends on the seed alone and not on the machine's clock: two worlds of one seed are equal to the
+byte, and stay equal under equal calls. Later changes are made in an act: one transaction, one
+source of ids, one clock.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from treasury.sandbox.story.transfer_story import Wallets
 from treasury.sandbox.story.volume import NONE, Past, Volume
 
 DEPOSIT_BANK: Final = "deposit_bank"
-"""The fact that keeps the provider's deposit details, once they were changed."""
+"""Name of the stored value with the provider's deposit details, once they were changed."""
 
 _HOLDS_MONEY: Final = "holds-money"
-"""The scenario in which the provider blocks and denies requests after the money came."""
+"""Scenario in which the provider blocks and denies requests after receiving the money."""
 _GAS: Final = "gas"
-"""The scenario with a wallet on Polygon, where each transaction pays a gas that is known."""
+"""Scenario with a wallet on Polygon, where each transaction pays a known gas."""
 SCENARIOS: Final = ("full", "no-provider-report", _GAS, *QUOTES, _HOLDS_MONEY)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
 class World:
-    """The services' records, the banks' lines and the clock, which calls move on from 2 November.
+    """The services' records, the banks' lines and the clock, from 2 November on.
 
-    The story is told once in a process and stored once; what happens afterwards is in the store.
+    The story runs once in a process and is stored once; later events are in the store.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class World:
             self.store.begin_with(_BEGUN[company])
         self.agenda = Agenda(self.store)
         self.ledger = Ledger(self.store)
-        """Where every balance of the finance service comes from."""
+        """Source of every balance of the finance service."""
         self.keys, self.callbacks = Keys(self.store), Callbacks()
         self.bank = Bank(self.store, _accounts(self.cast, scenario), story.lines)
         self._random = streams.of("live")
         self.ids = Ids(self._random)
-        """Makes the ids of whatever happens after the story."""
+        """Source of ids for events after the story."""
         self.life = Life(self.cast, self.ids, self.quotes)
         past = Past(self.cast, seed, volume)
         self.store.makers |= past.makers
@@ -121,25 +121,26 @@ class World:
         self.clock = CompanyClock(datetime.fromisoformat(facts["now"]))
         self._seed, self._acts = seed, int(facts["acts"])
         self.lock = threading.RLock()
-        """Held while a call reads or changes anything here."""
+        """Held while a call reads or changes the world."""
         self.bounds = (Decimal(0), Decimal("1e12"))
-        """The least and the most that a ramp request may be of."""
+        """The least and the largest amount of a ramp request."""
         self.on_change: Callable[[RampRequest, str], object] | None = None
-        """Told each ramp request's next state and the status before it; empty for a new one."""
+        """Called with each ramp request's next state and the status before it; empty for a new one.
+        """
         self._acting = False
         self._after: list[Callable[[], object]] = []
 
     @property
     def has_planted_gas(self) -> bool:
-        """Whether every transaction of the company's wallets pays the same."""
+        """Return whether every transaction of the company's wallets pays the same gas."""
         return self.store.facts()["scenario"] == _GAS
 
     @contextmanager
     def act(self) -> Iterator[World]:
-        """Whatever is written within takes effect together, or, at an exception, none of it.
+        """Run an act: all its writes take effect together, or none after an exception.
 
-        Gives the world, whose lock it holds. The ids drawn within follow from the seed and the
-        act's number. An act within an act is a part of it.
+        The act yields the world and holds its lock. Ids drawn within follow from the seed and the
+        act's number. A nested act is part of the outer one.
         """
         with self.lock:
             if self._acting:
@@ -172,7 +173,7 @@ class World:
 
     @contextmanager
     def behind(self, seconds: int) -> Iterator[None]:
-        """Let lists lag for a while: what was created in the last `seconds` is not shown."""
+        """Let lists lag temporarily: records created in the last `seconds` are not shown."""
         if seconds:
             self.store.unseen_from = bare(self.clock.now - timedelta(seconds=seconds))
         try:
@@ -181,11 +182,11 @@ class World:
             self.store.unseen_from = ""
 
     def after(self, call: Callable[[], object]) -> None:
-        """Let something be done once the running act has taken effect; it must not block."""
+        """Run a function once the current act has taken effect; it must not block."""
         self._after.append(call)
 
     def advance(self, until: datetime) -> int:
-        """Move the clock on, letting everything due by then happen at its time; says how many."""
+        """Move the clock forward and run everything due by then at its time; return the count."""
         happened = 0
         with self.act():
             while (entry := self.agenda.take(until)) is not None:
@@ -211,11 +212,11 @@ class World:
 
 
 _BEGUN: Final[dict[tuple[int, str, str, bool], bytes]] = {}
-"""The store of each company in memory as it was when its story had been told."""
+"""Initial store of each company in memory, as of the end of its story."""
 
 
 class _Story(msgspec.Struct, frozen=True, kw_only=True):
-    """What was told of a company: nothing in it changes, so that worlds of one seed share it."""
+    """The result of a company's story: it never changes, so worlds of one seed share it."""
 
     cast: Cast
     requests: tuple[RampRequest, ...]
@@ -226,10 +227,10 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[Line, ...]
     """The banks' lines."""
     fingerprint: str
-    """Another version of the sandbox may tell another story."""
+    """Version of the story: another version of the sandbox may have another one."""
 
     def cast_in(self, scenario: str) -> Cast:
-        """The cast, with a wallet on Polygon in the scenario that has one."""
+        """Return the cast, with a wallet on Polygon in the scenario that has one."""
         if scenario != _GAS:
             return self.cast
         wallet = replace(POLYGON_WALLET, company_id=self.cast.company.id)
@@ -241,7 +242,7 @@ def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool, holds_money: boo
     streams, book = Streams(seed), Book()
     cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
     if is_neighbour:
-        # The other company has asked for one on-ramp, which awaits its approval.
+        # The other company has one on-ramp request, which awaits its approval.
         request = Life(cast, Ids(streams.of("neighbour"))).create(
             "ON_RAMP", Decimal(18_000), Decimal("0.9231"), "USDC",
             reference=f"PAY-{START.year}-900001", user=cast.users["maker"],

@@ -1,9 +1,9 @@
-"""Bank XML read safely, piece by piece: the one place that feeds a parser with outside bytes.
+"""Safe reading of bank XML in pieces: the only place that parses XML from outside.
 
-Two things look at the same text. Expat parses all of it, only to refuse what is not well-formed or
-has a DOCTYPE (hence there are no entities and no network). Beside it the text is cut where the
-elements that matter begin and end, which costs a fraction of building them one by one. What may
-pass without such an element is bounded, so memory is too, whatever the file holds.
+Expat parses the whole text only to refuse what is not well-formed or has a DOCTYPE; therefore there
+are no entities and no network access. In parallel the text is split at the elements that matter,
+which is much faster than building each one. The text between such elements is limited, so memory is
+bounded for any file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from treasury.statements.byte_stream import ByteSource
 
 _CHUNK: Final = 1 << 16
 _MOST_BETWEEN: Final = 4 << 20
-"""Characters that may pass without an entry; a bank's entry takes one or two thousand."""
+"""Most characters without an entry; a bank's entry takes one or two thousand."""
 _MOST_IN_DETAIL: Final = 1 << 14
 _MOST_IN_ENTRY: Final = 256 << 20
 _MOST_DOCUMENTS: Final = 10_000
-"""Documents in one file, one after the other; a bank joins those of a year at most."""
+"""Most documents in one file, one after the other; a bank joins those of a year at most."""
 _LONGEST_DECLARATION: Final = 1 << 10
 _LONGEST_SPACE: Final = 1 << 10
 _MOST_SPACES: Final = 1 << 12
-"""Characters of namespace declarations, which are repeated in each entry with a prefix."""
+"""Most characters of namespace declarations, which are repeated in each entry with a prefix."""
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -54,7 +54,7 @@ _BEGINS_SPECIAL: Final = re.compile(r"<(?:!--|!\[CDATA\[|\?|!)")
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """An element cut out of the file, or the beginning or end of one that holds others."""
+    """An element extracted from the file, or the beginning or end of a container."""
 
     kind: str
     """`document` at its start; `begin`, `part`, `entry`, `end` of a container; else `outside`."""
@@ -63,13 +63,13 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Cut:
-    """The pieces of a file: what stands in its statements, element by element.
+    """The pieces of a file: the elements in its statements.
 
-    `containers` says, by the local name of an element and of its parent, whether it is a statement;
+    `containers` decides by the local names of an element and its parent if it is a statement;
     `entry` is the local name of the many elements in it, `detail` of the many in those. Elements
-    named in `outside` are given where they stand outside a container. `roots` has the names seen
-    above the containers of the document being read. StatementError, naming file and line, for
-    anything but plain XML.
+    named in `outside` are returned if they are outside a container. `roots` has the names of the
+    elements above the containers of the current document. Raises StatementError with file and line
+    for anything but plain XML.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class Cut:
         self._encoding = ""
         self._parser = self._new_parser()
         self._parsed = ""
-        """The text given last to the parser, and the bytes that it had before."""
+        """The text last passed to the parser, and the bytes that it had before."""
         self._parsed_before = 0
         self._lines_before = 0
         """Lines before the document being parsed."""
         self._documents = 1
         self._between: str | None = None
-        """The text between two documents, while the beginning of the second is not read yet."""
+        """Text between two documents, while the beginning of the second is incomplete."""
         self._held = ""
         self._text = ""
         self._at = 0
@@ -106,15 +106,15 @@ class Cut:
         self._size = _CHUNK
         self._ended = False
         self._declared: list[list[str]] = []
-        """The namespaces that each open element above the containers declares."""
+        """Namespaces that each open element above the containers declares."""
 
     @property
     def line(self) -> int:
-        """The line at which the piece last given begins."""
+        """Return the line at which the last piece begins."""
         return 1 + self._gone + self._text.count("\n", 0, self._at)
 
     def __iter__(self) -> Iterator[Piece]:
-        """The pieces in the file's order."""
+        """Yield the pieces in the file's order."""
         stack = [""]
         while tag := self._next_tag():
             closing, name = tag.group(1, 2)
@@ -170,12 +170,12 @@ class Cut:
         yield Piece("end", local)
 
     def _children(self, entry: str, spaces: str) -> Iterator[Piece]:
-        """The elements in a container; entries mostly follow one another at once."""
+        """Yield the elements in a container."""
         opening, ending = f"<{entry}>", f"</{entry}>"
         opening_with_attributes = f"<{entry} "
         passed = 0
         while True:
-            # The quick way: an entry as most banks write it, whole in the buffer.
+            # The fast path: an entry as most banks write it, complete in the buffer.
             text, at = self._text, self._at
             end = text.find(ending, at) if text.startswith(opening, at) else -1
             if (
@@ -208,7 +208,7 @@ class Cut:
             yield Piece("entry" if is_entry else "part", local, spaced)
 
     def _begins_quickly(self, opening: str, ending: str) -> bool:
-        """Whether the entry here is now whole in the buffer, as most banks write it."""
+        """Return whether the next entry is complete in the buffer, as most banks write it."""
         if not self._text.startswith(opening, self._at):
             return False
         while self._text.find(ending, self._at) < 0:
@@ -217,7 +217,7 @@ class Cut:
         return self._text.find(opening, self._at + 1, self._text.find(ending, self._at)) < 0
 
     def _element(self, tag: re.Match[str]) -> str:
-        """The text of the element that begins with `tag`, which then is behind us."""
+        """Return the text of the element that begins with `tag`, and move past it."""
         name, attributes = tag.group(2, 3)
         if attributes.endswith("/"):
             self._at = tag.end()
@@ -238,7 +238,7 @@ class Cut:
         return text
 
     def _next_tag(self) -> re.Match[str] | None:
-        """The next tag in the buffer, at which we then are; None at the end of the file."""
+        """Return the next tag in the buffer, and move to it; None at the end of the file."""
         while True:
             at = self._text.find("<", self._at)
             tag = _TAG.match(self._text, at) if at >= 0 else None
@@ -252,18 +252,18 @@ class Cut:
                 return None
 
     def _more(self) -> bool:
-        """Read on; False at the end of the file."""
+        """Read more text; return False at the end of the file."""
         if self._ended:
             return False
         self._gone += self._text.count("\n", 0, self._at)
         unread, self._at = self._text[self._at :], 0
         details = unread.count(f"{self._detail}>") if len(unread) > _MOST_BETWEEN else 0
         bound = min(_MOST_BETWEEN + details * _MOST_IN_DETAIL, _MOST_IN_ENTRY)
-        # What is held is within a comment, CDATA or instruction that has not ended.
+        # The text that is held belongs to an unfinished comment, CDATA section or instruction.
         if len(self._held) > _MOST_BETWEEN or len(unread) > bound:
             raise self._too_much()
         chunk = self._source.read(self._size)
-        # What does not fit is read in ever larger chunks, so that it is not copied once for each.
+        # Read ever larger chunks, so that text that does not fit is not copied once for each.
         self._size = min(self._size * 2, 1 << 22) if len(unread) > self._size else _CHUNK
         self._ended = not chunk
         self._text = unread + self._plain(self._read(chunk))
@@ -281,7 +281,7 @@ class Cut:
                 text = self._decode(chunk, not chunk)
             self._parse(text, is_last=not chunk)
         except UnicodeError as error:
-            why = "its bytes are not in the encoding that it says"
+            why = "its bytes are not in the declared encoding"
             raise self._not_well_formed(f"{why}: {str(error)[:120]}") from None
         except expat.ExpatError as error:
             why = expat.errors.messages.get(error.code, "not XML")
@@ -297,7 +297,7 @@ class Cut:
         return parser
 
     def _parse(self, text: str, *, is_last: bool) -> None:
-        """Parse on, with a new parser where a document has ended and another one follows."""
+        """Pass text to the parser; use a new one for each further document of the file."""
         # Each document that ends in a piece has the rest of that piece copied.
         for at in range(0, max(len(text), 1), _CHUNK):
             piece = text[at : at + _CHUNK]
@@ -327,9 +327,9 @@ class Cut:
                 return
 
     def _rest_after_document(self, text: str, error_code: int) -> str | None:
-        """Return the text from where the parser stopped behind the end of a document.
+        """Return the text after the end of a document, where the parser stopped.
 
-        None if the document has not ended: the file is not well-formed there.
+        Return None if the document has not ended: the file is not well-formed there.
         """
         # A tag or declaration may have begun in the text before.
         at = self._parser.ErrorByteIndex - self._parsed_before
@@ -337,7 +337,7 @@ class Cut:
             return None
         around = (self._parsed + text).encode()
         rest = around[at:].decode()
-        # After a tag, a byte order mark is an error only where the document has ended.
+        # After a tag, a byte order mark is an error only if the document has ended.
         is_mark = rest.startswith("\ufeff") and around[:at].rstrip().endswith(b">")
         is_end = error_code == _JUNK or (error_code == _INVALID and is_mark)
         begins = rest.lstrip(_BETWEEN)[:1]
@@ -346,7 +346,7 @@ class Cut:
     def _begun_document(self, text: str, *, is_last: bool) -> str:
         """Return the text of the document that follows another, without its declaration.
 
-        Empty, with the text kept in `_between`, until the declaration is read whole.
+        Return an empty text, and keep the text in `_between`, until the declaration is complete.
         """
         following = text.lstrip(_BETWEEN)
         is_declared = following.startswith("<?xml"[: len(following)])
@@ -375,7 +375,7 @@ class Cut:
         return document
 
     def _decoder(self, head: bytes) -> Callable[[bytes, bool], str]:
-        """The decoder for the encoding that the file says it is in, by its first bytes."""
+        """Return the decoder for the declared encoding, by the first bytes of the file."""
         encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "")
         if not encoding:
             declared = _ENCODING.match(head)
@@ -391,7 +391,7 @@ class Cut:
         return lambda data, final: lines.decode(data, final=final)
 
     def _plain(self, text: str) -> str:
-        """The text without comments and instructions, CDATA as ordinary text."""
+        """Return the text without comments and instructions, CDATA as ordinary text."""
         text = self._held + text
         self._held = ""
         if "<!" not in text and "<?" not in text and not text.endswith("<"):
@@ -422,7 +422,7 @@ class Cut:
     def _refused(self, why: str) -> StatementError:
         return StatementError(
             f"{self._file_name}: {why}",
-            do="ask the bank for a plain camt.053 file; nothing of this one was stored",
+            do="ask the bank for a plain camt.053 file; this one was not stored",
         )
 
 
@@ -434,7 +434,7 @@ _INVALID: Final = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
 
 
 def plain_text(text: str) -> tuple[str, str]:
-    """The text without comments and instructions, and what of its end has to wait for more."""
+    """Return the text without comments and instructions, and the end that is still incomplete."""
     plain_parts: list[str] = []
     at = 0
     while (special := _BEGINS_SPECIAL.search(text, at)) is not None:
@@ -454,10 +454,10 @@ def plain_text(text: str) -> tuple[str, str]:
 
 
 def _with_spaces(text: str, name: str, spaces: str) -> str:
-    """An element that says itself what its prefix stands for."""
+    """Return an element with the namespace of its prefix declared."""
     return f"<{name}{spaces}{text[len(name) + 1 :]}" if spaces else text
 
 
 def local_name(name: str) -> str:
-    """The element's name without its prefix."""
+    """Return the element's name without its prefix."""
     return name.rpartition(":")[2]

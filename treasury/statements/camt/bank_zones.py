@@ -16,13 +16,13 @@ _CAPITALS: Final = {
     "PT": "Europe/Lisbon",
     "UA": "Europe/Kyiv",
 }
-"""Where a country has several zones: the one that its banks go by."""
+"""For countries with several zones, the zone that its banks use."""
 
 
 def bank_zone(account: str | None, bic: str | None) -> ZoneInfo | None:
-    """Return the zone of the country in the IBAN, else in the bank's BIC; None if it is not known.
+    """Return the zone of the country in the IBAN, else in the bank's BIC; None if it is unknown.
 
-    A country with several zones is known only if its banks are all in one of them.
+    A country with several zones counts only if its banks are all in one of them.
     """
     if account is not None and is_iban(account):
         return _zone_of(account[:2])
@@ -31,7 +31,7 @@ def bank_zone(account: str | None, bic: str | None) -> ZoneInfo | None:
 
 @cache
 def _zone_of(country: str) -> ZoneInfo | None:
-    # The zones of each country, as the time zone database lists them.
+    # Zones of each country in the time zone database.
     table = resources.files("tzdata").joinpath("zoneinfo", "zone.tab").read_text(encoding="utf-8")
     names = [line.split("\t")[2] for line in table.splitlines() if line.startswith(f"{country}\t")]
     name = _CAPITALS.get(country) or (names[0] if len(names) == 1 else None)

@@ -1,9 +1,8 @@
-"""An entry of a camt file as rows: the rules that turn what a bank wrote into movements.
+"""Rules that turn an entry of a camt file into rows.
 
-One row per transaction detail, or one for an entry without details. What moved the account is the
-entry's amount; the details of a batch share it. The direction is that of the credit/debit indicator
-alone: a reversal mark never turns it round. What we worked out because the bank did not state it is
-named in `inferred`.
+There is one row per transaction detail, or one for an entry without details. The entry's amount is
+what moved the account; the details of a batch share it. The credit/debit indicator alone gives the
+direction: a reversal flag never turns it round. Derived values are named in `inferred`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _SHORT: Final = 18
 
 
 class CamtMovement(msgspec.Struct, frozen=True):
-    """What an entry did to the account."""
+    """The effect of an entry on the account."""
 
     amount: Decimal
     currency: str
@@ -49,8 +48,9 @@ class Share(msgspec.Struct, frozen=True):
     amount: Decimal
     direction: str
     details: tuple[int, ...] = (0,)
-    """The places of the details that it is of: several without amounts share one, charges of the
-    entry have none."""
+    """Positions of its details: several without amounts share one part, charges of the entry have
+    none.
+    """
     is_inferred: bool = False
 
 
@@ -60,10 +60,10 @@ def movement(
     fallback: date | None,
     zone: tzinfo | None = None,
 ) -> CamtMovement:
-    """Return the movement of the entry, on the day of `fallback` if it states no day.
+    """Return the movement of the entry, on the day `fallback` if it states no day.
 
-    `zone` is the bank's, for days that are instants in UTC. InputError where amount, direction or a
-    date cannot be read.
+    `zone` is the bank's, for days that are instants in UTC. Raises InputError if amount, direction
+    or a date cannot be read.
     """
     texts = fields.working
     inferred = []
@@ -90,12 +90,12 @@ def movement(
 
 
 def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
-    """Return the parts of the entry, and what does not add up, if anything.
+    """Return the parts of the entry, and a description of what does not add up.
 
-    A single detail has all of it: what it says itself may be before charges or in another currency.
-    In a batch each detail states its own part. Details without an amount share the rest: the amount
-    of the entry is certain even if the amount of each detail is not. Details may be before
-    charges, their own or those of the entry.
+    A single detail gets the whole amount: its own may be before charges or in another currency. In
+    a batch each detail states its own part. Details without an amount share the rest: the amount of
+    the entry is certain even if that of each detail is not. Details may be before charges, their
+    own or those of the entry.
     """
     if len(details) <= 1:
         return _whole(entry, details)
@@ -114,7 +114,7 @@ def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
     mismatch = f"details are {remainder.copy_abs():f} {entry.currency} {relation} the entry"
     silent = tuple(at for at, amount in enumerate(stated) if amount is None)
     if silent or remainder == 0 or not any(stated):
-        # A detail of 0 is a placeholder, unless all others state what they leave for it.
+        # A detail of 0 is a placeholder, unless the others leave exactly that amount for it.
         silent = tuple(at for at, amount in enumerate(stated) if not amount)
         parts = [part for part in parts if part.amount]
     if silent:
@@ -136,7 +136,8 @@ def _with_silent(
     everything = tuple(range(len(parts) + len(silent)))
     whole = [Share(entry.amount, entry.direction, everything)]
     if not parts or (len(parts) == 1 and remainder == 0):
-        return whole, None  # one movement, which several details describe
+        # One movement, described by several details.
+        return whole, None
     if remainder < 0:
         return whole, mismatch
     if remainder == 0:
@@ -152,9 +153,9 @@ def _after_charges(
     parts: Sequence[Share],
     remainder: Decimal,
 ) -> list[Share] | None:
-    """Return the parts with charges, if those make the difference.
+    """Return the parts with charges, if the charges make the difference.
 
-    Charges of a detail are in its part, and charges of the entry are a part of their own.
+    Charges of a detail belong to its part, and charges of the entry are a separate part.
     """
     if any(part.direction != entry.direction for part in parts):
         return None
@@ -190,7 +191,8 @@ def _whole(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
     if not details or all(texts.get(own) == texts.get(f"entry_{own}") for own in _OWN):
         return [Share(entry.amount, entry.direction)], None
     stated = _stated(details[0], entry.currency, ("amount",))
-    if not stated or stated == entry.amount:  # a detail of 0 is a placeholder
+    # A detail of 0 is a placeholder.
+    if not stated or stated == entry.amount:
         is_inferred = "amount" in texts and stated is None
         return [Share(entry.amount, entry.direction, is_inferred=is_inferred)], None
     share = [Share(entry.amount, entry.direction, is_inferred=True)]
@@ -206,7 +208,7 @@ _STATED: Final = ("amount", "transacted", "countervalue", "instructed")
 
 
 def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED) -> Decimal | None:
-    """The amount that a detail states in a currency: its own, else transacted, else converted."""
+    """Return the amount that a detail states in a currency: own, transacted, or converted."""
     for name in names:
         if name in fields.working and fields.working.get(f"{name}_currency", currency) == currency:
             return _positive(fields.working[name], f"{name} of a detail")
@@ -257,7 +259,7 @@ _OF_ONE_DETAIL: Final = frozenset(
 def entry_row(
     entry: CamtMovement, fields: ElementValues, part: Share, head: StatementHead, *, alone: bool
 ) -> EntryRow:
-    """The row of an entry or of one of its details, without ids, place and raw text."""
+    """Return the row of an entry or of one of its details, without ids, place and raw text."""
     texts = fields.working
     row = EntryRow(**fields.columns)  # type: ignore[arg-type]  # the paths name text columns only
     row.account = head.account
@@ -283,7 +285,8 @@ def entry_row(
     row.account_servicer_reference = (whole or own) if alone else (own or whole)
     for name, text in fields.columns.items():
         if text[0] in "Nn" and name in _REFERENCES and reference(text) is None:
-            setattr(row, name, None)  # the text only says that there is none
+            # The text is a placeholder for a missing reference.
+            setattr(row, name, None)
     if not _BATCH.isdisjoint(fields.names):
         row.message_id = row.message_id or reference(texts.get("batch_message_id"))
         row.payment_information_id = row.payment_information_id or reference(
@@ -311,7 +314,7 @@ _OTHER_AMOUNTS: Final = frozenset(
 
 
 def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:
-    """Charges, the instructed amount and the exchange; the entry's own only for a sole detail."""
+    """Add charges, instructed amount and exchange; those of the entry only for a sole detail."""
     texts = fields.working
     for level in ("", "entry_") if alone else ("",):
         if row.charges_amount is None:
@@ -330,7 +333,7 @@ def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> 
 
 
 def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, str | None]:
-    """The charges' total, or their records' in one currency, what was given back deducted."""
+    """Return the total of the charges, or the sum of their records, less charges refunded."""
     stated = fields.working.get(f"{level}charges")
     if stated is not None:
         return amount_aside(stated), fields.working.get(f"{level}charges_currency")
@@ -358,17 +361,17 @@ def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, st
 
 
 def amount_aside(text: str | None) -> Decimal | None:
-    """An amount or rate that moved nothing; one that cannot be read is kept in `raw` alone."""
+    """Return an amount or rate that moved nothing; `raw` keeps one that cannot be read."""
     with suppress(InputError):
         return None if text is None else amount_in_xml(text)
     return None
 
 
 def _add_parties(row: EntryRow, *, is_return: bool) -> None:
-    """Who of the two is the party that is not us: who pays a credit, who gets a debit.
+    """Add the other party: the payer of a credit, the payee of a debit.
 
-    A return names the parties of the payment that comes back, so there it is the other way round.
-    An account number that is our own settles it.
+    A return names the parties of the original payment, so there the two are swapped. If one account
+    number is our own, that decides.
     """
     row.debtor_account = _account(row.debtor_account)
     row.creditor_account = _account(row.creditor_account)
@@ -405,7 +408,8 @@ def _required(texts: dict[str, str], name: str, label: str) -> str:
 
 def _positive(text: str, label: str) -> Decimal:
     if len(text) < _SHORT and _DIGITS.fullmatch(text):
-        return Decimal(text)  # as nearly every bank writes it
+        # Nearly every bank writes it like this.
+        return Decimal(text)
     amount = amount_in_xml(text, label=label)
     if amount < 0:
         raise InputError(f"{label}: {amount:f} is negative; the direction has its own element")
@@ -419,6 +423,6 @@ def _direction(text: str) -> str:
 
 
 def day_of(texts: dict[str, str], name: str, zone: tzinfo | None = None) -> date | None:
-    """Return the day in a text, None if the text is missing. Raise InputError if it is no day."""
+    """Return the day in a text, None for a missing text. Raises InputError for an invalid day."""
     text = texts.get(name)
     return None if text is None else day(text, zone)

@@ -1,8 +1,8 @@
-"""Reads camt.052, .053 and .054 of any version, entry by entry, in memory that does not grow.
+"""Reader of camt.052, .053 and .054 of any version, entry by entry, in bounded memory.
 
-Each row's `raw` is its entry as XML with only that row's details in it. An entry is cut out of the
-text once, its values are picked by the shape of its tags (`shape`), and the rules of `entries` make
-rows of them.
+Each row's `raw` is its entry as XML with only that row's details in it. An entry is extracted once,
+its values are located by the sequence of its tags (`element_shapes`), and the rules of
+`camt_entries` make rows of them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CamtFile(BankFile):
         self._accounts = accounts
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        """Yield the rows of `statement_entries` in batches, in the file's order."""
         return entry_batches(self._rows())
 
     def _rows(self) -> Iterator[EntryRow]:
@@ -106,7 +106,8 @@ class CamtFile(BankFile):
         """Note the format of the first document, and refuse one that is no bank statement."""
         self._message = {}
         if not cut.roots:
-            return  # none was read yet
+            # None was read yet.
+            return
         self._documents += 1
         formats = {
             form
@@ -130,13 +131,13 @@ class CamtFile(BankFile):
         )
 
     def _split(self, entry: str) -> EntryXml:
-        """Return the entry's XML, and for each of its details with only that one in it."""
+        """Return the entry's XML, and for each of its details the XML with only that one in it."""
         if entry.count("TxDtls>") <= 2:
             return EntryXml(entry, [entry])
         around, groups = _cut_out(entry, _GROUP) if entry.count("NtryDtls>") > 2 else ([], [])
         if len(groups) <= 1:
             return EntryXml(entry, self._details(entry))
-        # Each group may be a batch, with ids that are not the others'.
+        # Each group may be a batch with separate ids.
         after = "".join(around[1:])
         details = [part for group in groups for part in self._details(f"{around[0]}{group}{after}")]
         return EntryXml(entry, details)
@@ -146,7 +147,7 @@ class CamtFile(BankFile):
         if len(details) > _MOST_DETAILS:
             raise StatementError(
                 f"{self.file_name}: more than {_MOST_DETAILS} details in one entry",
-                do="ask the bank to split the batch; nothing of it was stored",
+                do="ask the bank to split the batch; the file was not stored",
             )
         if len(details) <= 1:
             return [entry]
@@ -164,7 +165,7 @@ _GROUP: Final = _tags("NtryDtls")
 
 
 def _cut_out(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """What stands before, between and after the elements with these tags, and those elements."""
+    """Return the elements with these tags, and the text before, between and after them."""
     elements: list[str] = []
     around: list[str] = []
     depth = behind = begin = 0

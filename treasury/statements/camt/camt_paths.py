@@ -1,9 +1,8 @@
-"""Where camt.052, .053 and .054 keep what we read, in every version, as tables of paths.
+"""Paths of the values that are read from camt.052, .053 and .054, for every version.
 
-Versions moved things about (`Pty` around a name, `Cd` inside a status, `BIC` to `BICFI`) and banks
-mix them, so each value lists every path it has been seen at; the first in the document counts.
-Names on the right are columns or, with a dot, values that a rule of `entries` asks for; `*` marks
-a list.
+Versions moved elements (`Pty` around a name, `Cd` inside a status, `BIC` to `BICFI`) and banks mix
+them, so each value lists every path in use; the first in the document counts. Names on the right
+are columns or, with a dot, working values for the rules of `camt_entries`; `*` marks a list.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ BALANCE: Final = {
 
 
 def _amounts(level: str) -> dict[str, str]:
-    """Amounts as ordered, transacted and converted, charges and codes, of an entry or a detail."""
+    """Return paths of an entry's or detail's amounts: ordered, transacted, converted, charges."""
     exchanged = {
         f"AmtDtls/{kind}/CcyXchg/{element}": f".{level}{name}"
         for kind in ("InstdAmt", "TxAmt", "CntrValAmt", "AnncdPstngAmt")
@@ -156,4 +155,4 @@ ENTRY: Final = {
     **{f"NtryDtls/TxDtls/{path}": name for path, name in _DETAIL.items()},
     **{f"TxDtls/{path}": name for path, name in _DETAIL.items()},
 }
-"""An entry with at most one detail; what stands on the entry itself is named `entry_...`."""
+"""An entry with at most one detail; values of the entry itself are named `entry_...`."""

@@ -1,4 +1,4 @@
-"""One statement of a camt file while it is read: its head, its entries as rows, its proof.
+"""One statement of a camt file while it is read: head, rows of its entries, proof.
 
 A report (camt.052) and a notification (camt.054) have the same parts; they mostly lack balances,
 and then are not proved.
@@ -56,10 +56,10 @@ class EntryXml(msgspec.Struct, frozen=True):
 
 
 class CamtStatement(msgspec.Struct, eq=False):
-    """A statement whose parts are handed over in the order of the file.
+    """A statement that receives its parts in the order of the file.
 
-    `place` is where it is in the file (`Stmt[1]`), `created` is when the message was made, `ids`
-    counts the statements of the file that cannot be told apart; `accounts` are those declared.
+    `place` is its position in the file (`Stmt[1]`), `created` the time of the message; `ids` counts
+    statements of the file with equal identity; `accounts` are the declared ones.
     """
 
     name: str
@@ -71,7 +71,7 @@ class CamtStatement(msgspec.Struct, eq=False):
     accounts: Collection[str]
     ids: Ordinals
     parts: list[tuple[str, str]] = []
-    """The elements of it that are no entry: name and text."""
+    """Elements of the statement other than entries: name and text."""
     begun: tuple[StatementDraft, date | None] | None = None
     texts: dict[str, str] = {}
     zone: ZoneInfo | None = None
@@ -83,11 +83,11 @@ class CamtStatement(msgspec.Struct, eq=False):
 
     @property
     def draft(self) -> StatementDraft:
-        """What is known of it: it begins with the first entry, or with the end."""
+        """Return the draft, which begins with the first entry, or with the end of the statement."""
         return self._start()[0]
 
     def entry_rows(self, reader: Reader, entry_xml: EntryXml, position: str) -> list[EntryRow]:
-        """Return the rows of one entry. InputError if it cannot be read."""
+        """Return the rows of one entry. Raises InputError if it cannot be read."""
         draft, day_of_entries = self.begun or self._start()
         details = [reader.read(raw) for raw in entry_xml.details]
         entry = movement(details[0], draft.head.currency, day_of_entries, self.zone)
@@ -115,7 +115,8 @@ class CamtStatement(msgspec.Struct, eq=False):
             is_alone = len(parts) == 1 or not part.details
             row = entry_row(entry, fields, part, draft.head, alone=is_alone)
             if not part.details:
-                row.is_reversal = False  # charges of a return do not come back with it
+                # Charges of a return do not come back with it.
+                row.is_reversal = False
             own = field_values.reference(fields.working.get("servicer_reference"))
             if len(parts) == 1:
                 own = row.account_servicer_reference
@@ -124,9 +125,9 @@ class CamtStatement(msgspec.Struct, eq=False):
         return rows
 
     def finish(self) -> StatementRow:
-        """The statement's own row; the file's hash is known when all of it is read."""
+        """Return the row of the statement; the hash is known once the file is read to its end."""
         draft, counts, sums = self.draft, self.counts, self.sums
-        # The bank's own count and sums, where it states them.
+        # The bank states its own count and sums in some statements.
         checks: dict[str, tuple[str, int | Decimal]] = {
             "stated_entries": ("number of entries", sum(counts.values())),
             "stated_credits": ("number of credits", counts["CRDT"]),
@@ -144,14 +145,14 @@ class CamtStatement(msgspec.Struct, eq=False):
                 )
             if stated is not None and stated != read:
                 draft.note(
-                    "TxsSummry", f"{label}: the bank says {(text or '')[:40]}, read {read_text}"
+                    "TxsSummry", f"{label}: the bank states {(text or '')[:40]}, read {read_text}"
                 )
         return draft.finish(self._text())
 
     def _start(self) -> tuple[StatementDraft, date | None]:
-        """The statement as its parts so far describe it, and a day that its entries fall back on.
+        """Return a new draft from the parts so far, and the fallback day of its entries.
 
-        The parts stand before its entries.
+        The parts come before the entries.
         """
         if self.begun is not None:
             return self.begun

@@ -1,9 +1,9 @@
-"""Values out of XML text, quickly: the elements of a bank's entries repeat, the text differs.
+"""Fast extraction of values from XML text: a bank's elements repeat, only the text differs.
 
-An element without comments, CDATA and stray `>` can be cut at `<` and `>`, which leaves text and
-tag in turn. The tags in order are its *shape*. Where each
-value stands is worked out once per shape, by a table of paths; the next element of the same shape
-only has its values picked. Elements match by local name: prefix and namespace say nothing reliable.
+An element without comments, CDATA and stray `>` can be split at `<` and `>`, which gives text and
+tags in turn. The sequence of tags is its *shape*. The positions of the values are determined once
+per shape from a table of paths; for the next element of that shape the values are only picked.
+Elements match by local name: banks use prefixes and namespaces inconsistently.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 Paths = Mapping[str, str]
-"""Path of local names below the element -> name of the value.
+"""Map from a path of local names below the element to the name of the value.
 
-A name that ends in `*` is a list. A name that begins with `.` is a working value (the dot is not
-part of the name): a rule has to look at it before it goes anywhere.
+A name that ends in `*` is a list. A name that begins with `.` is a working value for a rule (the
+dot is not part of the name).
 """
 
 _MAX_SHAPES: Final = 512
@@ -29,11 +29,11 @@ _TEXT_OR_TAG: Final = re.compile(r"""<(?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+|<""")
 
 
 class ElementValues(msgspec.Struct, frozen=True, gc=False):
-    """The values found in one element, by name.
+    """The values in one element, by name.
 
-    The currency beside an amount `.x` is the working value `x_currency`; beside a list `x*` it is a
-    list of the same length, `x_currency`. `names` has every name that an element of this shape may
-    give a value to.
+    The currency of an amount `.x` is the working value `x_currency`; that of a list `x*` is a list
+    of the same length, `x_currency`. `names` has every name that an element of this shape may give
+    a value to.
     """
 
     columns: dict[str, str]
@@ -43,15 +43,15 @@ class ElementValues(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Single(msgspec.Struct, frozen=True):
-    """Where the single values of one shape stand among the pieces."""
+    """Positions of the single values of one shape."""
 
     places: tuple[tuple[str, int], ...]
-    """The last place of a name first, so that the first one that is not empty counts."""
+    """Positions of each name, last one first, so that the first value that is not empty wins."""
     currencies: tuple[tuple[str, int, str], ...]
-    """The currency in the tag of an amount, by its own name and the amount's place."""
+    """Position of the tag with the currency of an amount, by name, and that of the amount."""
 
     def pick(self, pieces: list[str], *, escaped: bool) -> dict[str, str]:
-        """The values, white space around them removed, by name: the first that is not empty."""
+        """Return the first value of each name that is not empty, stripped."""
         values = {name: text for name, place in self.places if (text := pieces[place].strip())}
         for name, place, text in self.currencies:
             if name not in values and pieces[place].strip():
@@ -64,7 +64,7 @@ class _Single(msgspec.Struct, frozen=True):
 
 
 class _Shape(msgspec.Struct, frozen=True):
-    """Where the values of one shape stand."""
+    """Positions of the values of one shape."""
 
     columns: _Single
     working: _Single
@@ -73,16 +73,16 @@ class _Shape(msgspec.Struct, frozen=True):
 
 
 class Reader:
-    """Reads elements by one table of paths, remembering their shapes."""
+    """Reader of elements by one table of paths; it caches their shapes."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._shapes: dict[str, _Shape] = {}
 
     def read(self, raw: str) -> ElementValues:
-        """The values in an element's text, white space around them removed.
+        """Return the values in an element's text, stripped.
 
-        Of several elements that give the same single value the first that is not empty counts.
+        If several elements give the same single value, the first one that is not empty wins.
         """
         pieces = raw.replace("<", ">").split(">")
         if len(pieces) != 2 * raw.count("<") + 1:
@@ -133,7 +133,8 @@ class Reader:
         names = frozenset(name for name, _, _ in (*columns, *working, *lists))
         shape = _Shape(_single(columns), _single(working), tuple(lists), names)
         if len(self._shapes) >= _MAX_SHAPES:
-            self._shapes.clear()  # a file that never repeats itself gains nothing by remembering
+            # A file that never repeats a shape gains nothing from the cache.
+            self._shapes.clear()
         if len(key) <= _LONGEST_SHAPE:
             self._shapes[key] = shape
         return shape
@@ -145,12 +146,13 @@ def _single(places: list[tuple[str, int, str | None]]) -> _Single:
 
 
 def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
-    """Path below the outermost element, tag, and place of its text, of every element in order."""
+    """Yield the path, tag and text position of every element below the outermost one, in order."""
     path: list[str] = []
     for place in range(1, len(pieces), 2):
         tag = pieces[place]
         if tag.startswith("/"):
-            del path[-1:]  # the text may be looked at before it is known to be well-formed
+            # The text may be used before it is known to be well-formed.
+            del path[-1:]
             continue
         if len(path) > _DEEPEST:
             return
@@ -161,7 +163,7 @@ def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
 
 
 def _unescape(text: str) -> str:
-    """The references that XML knows without a DOCTYPE. The ampersand goes last."""
+    """Return the text with XML's predefined references replaced, the ampersand last."""
     for reference, character in _NAMED_CHARACTERS:
         text = text.replace(reference, character)
     if "&#" in text:
@@ -177,5 +179,6 @@ def _character(matched: re.Match[str]) -> str:
     try:
         code = int(matched[2], 16 if matched[1] else 10)
     except ValueError:
-        return matched[0]  # letters in a decimal number: no reference at all
+        # Letters in a decimal number: not a reference.
+        return matched[0]
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"

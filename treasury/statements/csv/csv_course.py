@@ -1,7 +1,7 @@
-"""The course of a balance column over the rows of an account, followed without holding the rows.
+"""The balance column of an account, compared with its amounts without holding the rows.
 
-Banks list the oldest row first, or the newest; both ways are followed at once, and the one that
-holds is taken.
+Banks list the oldest row first, or the newest. Both orders are compared at once, and the one that
+fits better is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _EXACT: Final = Context(prec=80)
 
 
 class Off(msgspec.Struct, frozen=True):
-    """A row whose balance is not what the movements reach."""
+    """A row with a balance that disagrees with the movements before it."""
 
     line: int
     stated: Decimal
@@ -46,11 +46,11 @@ class Course:
         self._above = Decimal(0)
         self._above_line = 0
         self._off: tuple[list[Off], list[Off]] = ([], [])
-        """Oldest first, and newest first; so are the counts."""
+        """Mismatches with the oldest row first, and with the newest first; `_wrong` counts both."""
         self._wrong = [0, 0]
 
     def add(self, movement: CsvMovement) -> None:
-        """Follow a row on: what it moved, if that is booked, and the balance that it states."""
+        """Add a row: its booked amount and its balance."""
         line, day, balance = movement.row.line, movement.booked, movement.balance
         moved = movement.signed if movement.status == "BOOK" else Decimal(0)
         if day is not None:
@@ -65,10 +65,10 @@ class Course:
         if self._last is None:
             self._first, self._before, self._first_moved = balance, self._since, moved
         else:
-            # Oldest first: the last balance and all since then, this row too, give this one.
+            # Oldest first: the last balance plus all amounts since then gives this balance.
             reached = _EXACT.add(self._last, _EXACT.add(self._since, moved))
             self._compare(0, Off(line, balance, reached))
-            # Newest first: this balance and what moved from the row above down to it gives that.
+            # Newest first: this balance plus the amounts above it gives the balance above.
             above = _EXACT.add(balance, self._above)
             self._compare(1, Off(self._above_line, self._last, above))
         self._last, self._since, self._above, self._above_line = balance, Decimal(0), moved, line
@@ -81,14 +81,14 @@ class Course:
 
     @property
     def off_count(self) -> int:
-        """How many balances do not follow the movements, in the order in which fewer do not."""
+        """Return the number of mismatches in the better of the two orders."""
         return min(self._wrong)
 
     @property
     def is_shown(self) -> bool:
-        """Whether several balances follow the movements, in the order that the days have.
+        """Return whether several balances follow the movements in the order of the days.
 
-        Equal movements follow their balances the other way round too, with their signs swapped.
+        In the reverse order, equal amounts with opposite signs would follow too.
         """
         if self._stated < 2 or self._began is None or self._began == self._ended:
             return False
@@ -96,34 +96,34 @@ class Course:
 
     @property
     def followed_count(self) -> int:
-        """How many balances follow the movements in the order that the days have; 0 without one."""
+        """Return the number of balances that follow the movements in day order; 0 without one."""
         if self._began is None or self._ended is None or self._began == self._ended:
             return 0
         return max(0, self._stated - 1 - self._wrong[self._began > self._ended])
 
     @property
     def is_newest_first(self) -> bool:
-        """Whether the rows are in that order: as the balances say, else as the days do."""
+        """Return whether the newest row is first: shown by the balances, otherwise by the days."""
         if self._wrong[0] != self._wrong[1]:
             return self._wrong[1] < self._wrong[0]
         return (self._began or date.min) > (self._ended or date.min)
 
     @property
     def off(self) -> list[Off]:
-        """Where the balances do not follow the movements."""
+        """Return the rows with a balance that disagrees with the movements."""
         return self._off[self.is_newest_first]
 
     @property
     def ends(self) -> tuple[Decimal | None, Decimal | None]:
-        """Opening and closing balance; no opening where only one row states a balance.
+        """Return the opening and closing balance; no opening if only one row states a balance.
 
-        From a single balance the opening could be worked out, but would then prove nothing. The
-        closing balance is the latest one that is stated: no balance proves the movements after it.
+        An opening derived from a single balance would prove nothing. The closing balance is the
+        latest stated one: no balance proves the movements after it.
         """
         if self._first is None or self._last is None:
             return None, None
         if self.is_newest_first:
-            # The last row is the oldest: what it and those below it moved leads to its balance.
+            # The last row is the oldest; its balance includes its own amount and those below it.
             opening = _EXACT.subtract(self._last, self._above)
             closing = self._first
         else:
@@ -134,7 +134,7 @@ class Course:
 
 
 def courses_hold(movements: Iterable[CsvMovement]) -> bool:
-    """Whether the balances of every account follow its movements, in the order of the days."""
+    """Return whether all balances of every account follow its movements in day order."""
     courses = _courses(movements)
     return bool(courses) and all(course.is_shown for course in courses)
 

@@ -1,21 +1,23 @@
-"""Reads a bank's CSV export by its profile: rows in, statements proved by their balance column out.
+"""Reader of CSV exports: rows by a profile, statements proved by their balance column.
 
-CSV has no statements: the rows of one account and currency are one. Its balances are those stated
-above the table, else those of the balance column, which has to follow the amounts row by row.
+CSV has no statements: the rows of one account and currency form one. Its balances are those stated
+above the table, otherwise those of the balance column, which must follow the amounts row by row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import InputError, StatementError
 from treasury.core.money import format_amount
 from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
+from treasury.statements.csv.csv_balance_signs import Unshown, signed_by_balances
 from treasury.statements.csv.csv_course import Course, courses_hold, followed_count
 from treasury.statements.csv.csv_headerless import headerless_layout
 from treasury.statements.csv.csv_layout import SAMPLE, CsvQuestion, Layout, layout_of
@@ -25,6 +27,8 @@ from treasury.statements.csv.csv_questions import (
     WAYS,
     answer_to,
     decimal_question,
+    encoding_question,
+    oldest_question,
     sign_question,
 )
 from treasury.statements.csv.csv_rows import MOVED, CsvMovement, CsvRows, Key, stated_above
@@ -39,23 +43,24 @@ from treasury.statements.statement_draft import (
     StatementDraft,
     StatementHead,
 )
+from treasury.statements.text_encoding import REGIONS
 
 GUESSED: Final = "CSV proposed"
-"""The format of a file without a profile."""
+"""Format name of a file without a profile."""
 
 _MOST_SHOWN: Final = 3
 _LONGEST_SHOWN: Final = 60
 _MOST_GROUPS: Final = 10_000
 _MOST_ROW: Final = 1 << 20
 _MOST_OTHERS: Final = 10_000
-"""Rows that are no movements, from which on a file is refused that has fewer that are."""
+"""Number of other rows from which a file is refused if it has fewer movements."""
 
 
 class CsvFile(BankFile):
-    """A table: `account` is that of files that name none, `currencies` those of accounts.
+    """A CSV file. `account` is used for files that name none; `currencies` are those of accounts.
 
-    StatementError where no profile fits and none can be proposed; a file read by a proposed one
-    says so, and is not proved.
+    Raises StatementError if no profile fits and none can be proposed. A file read by a proposed
+    profile has a note, and is not proved.
     """
 
     format = "CSV"
@@ -80,10 +85,11 @@ class CsvFile(BankFile):
         self._currencies = currencies or {}
         self._lost: list[tuple[Key, int, str]] = []
         self._is_told = False
+        self._is_newest_first = False
         self._read_count = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        """Yield the rows of `statement_entries` in batches, in the file's order."""
         with CsvText.opened(self._source, self.file_name) as self._text:
             self.layout = layout = self._read_layout()
             self.format = f"CSV {layout.profile.name}"
@@ -93,7 +99,13 @@ class CsvFile(BankFile):
             self._rows = rows
             rows.learn(self._below())
             if layout.is_proposed:
-                self.questions = (*layout.questions, *self._open_questions())
+                is_legible = all(question.name != "encoding" for question in layout.questions)
+                self.questions = (
+                    *layout.questions,
+                    *(self._open_questions() if is_legible else ()),
+                )
+            elif rows.positive == "balance":
+                self._derive_signs()
             if self.questions:
                 self._leave_unread()
                 return
@@ -108,21 +120,36 @@ class CsvFile(BankFile):
         self.end("there is no movement in the file")
 
     def found(self) -> dict[str, Any]:
-        """Return the fields of a profile that only the whole file shows."""
+        """Return the profile fields that only the whole file shows."""
         rows = self._rows
-        return {"decimal": rows.decimal if rows.shows_decimal else "", "positive": rows.positive}
+        return {
+            "decimal": rows.decimal if rows.shows_decimal else "",
+            "positive": rows.positive,
+            "encoding": self._text.encoding if len(self._text.readings) > 1 else "",
+        }
 
     def _read_layout(self) -> Layout:
-        lines: list[str] = []
-        if not self._text.has_nul:
-            if self._text.encoding[:3] != "utf":
-                self.note(f"not UTF-8; read as {self._text.encoding.title()}")
-            lines += islice(self._text.lines(), SAMPLE)
-        layout = (
-            layout_of(lines, self._profiles, self.file_name)
-            or headerless_layout(lines, self._profiles, self.file_name)
-            or proposal(lines, self.file_name, self._answers)
-        )
+        text = self._text
+        question = None
+        if len(text.readings) > 1:
+            question = encoding_question(text.readings)
+            answer = answer_to(question, self._answers)
+            regions = text.bank_regions(self._account or "")
+            local = [name for name in text.readings if REGIONS[name] in regions]
+            if answer is not None or len(local) == 1:
+                text.encoding = answer.word if answer is not None else local[0]
+                question = None
+        layout = self._layout_as_read()
+        if layout is not None and text.readings and layout.profile.encoding:
+            text.encoding, question = layout.profile.encoding, None
+            layout = self._layout_as_read()
+        if not text.has_nul and text.readings:
+            others = " or ".join(name.title() for name in text.readings if name != text.encoding)
+            also = f"; its letters fit {others} too" if question is not None else ""
+            self.note(f"not UTF-8; read as {text.encoding.title()}{also}")
+        if layout is not None and question is not None and layout.is_proposed:
+            # The other questions show texts, which depend on the code page.
+            layout = msgspec.structs.replace(layout, questions=(question,))
         if layout is None:
             raise UnknownFormat(
                 f"{self.file_name}: not a bank statement in any known format",
@@ -131,8 +158,17 @@ class CsvFile(BankFile):
             )
         return layout
 
+    def _layout_as_read(self) -> Layout | None:
+        """Return the layout of the file in the current encoding of its text."""
+        lines = [] if self._text.has_nul else list(islice(self._text.lines(), SAMPLE))
+        return (
+            layout_of(lines, self._profiles, self.file_name)
+            or headerless_layout(lines, self._profiles, self.file_name)
+            or proposal(lines, self.file_name, self._answers)
+        )
+
     def _below(self) -> Iterator[CsvRow]:
-        """The rows below the header."""
+        """Return the rows below the header."""
         layout = self._rows.layout
         return islice(self._text.rows(layout.delimiter), layout.header + 1, None)
 
@@ -164,24 +200,76 @@ class CsvFile(BankFile):
         return decimal_question(self._first_amounts())
 
     def _sign_question(self) -> CsvQuestion | None:
-        """Ask what amounts without a sign do, if neither balances nor other amounts show it."""
+        """Return the question about unsigned amounts, unless the balances or signs decide it."""
         rows, layout = self._rows, self._rows.layout
         if "amount" not in layout.columns or "sign" in layout.columns:
             return None
         decimal = rows.decimal
         rows.decimal = decimal or "."
         ways = [way for way in WAYS if followed_count(self._read_as(positive=way))]
-        self._begin_again()
-        rows.decimal = decimal
+        if not rows.states_signs:
+            # A row that cannot be read leaves a gap between the balances around it.
+            ways = [w for w in ways if courses_hold(self._read_as(positive=w)) or self.lost_count]
         # The balance of a card may be what is owed, which a purchase adds to.
         is_shown = len(ways) == 1 and (ways[0] == "out" or not layout.is_card)
         rows.positive = ways[0] if is_shown else layout.profile.positive
+        oldest = None
+        # A stated opening balance shows the direction of the oldest row too.
+        is_open = not is_shown or rows.above("opening") is not None
+        if is_open and decimal and not rows.states_signs and not layout.is_card:
+            oldest = self._derive_signs()
+        self._begin_again()
+        rows.decimal = decimal
+        if oldest is not None:
+            shown = self._shown(unshown.movement.row for unshown in oldest)
+            return oldest_question(shown) if oldest else None
         if is_shown or (rows.states_signs and not layout.is_card):
             return None
         return sign_question(self._first_amounts())
 
+    def _derive_signs(self) -> list[Unshown] | None:
+        """Derive the direction of every amount from the balances, if every balance connects.
+
+        Return the oldest rows, with a direction that no balance shows. Return None if a balance
+        does not connect, or if the file connects in both orders of its rows.
+        """
+        rows, columns = self._rows, self._rows.layout.columns
+        before, found = rows.positive, []
+        if "balance" in columns and "fee" not in columns:
+            days = [m.booked for m in self._read_as(positive="in") if m.booked is not None]
+            # Rows of one day may be listed in either order.
+            is_one_day = len(days) > 1 and days[0] == days[-1]
+            orders = [False, True] if is_one_day else [days[:1] > days[-1:]]
+            for self._is_newest_first in orders:
+                unshown: list[Unshown] = []
+                movements = self._read_as(positive="in")
+                count = sum(
+                    bool(movement.status) for movement in self._signed(movements, unshown.append)
+                )
+                if count and all(one.is_oldest for one in unshown):
+                    found.append((self._is_newest_first, unshown))
+        self._begin_again()
+        rows.positive = before
+        if len(found) != 1:
+            return None
+        rows.positive = "balance"
+        self._is_newest_first, oldest = found[0]
+        return oldest
+
+    def _signed(
+        self, movements: Iterator[CsvMovement], unshown: Callable[[Unshown], None]
+    ) -> Iterator[CsvMovement]:
+        opening = self._rows.above("opening")
+        return signed_by_balances(
+            movements,
+            opening,
+            unshown,
+            oldest=self._rows.oldest,
+            is_newest_first=self._is_newest_first,
+        )
+
     def _read_as(self, **read: str) -> Iterator[CsvMovement]:
-        """The movements if amounts are read in this way; rows of unknown status are booked."""
+        """Yield the movements read with these settings, rows of unknown status as booked."""
         rows = self._rows
         self._begin_again()
         rows.unknown_status = "BOOK"
@@ -191,11 +279,15 @@ class CsvFile(BankFile):
         rows.unknown_status = "PDNG"
 
     def _first_amounts(self) -> str:
-        """The first rows, as a person recognises them."""
+        """Show the first rows with amounts."""
+        return self._shown(self._below())
+
+    def _shown(self, shown_rows: Iterable[CsvRow]) -> str:
+        """Return some rows as text for a question."""
         rows = self._rows
         shown = (
             f"line {row.line}: {' '.join((*rows.texts(row), amount))[:_LONGEST_SHOWN]}"
-            for row in self._below()
+            for row in shown_rows
             if (amount := next(filter(None, (rows.cell(row, role) for role in MOVED)), ""))
             and any(map(str.isdigit, amount))
         )
@@ -214,15 +306,15 @@ class CsvFile(BankFile):
         )
 
     def _begin_again(self) -> None:
-        """Forget what reading the rows found out, before they are read again."""
+        """Reset the counts and lost rows before the file is read again."""
         self._lost.clear()
         self.lost_count = self._read_count = self._rows.totals = 0
 
     def _courses(self) -> dict[Key, Course]:
-        """Days and balances of each account and currency, in the order of the file.
+        """Return days and balances of each account and currency, in the order of the file.
 
         If the balances do not follow, try rows of unknown status as booked, then fees as part of
-        the amounts or on top; keep the reading that the balances follow.
+        the amounts or on top, and keep the reading that the balances follow.
         """
         rows, courses = self._rows, self._followed()
         if _off_count(courses) and rows.has_unknown_status:
@@ -253,7 +345,7 @@ class CsvFile(BankFile):
             if len(courses) > _MOST_GROUPS:
                 raise StatementError(
                     f"{self.file_name}: more than {_MOST_GROUPS} accounts in one file",
-                    do="look whether the profile names the right column for the account",
+                    do="check the column for the account in the profile",
                 )
         return courses or {key: Course(line) for key, line, _ in reversed(self._lost)}
 
@@ -270,7 +362,15 @@ class CsvFile(BankFile):
             yield entry
 
     def _movements(self) -> Iterator[CsvMovement]:
-        """The movements, each with the rows of text below it."""
+        """Yield the movements with their signs, each with the rows of text below it."""
+        movements = self._movements_as_written()
+        if self._rows.positive != "balance":
+            return movements
+        return self._signed(
+            movements, lambda one: self._lose(one.movement.key, one.movement.row.line, one.reason)
+        )
+
+    def _movements_as_written(self) -> Iterator[CsvMovement]:
         rows = self._rows
         last: CsvMovement | None = None
         for row in self._below():
@@ -287,7 +387,7 @@ class CsvFile(BankFile):
                     raise StatementError(
                         f"{self.file_name} line {row.line}: a movement of more than"
                         f" {_MOST_ROW >> 10} rows",
-                        do="look whether the profile names the right columns for amounts",
+                        do="check the columns for amounts in the profile",
                     )
         if last is not None:
             yield last
@@ -305,20 +405,24 @@ class CsvFile(BankFile):
             self._read_count += movement is not None
             self._check_count(rows.totals, f"line {row.line} is a total")
             return movement, False
-        key = rows.key(row)
-        if not self._is_told:
-            self.lost_count += 1
-            if self.lost_count <= MOST_PROBLEMS:
-                self._lost.append((key, row.line, lost))
-            self._check_count(self.lost_count, f"line {row.line} is not read: {lost}")
+        self._lose(rows.key(row), row.line, lost)
         return None, True
 
+    def _lose(self, key: Key, line: int, reason: str) -> None:
+        """Count a row that cannot be read, once for all passes over the file."""
+        if self._is_told:
+            return
+        self.lost_count += 1
+        if self.lost_count <= MOST_PROBLEMS:
+            self._lost.append((key, line, reason))
+        self._check_count(self.lost_count, f"line {line} is not read: {reason}")
+
     def _check_count(self, others: int, such: str) -> None:
-        """StatementError for a table of which most is something else than movements."""
+        """Raise StatementError if most rows of the table are not movements."""
         if others > max(_MOST_OTHERS, self._read_count):
             raise StatementError(
-                f"{self.file_name}: most of its rows are no movements; {such}",
-                do="look whether the profile names the right columns",
+                f"{self.file_name}: most of its rows are not movements; {such}",
+                do="check the columns in the profile",
             )
 
     def _entry(self, movement: CsvMovement) -> EntryRow:
@@ -360,7 +464,7 @@ class CsvFile(BankFile):
     def _drafts(self, courses: dict[Key, Course]) -> dict[Key, StatementDraft]:
         drafts = {key: self._draft(key, course) for key, course in courses.items()}
         for key, line, why in self._lost:
-            # A row that names an account of no other row may be of any of them.
+            # A row with an account of no other row may belong to any account.
             for draft in [drafts[key]] if key in drafts else drafts.values():
                 draft.lost(f"line {line}", why, line)
         if self.lost_count > len(self._lost):
@@ -371,7 +475,7 @@ class CsvFile(BankFile):
     def _draft(self, key: Key, course: Course) -> StatementDraft:
         (account, currency), layout = key, self._rows.layout
         days = (course.first_day, course.last_day)
-        # Balances are as stated above the table, else as the balance column has them.
+        # Balances above the table are preferred to those of the balance column.
         stated = map(self._rows.above, ("opening", "closing"))
         ends = (a if a is not None else b for a, b in zip(stated, course.ends, strict=True))
         head = StatementHead(

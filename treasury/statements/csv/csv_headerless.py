@@ -1,7 +1,7 @@
-"""The layout of a CSV file without a header row, told by what its rows look like and prove.
+"""Layout of a CSV file without a header row, recognised by the form of its rows.
 
-Two columns of amounts look alike whichever of them is the debit. A built-in layout of that kind is
-taken only where the balance column follows the movements as the layout signs them.
+Debit and credit columns have the same form. A built-in profile with both is used only if the
+balance column follows the movements with its signs.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from treasury.statements.field_values import account_number
 def headerless_layout(
     lines: Sequence[str], profiles: Iterable[Profile], file_name: str
 ) -> Layout | None:
-    """The layout of a file without a header that is in one of the profiles with a `shape`."""
+    """Return the layout of a file without a header by the profiles with a `shape`."""
     shaped = [profile for profile in profiles if profile.shape]
     for delimiter, sample in samples(lines, file_name):
         rows = [row for row in sample if any(map(str.strip, row.cells))]
         if not rows or any(is_header(row) for row in rows):
             continue
         for profile in shaped:
-            # Nearly all rows have to look like the profile.
-            dated = [row for row in rows if cell(row.cells[0])]  # the others go on with a text
+            # Nearly all rows must match the profile.
+            # The other rows continue a text.
+            dated = [row for row in rows if cell(row.cells[0])]
             fitting = sum(_fits(row.cells, profile.shape) for row in dated)
             if not fitting or fitting * 10 < len(dated) * 9:
                 continue
@@ -65,7 +66,7 @@ _FITS: Final[dict[str, Callable[[str], bool]]] = {
 
 
 def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool:
-    """Whether amounts carry their own sign, or the balances show which way they are."""
+    """Return whether amounts have their own sign, or the balances show their direction."""
     if "amount" in layout.columns:
         if not {"balance", "balance_before"} & layout.columns.keys():
             return True

@@ -1,6 +1,6 @@
-"""Which profile a CSV file with a header row is in, and where its columns stand.
+"""The profile of a CSV file with a header row, and the positions of its columns.
 
-A file that is in none may be given a layout of its own, which is a guess (`csv_proposal`).
+For a file without a matching profile, `csv_proposal` proposes a layout.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from treasury.statements.csv.profiles import Profile, plain
 _DELIMITERS: Final = (";", ",", "\t", "|")
 MOST_BEFORE_HEADER: Final = 60
 SAMPLE: Final = 200
-"""Lines that show how a file is laid out."""
+"""Lines that show the layout of a file."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -30,11 +30,12 @@ class Answer(msgspec.Struct, frozen=True):
     word: str
     meaning: str
     changes: dict[str, object] = {}
-    """Fields of the profile, and as `columns` the places of roles; none for a role without one."""
+    """Changed fields of the profile; `columns` maps roles to positions, to none to remove a role.
+    """
 
 
 class CsvQuestion(msgspec.Struct, frozen=True):
-    """Something that a file's headers and values do not show."""
+    """A question that the headers and values of a file do not answer."""
 
     name: str
     text: str
@@ -42,19 +43,19 @@ class CsvQuestion(msgspec.Struct, frozen=True):
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """How to read a file: its profile, and which columns have which role."""
+    """The layout of a file: its profile, and the columns of each role."""
 
     profile: Profile
     delimiter: str
     header: int
-    """The number of the header row, from 0; -1 where there is none."""
+    """Number of the header row, from 0; -1 if there is none."""
     columns: dict[str, tuple[int, ...]]
     header_currency: str | None = None
     is_proposed: bool = False
     headers: list[str] = []
-    """The header row as it is compared; empty where there is none."""
+    """The header row in normalised form; empty if there is none."""
     questions: tuple[CsvQuestion, ...] = ()
-    """Open questions; a file is not read by a proposed layout until they are answered."""
+    """Open questions; a file with a proposed layout is not read until they are answered."""
     unused: tuple[tuple[str, str], ...] = ()
     """Header and first value of each column that a proposed layout leaves out."""
     is_card: bool = False
@@ -62,7 +63,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
-    """The layout of a file with a header row of one of the profiles; that with most columns."""
+    """Return the layout of a file with a header row; the profile with most columns wins."""
     candidates = [profile for profile in profiles if not profile.shape]
     layouts = []
     for delimiter, sample in samples(lines, file_name):
@@ -81,27 +82,27 @@ def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str)
 
 
 def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[CsvRow]]]:
-    """The first rows as each delimiter cuts them."""
+    """Yield the first rows, split by each delimiter."""
     head = lines[:SAMPLE]
     for delimiter in _DELIMITERS:
         if any(delimiter in line for line in head):
             rows: list[CsvRow] = []
-            # The last may end within a cell, and another delimiter may cut it better; the file
-            # itself is read strictly.
+            # The last row may end within a cell, and another delimiter may fit better. The file
+            # itself is parsed strictly.
             with suppress(StatementError):
                 rows.extend(rows_of(iter(head), delimiter, file_name))
             yield delimiter, rows
 
 
 def is_same(header: str, name: str) -> bool:
-    """Whether they are one header; a lost letter stands for any one, or for a mark like `°`."""
+    """Return whether two headers are equal; a replacement character stands for any one or none."""
     if "\ufffd" not in header:
         return header == name
     return re.fullmatch(re.escape(header).replace("\ufffd", ".?"), name) is not None
 
 
 def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, ...]]:
-    """Where the columns of a profile stand; none where a header that it needs is missing."""
+    """Return the columns of a profile; empty if a required header is missing."""
     needs = profile.needs or map("|".join, profile.columns.values())
     if not all(
         any(is_same(header, plain(name)) for name in need.split("|") for header in headers)
@@ -121,18 +122,18 @@ def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, .
 
 
 def is_header(row: CsvRow) -> bool:
-    """Whether a row names columns: it has three words and more, and neither a day nor an amount."""
+    """Return whether a row has at least three words and neither a day nor an amount."""
     texts = [text for text in map(cell, row.cells) if text]
     return len(texts) > 2 and not any(is_day(text) or is_amount(text) for text in texts)
 
 
 def is_complete(columns: dict[str, tuple[int, ...]]) -> bool:
-    """Whether the columns say when something moved and how much."""
+    """Return whether the columns include a booking date and an amount."""
     return "booking_date" in columns and bool({"amount", "debit", "credit"} & columns.keys())
 
 
 def header_currency(cells: Sequence[str], columns: dict[str, tuple[int, ...]]) -> str | None:
-    """The currency in a header such as `Gutschrift in CHF`."""
+    """Return the currency in a header such as `Gutschrift in CHF`."""
     places = [p for role in ("amount", "debit", "credit", "balance") for p in columns.get(role, ())]
     matches = (_IN_HEADER.search(cells[place].strip()) for place in places)
     return next((matched[1] for matched in matches if matched), None)

@@ -1,7 +1,7 @@
-"""How the CSV of a bank that is not known seems to be laid out: by its headers and its values.
+"""Proposed layout for the CSV of an unknown bank, from its headers and values.
 
 A column is recognised by the words of its header, in the languages of most banks, and by its
-values. Ambiguous columns become questions (`csv_questions`), which a person answers before the file
+values. Ambiguous columns become questions (`csv_questions`) for a person to answer before the file
 is read.
 """
 
@@ -27,7 +27,7 @@ from treasury.statements.field_values import account_number
 _ONE_WORD: Final = frozenset({"net", "netto", "id", "gross", "brutto"})
 """Words that count only as a whole header, not within a longer one."""
 _SEVERAL: Final = frozenset({"text", "amount", "debit", "credit", "currency", "counterparty_name"})
-"""Roles of which every column is looked at before one is chosen."""
+"""Roles with several candidate columns, of which one is chosen."""
 _CARDS: Final = frozenset({"visa", "mastercard", "maestro", "amex", "vpay", "americanexpress"})
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
@@ -39,9 +39,9 @@ _KINDS: Final = {
 
 
 def proposal(lines: Sequence[str], file_name: str, answers: Mapping[str, str]) -> Layout | None:
-    """Return the layout that an unknown file seems to have, with the questions that are open.
+    """Return the layout that an unknown file seems to have, with the open questions.
 
-    None if no column of days or of amounts is found. `answers` settle questions by name.
+    Return None if no column of days or amounts is found. `answers` settle questions by name.
     """
     tables = [
         table
@@ -120,7 +120,7 @@ def _roles(table: CsvTable) -> Columns:
             and (role not in _RULES or _RULES[role](header, table, place))
         )
         if role in {"booking_date", "value_date"}:
-            # A day that some movements lack, as that of a payout, is not when they were booked.
+            # A day that some movements lack, as that of a payout, is not the booking date.
             most = max((len(table.texts(place)) for place in places), default=0)
             places = {place: None for place in places if len(table.texts(place)) == most}
         if places:
@@ -157,13 +157,13 @@ def _names_side(header: str, table: CsvTable, place: int) -> bool:
 
 
 def _names_party(header: str, table: CsvTable, place: int) -> bool:
-    """Whether a header names the other party: not its account, bank or address, and not us."""
+    """Return whether a header names the other party: not its account, bank or address, nor us."""
     is_named = _has_any(header, OTHER["name"])
     if not table.texts(place) or _has_any(header, OTHER["ultimate"]):
         return False
     if not is_named and (_has_any(header, OTHER["no_name"]) or header.endswith("id")):
         return False
-    # The name of an account is that of its owner: ours, unless the header names another party.
+    # The name of an account is its owner's name, so ours, unless the header names another party.
     others = (*OTHER["other_party"], *HEADERS["payer_name"], *HEADERS["payee_name"])
     is_own = is_named and _has_any(header, OTHER["owner"])
     return not is_own or _has_any(header, others)
@@ -200,11 +200,11 @@ _RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
         header.endswith(tuple(HEADERS["kind"])) or header.startswith(("typ", "tipo"))
     ),
 }
-"""Conditions of a role, beyond a word in the header and the kind of its cells."""
+"""Conditions of a role beyond a word in the header and the kind of its cells."""
 
 
 def _find_sign(table: CsvTable, columns: Columns) -> None:
-    """Take a column of debit and credit as the sign of the amounts, under any header.
+    """Use a column of debit and credit as the sign of the amounts, under any header.
 
     It has a value for every amount, no amount has a sign, and it is not the kind of a card.
     """
@@ -241,17 +241,17 @@ def _says_sign(table: CsvTable, place: int) -> bool:
 
 
 def _names_cards(table: CsvTable) -> bool:
-    """Whether a column has the names of card schemes: debit and credit may be kinds of cards."""
+    """Return whether a column has names of card schemes: debit and credit may be kinds of cards."""
     return any(
         plain(text) in _CARDS for place in range(len(table.names)) for text in table.texts(place)
     )
 
 
 def _is_card(table: CsvTable) -> bool:
-    """Whether the table lists a card's movements.
+    """Return whether the table lists a card's movements.
 
-    Merchants are enough without a balance, or if most amounts have no sign: an account pays them
-    with a minus, and a card's balance may be what is owed.
+    Merchants are enough if there is no balance, or if most amounts have no sign: an account lists
+    payments with a minus, and a card's balance may be what is owed.
     """
     amounts = [text for place in table.columns.get("amount", ()) for text in table.texts(place)]
     has_few_signs = 2 * sum(map(is_signed, amounts)) < len(amounts)
@@ -261,7 +261,7 @@ def _is_card(table: CsvTable) -> bool:
 
 
 def _find_accounts(table: CsvTable, columns: Columns) -> None:
-    """Tell our own account from the other party's, which is another one in nearly every row."""
+    """Distinguish our account from the other party's, which differs in nearly every row."""
     if "account" not in columns:
         return
     (place,) = columns["account"]
@@ -276,13 +276,13 @@ def _find_accounts(table: CsvTable, columns: Columns) -> None:
 
 
 def _find_status(table: CsvTable, columns: Columns) -> None:
-    """Take a column of known words for a status as it, under any header."""
+    """Use a column with known words for a status as the status, under any header."""
     used = {place for places in columns.values() for place in places}
     for place in range(len(table.names)):
         texts = table.texts(place)
         if "status" not in columns and place not in used and texts:
             known = sum(plain(text) in STATUS for text in texts)
-            # A word that is not known yet counts as pending.
+            # An unknown word counts as pending.
             if 2 * known >= len(texts):
                 columns["status"] = (place,)
 
@@ -292,7 +292,7 @@ def _has_any(header: str, words: Sequence[str]) -> bool:
 
 
 def _has(header: str, word: str) -> bool:
-    """Whether a word is in a header; a lost letter stands for any one."""
+    """Return whether a word is in a header; a replacement character stands for any letter."""
     if "\ufffd" not in header:
         return word in header
     parts = (header[at : at + len(word)] for at in range(len(header) - len(word) + 1))
@@ -300,7 +300,7 @@ def _has(header: str, word: str) -> bool:
 
 
 def _kind(table: CsvTable, place: int) -> str:
-    """Return what most cells of a column are: d day, a amount, i IBAN, t text, - nothing."""
+    """Return the kind of most cells in a column: d day, a amount, i IBAN, t text, - empty."""
 
     def letter(text: str) -> str:
         if is_day(text):

@@ -1,7 +1,7 @@
 """Questions about the CSV of an unknown bank: ambiguous columns, signs and tables.
 
-A question is settled by proof in the file, as a balance column that follows the movements, or by a
-person's answer.
+Proof in the file settles a question, such as a balance column that follows the movements; otherwise
+a person answers it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FEW_ROWS: Final = 4
 
 
 class CsvTable:
-    """The header and the first rows of a file, as one delimiter cuts them."""
+    """The header and the first rows of a file, split by one delimiter."""
 
     def __init__(
         self, names: list[str], rows: list[CsvRow], delimiter: str, number: int, file_name: str
@@ -54,7 +54,7 @@ class CsvTable:
             self._moves.append(any(map(is_day, cells)) and any(map(is_amount, cells)))
 
     def values(self, place: int) -> list[str]:
-        """The cells of a column, one a row."""
+        """Return the cells of a column, one a row."""
         if place not in self._values:
             self._values[place] = [
                 cell(row.cells[place]) if place < len(row.cells) else "" for row in self.rows
@@ -62,22 +62,22 @@ class CsvTable:
         return self._values[place]
 
     def texts(self, place: int) -> list[str]:
-        """The cells of a column that are not empty, in rows with a day and an amount."""
+        """Return the cells of a column that are not empty, in rows with a day and an amount."""
         values = zip(self._moves, self.values(place), strict=True)
         return [text for moves, text in values if moves and text]
 
     @property
     def count(self) -> int:
-        """How many rows have a day and an amount, as a movement has."""
+        """Return the number of rows with a day and an amount, as a movement has."""
         return sum(self._moves)
 
     def header(self, place: int) -> str:
-        """The name of a column; its number if the name is empty or not unique."""
+        """Return the name of a column; its number if the name is empty or not unique."""
         name = self.names[place]
         return name if name and self.names.count(name) == 1 else f"#{place + 1}"
 
     def shown(self, place: int) -> str:
-        """A column's name and first values."""
+        """Return a column's name and first values."""
         values = dict.fromkeys(self.texts(place))
         return f"{self.header(place)} ({', '.join(list(values)[:_MOST_SHOWN])})"
 
@@ -85,9 +85,9 @@ class CsvTable:
 def settled(
     table: CsvTable, answers: Mapping[str, str]
 ) -> tuple[dict[str, Any], tuple[CsvQuestion, ...]]:
-    """Choose among the candidates of a table; return fields of its profile, and what is open.
+    """Choose among the candidates of a table; return profile fields and the open questions.
 
-    InputError for an answer that a question has not got.
+    Raises InputError for an answer that a question does not have.
     """
     changes: dict[str, Any] = {}
     questions: list[CsvQuestion] = []
@@ -112,7 +112,7 @@ def settled(
 
 
 def answer_to(question: CsvQuestion, answers: Mapping[str, str]) -> Answer | None:
-    """Return the answer that was given to a question. InputError for one that it has not got."""
+    """Return the answer given to a question. Raises InputError for an unknown answer."""
     word = answers.get(question.name)
     if word is None:
         return None
@@ -120,7 +120,7 @@ def answer_to(question: CsvQuestion, answers: Mapping[str, str]) -> Answer | Non
         if answer.word == word:
             return answer
     known = ", ".join(repr(answer.word) for answer in question.answers)
-    raise InputError(f"{word!r} is no answer to {question.name}", do=f"answer one of {known}")
+    raise InputError(f"{word!r} is not an answer to {question.name}", do=f"answer one of {known}")
 
 
 def _kind_question(table: CsvTable) -> CsvQuestion | None:
@@ -185,13 +185,13 @@ _LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
 
 
 def _amount_question(table: CsvTable) -> CsvQuestion | None:
-    """Choose the amounts: by the balances that follow one choice, else ask."""
+    """Choose the amounts by the balances if they follow one choice only; otherwise ask."""
     distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
     for choice in _amount_choices(table):
         values = tuple(tuple(table.values(place)) for (place,) in choice.values())
         distinct.setdefault(values, choice)
     choices = list(distinct.values())
-    # A ledger has debit and credit the other way round than the bank.
+    # In a ledger, debit and credit are the reverse of the bank's.
     swapped = [
         {"debit": choice["credit"], "credit": choice["debit"]}
         for choice in choices
@@ -219,7 +219,7 @@ def _amount_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _fee_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask if the amount has the fee of its row in it, where no balance shows it."""
+    """Ask if the amount includes the fee of its row, unless a balance shows it."""
     (place,) = table.columns.get("fee") or (None,)
     if place is None or {"balance", "balance_before"} & table.columns.keys():
         return None
@@ -253,7 +253,7 @@ def _amount_choices(table: CsvTable) -> list[Columns]:
 
 
 def _own(table: CsvTable, places: Sequence[int]) -> list[int]:
-    """Leave out taxes, tips, amounts in another currency, and columns that are mostly empty."""
+    """Leave out taxes, tips, other currencies, and mostly empty columns."""
     own = [
         place
         for place in places
@@ -267,7 +267,7 @@ def _is_part(header: str) -> bool:
 
 
 def _is_money(table: CsvTable, place: int) -> bool:
-    """Whether a column without a word for amounts in its header holds some with decimals."""
+    """Return whether a column has amounts with decimals although its header names none."""
     texts = table.texts(place)
     others = (*OTHER["no_amount"], *OTHER["postage"])
     if _names(plain(table.names[place]), others) or 2 * len(texts) < table.count:
@@ -333,11 +333,11 @@ def _side_question(table: CsvTable, place: int) -> CsvQuestion | None:
         Answer("by sign", f"the {role}, which may be us in rows of the other direction", only),
         Answer("none", "not a name of the other party", {"columns": {"counterparty_name": ()}}),
     )
-    return CsvQuestion("name", f"whose name is in {table.shown(place)}?", answers)
+    return CsvQuestion("name", f"which party's name is in {table.shown(place)}?", answers)
 
 
 def _has_both_directions(table: CsvTable, place: int, side: str) -> bool:
-    """Whether rows of the other direction name a payer or payee too."""
+    """Return whether rows of the other direction name a payer or payee too."""
     # A payer is the other party of what came in, a payee of what went out.
     others = (m for m in _movements(table, table.columns) if (m.signed < 0) == (side == _PAYER))
     return any(cell("".join(m.row.cells[place : place + 1])) for m in others)
@@ -356,7 +356,7 @@ def _account_question(table: CsvTable) -> CsvQuestion | None:
         Answer(table.header(place), "the other party's in every row"),
         Answer("none", "ours in some rows", {"columns": {"counterparty_account": ()}}),
     )
-    return CsvQuestion("account", f"whose account is in {table.shown(place)}?", answers)
+    return CsvQuestion("account", f"which party's account is in {table.shown(place)}?", answers)
 
 
 def _one_column(table: CsvTable, role: str, places: Sequence[int], text: str) -> CsvQuestion | None:
@@ -377,7 +377,7 @@ def _one_column(table: CsvTable, role: str, places: Sequence[int], text: str) ->
 
 
 def _text_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask for the text if no column is known as it: a reference would be lost with it."""
+    """Ask for the text if no column is recognised as such: a reference would be lost with it."""
     if any(map(table.texts, table.columns.get("text", ()))):
         return None
     used = {place for places in table.columns.values() for place in places}
@@ -412,9 +412,9 @@ def _day_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _day_order(table: CsvTable) -> tuple[_Order, bool]:
-    """Return the order of the days' parts, and whether the file shows it.
+    """Return the order of the parts of a day, and whether the file shows it.
 
-    A part above twelve shows it, points do, and any language but English: the day is first.
+    A part above twelve or points show it; in languages other than English the day is first.
     """
     found: set[tuple[int, int]] = set()
     for text in table.texts(table.columns["booking_date"][0]):
@@ -442,7 +442,7 @@ DECIMALS: Final[tuple[_Sign, ...]] = (",", ".")
 
 
 def decimal_question(shown: str) -> CsvQuestion:
-    """Ask which sign separates the decimals, where every one of them may group thousands."""
+    """Ask which sign separates the decimals if both may group thousands."""
     answers = (
         Answer(",", "a comma: 1.234 is one thousand", {"decimal": ","}),
         Answer(".", "a point: 1.234 is less than two", {"decimal": "."}),
@@ -453,7 +453,7 @@ def decimal_question(shown: str) -> CsvQuestion:
 
 
 def sign_question(shown: str) -> CsvQuestion:
-    """Ask what amounts without a minus do, where no balance shows it."""
+    """Ask for the direction of amounts without a minus, which no balance shows."""
     answers = (
         Answer("in", "an amount without a minus was received", {"positive": "in"}),
         Answer("out", "an amount without a minus was paid, as by a card", {"positive": "out"}),
@@ -461,12 +461,34 @@ def sign_question(shown: str) -> CsvQuestion:
     return CsvQuestion("sign", f"nothing shows which amounts were paid: {shown}", answers)
 
 
+def encoding_question(readings: Mapping[str, Sequence[str]]) -> CsvQuestion:
+    """Ask for the code page of a file with letters that make words in several of them."""
+    answers = tuple(
+        Answer(name, ", ".join(words[:_MOST_SHOWN]), {"encoding": name})
+        for name, words in readings.items()
+    )
+    return CsvQuestion(
+        "encoding", "the file is not UTF-8 and fits several code pages; which reads right?", answers
+    )
+
+
+def oldest_question(shown: str) -> CsvQuestion:
+    """Ask for the direction of the oldest row; the balances show that of all others."""
+    answers = (
+        Answer("in", "it was received", {"positive": "balance", "oldest": "in"}),
+        Answer("out", "it was paid", {"positive": "balance", "oldest": "out"}),
+    )
+    return CsvQuestion(
+        "sign", f"the balances show the direction of every amount but the oldest: {shown}", answers
+    )
+
+
 def _names(header: str, words: Iterable[str]) -> bool:
     return any(word in header for word in words)
 
 
 def _follows(table: CsvTable, choice: Columns) -> bool:
-    """Whether the balance column follows the movements of these columns, in or out."""
+    """Return whether the balance column follows the movements of these columns, in or out."""
     if not {"balance", "balance_before"} & table.columns.keys():
         return False
     columns = {role: places for role, places in table.columns.items() if role != "fee"} | choice

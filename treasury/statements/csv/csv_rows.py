@@ -1,7 +1,7 @@
-"""What a row of a bank's CSV says: a movement, a balance, a total, or more text of the row above.
+"""Meaning of a row of a CSV: a movement, a balance, a total, or more text of the row above.
 
-A row alone does not show everything. Which sign separates the decimals, how debits are signed and
-the currency beside amounts that mostly lack one are learnt from all rows first.
+A row alone does not show everything. The decimal sign, the sign of debits and the currency of
+amounts that mostly lack one are derived from all rows first.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _AMOUNTS: Final = ("amount", "debit", "credit", "balance", "balance_before", "fe
 MOVED: Final = ("amount", "debit", "credit")
 """The roles of what a row moved."""
 _DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
-"""The roles without which a movement would be read as another one."""
+"""Roles that a movement must have: without one it would be read as another movement."""
 
 
 class CsvMovement(msgspec.Struct, gc=False):
-    """A row that says something about an account: what it moved, its balance, or both.
+    """A row about an account: the amount moved, the balance, or both.
 
     `status` is empty for a row that only states a balance. `more` are texts of the rows below it.
     """
@@ -66,12 +66,11 @@ class CsvMovement(msgspec.Struct, gc=False):
 
 
 class CsvRows:
-    """The rows of one file, by its layout. `stated` is what stands above the table.
+    """The rows of one file, by its layout. `stated` are the values above the table.
 
-    `account` is that of files that name none, `currencies` those of accounts for which the file
-    states none. `fee_included` says whether amounts have the fee in them. `notes` says, by line,
-    what a person should know about rows that are read, or left out as one of the `totals` counted
-    so far.
+    `account` is used for files that name none, and `currencies` for accounts without a stated
+    currency. `fee_included` is true if amounts include the fee. `notes` maps lines to notes for
+    people, about rows that are read or left out; `totals` counts the rows of totals so far.
     """
 
     def __init__(
@@ -86,10 +85,12 @@ class CsvRows:
         self.totals = 0
         self.decimal: Literal["", ",", "."] = layout.profile.decimal
         self.shows_decimal = False
-        """Whether an amount of the file shows which sign separates its decimals."""
+        """Whether an amount of the file shows the decimal sign."""
         self.positive = layout.profile.positive
+        self.oldest: Literal["", "in", "out"] = ""
+        """The answer about a row with a direction that the balances leave open."""
         self.unknown_status: Literal["PDNG", "BOOK"] = "PDNG"
-        """The status of a row with an unknown word for it."""
+        """Status of a row with an unknown word for it."""
         self.states_signs = False
         """Whether an amount of the file states its direction."""
         self.fee_included = layout.profile.fee_included
@@ -99,7 +100,7 @@ class CsvRows:
         self._file_name = file_name
         self._currencies = currencies
         self._own: dict[str, str] = {}
-        """Each account number that the file states, as it is declared."""
+        """Each account number in the file, as it is declared."""
         self._usual_debit = -1
         self._usual_currency = ""
         self._unknown: set[str] = set()
@@ -109,7 +110,7 @@ class CsvRows:
         )
 
     def learn(self, rows: Iterable[CsvRow]) -> None:
-        """What only the whole file shows: decimal sign, sign of debits, currency, cells a row."""
+        """Derive decimal sign, sign of debits, currency and cells per row from the whole file."""
         counts = Counter[int]()
         places = [p for role in _AMOUNTS for p in self.layout.columns.get(role, ())]
         signs = Counter[bool]()
@@ -128,30 +129,31 @@ class CsvRows:
                         currencies.update(csv_words.CODE.findall(text))
                     yield text
 
-        # All amounts are gone through, also where the profile says the sign.
+        # All amounts are read even if the profile has the sign: they may contradict it.
         sign = decimal_sign(amounts())
         self.shows_decimal = sign in {",", "."}
         if not self.decimal:
             self.decimal = "." if sign == "none" else sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
-        # How many cells nearly all rows with amounts have; 0 where they differ.
+        # Number of cells that nearly all rows with amounts have; 0 if they differ.
         header = len(self.layout.headers)
         usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
         others = counts.total() - counts[usual]
         self._cell_count = usual if others <= max(1, counts.total() // 10) else 0
 
     def cell(self, row: CsvRow, role: str) -> str:
-        """The first cell of a role that is not empty."""
+        """Return the first cell of a role that is not empty."""
         for place in self.layout.columns.get(role, ()):
             if place < len(row.cells) and (text := cell(row.cells[place])):
                 return text
         return ""
 
     def read(self, row: CsvRow, above: CsvMovement | None = None) -> CsvMovement | None:
-        """Return the movement or balance in a row, None if it has neither; InputError says why not.
+        """Return the movement or balance in a row, None if it has neither.
 
-        `above` is the movement above it: a row with its reference may end before the amounts.
+        Raises InputError with the reason if the row cannot be read. `above` is the movement above
+        it: a row with its reference may end before the amounts.
         """
         reference = self.cell(row, "reference")
         if not reference or above is None or reference != self.cell(above.row, "reference"):
@@ -182,10 +184,10 @@ class CsvRows:
         return self._moved(row, day)
 
     def _is_header_again(self, row: CsvRow, day: str) -> bool:
-        """Whether a row is the table's header again.
+        """Return whether a row repeats the table's header.
 
-        InputError for the header of something else, StatementError where it has the same columns
-        in another order.
+        Raises InputError for the header of something else, StatementError for the same columns in
+        another order.
         """
         if not is_header(row):
             return False
@@ -194,7 +196,7 @@ class CsvRows:
             if sorted(headers) == sorted(self.layout.headers):
                 raise StatementError(
                     f"{self._file_name} line {row.line}: another table begins: {day[:40]!r}",
-                    do="put each table into a file of its own; nothing of it was stored",
+                    do="put each table into its own file; the file was not stored",
                 )
             raise InputError(f"{day[:40]!r} and no amount in it, as in a header")
         self._note(row, "left out: the header again")
@@ -218,7 +220,7 @@ class CsvRows:
             raise InputError(f"it has {count} cells, where {others}")
 
     def key(self, row: CsvRow) -> Key:
-        """The account and currency that a row is about."""
+        """Return the account and currency of a row."""
         account = self.cell(row, "account") or self._stated.get("account", "")
         currency = self._said_currency(row) or self.layout.profile.currency or self._usual_currency
         number = account_number(account.strip("'") if account else self._account or "")
@@ -229,14 +231,15 @@ class CsvRows:
         return number or None, csv_words.SIGNS.get(currency, currency.upper()) or None
 
     def _said_currency(self, row: CsvRow) -> str:
-        """The currency that a row, its header or what stands above it states."""
+        """Return the currency that a row, its header or the text above the table states."""
         currency = self.cell(row, "currency")
         if not currency and (side := self._side(row)):
             currency = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
         currency = currency or self.layout.header_currency or self._stated.get("currency", "")
         if currency:
             return currency
-        for role in (*MOVED, "balance"):  # it may stand beside an amount, as in `1,50 EUR`
+        # An amount may have its currency next to it, as in `1,50 EUR`.
+        for role in (*MOVED, "balance"):
             text = self.cell(row, role)
             is_bare = not text or (text[0].isdigit() and text[-1].isdigit())
             if not is_bare and (matched := csv_words.CODE.search(text)):
@@ -244,16 +247,16 @@ class CsvRows:
         return ""
 
     def texts(self, row: CsvRow) -> tuple[str, ...]:
-        """What the payment is for, a text once."""
+        """Return the texts of the payment, each once."""
         places = self.layout.columns.get("text", ())
         texts = (without_breaks(cell(row.cells[p])) for p in places if p < len(row.cells))
         return tuple(dict.fromkeys(text for text in texts if text))
 
     def goes_on(self, row: CsvRow, movement: CsvMovement) -> bool:
-        """Whether a row without an amount continues the text of the movement above it.
+        """Return whether a row without an amount continues the text of the movement above it.
 
-        It does if it has the movement's reference, else if nothing but text is in it. A footer,
-        which has an amount in another column, and a row with a day are noted.
+        It does if it has the movement's reference, or only texts. A footer, which has an amount in
+        another column, and a row with a day are noted.
         """
         if any(self.cell(row, role) for role in (*MOVED, "balance")) or not self.texts(row):
             return False
@@ -272,7 +275,7 @@ class CsvRows:
         return not cell(row.cells[0]) or len(row.cells) >= min(len(self.layout.columns), 3)
 
     def inferred(self, row: CsvRow, currency: str | None) -> tuple[str, ...]:
-        """The columns that the row does not state by itself."""
+        """Return the columns that the row does not state itself."""
         inferred = []
         if plain(self.cell(row, "status")) not in csv_words.STATUS:
             inferred.append("entry_status")
@@ -286,12 +289,13 @@ class CsvRows:
         return tuple(inferred)
 
     def above(self, name: str) -> Decimal | None:
-        """The balance `opening` or `closing` that is stated above the table."""
+        """Return the balance `opening` or `closing` stated above the table."""
         text = self._stated.get(name, "")
         try:
             return amount_in(text, self.decimal) if text else None
         except InputError:
-            return None  # not in the file's own notation, so no balance to prove anything by
+            # An amount in another notation than the file's proves no balance.
+            return None
 
     def _moved(self, row: CsvRow, day: str) -> CsvMovement:
         order = self.layout.profile.day_order
@@ -310,7 +314,7 @@ class CsvRows:
         return CsvMovement(key, row, status, booked, valued, signed, is_reversal, fee, balance)
 
     def _fee(self, row: CsvRow, key: Key) -> Decimal:
-        """What a fee moved beside the amount; one in another currency, or the sender's, did not."""
+        """Return the fee of a row; 0 for one in another currency or paid by the sender."""
         if self.cell(row, "fee_currency") not in {"", key[1]} or self._side(row) > 0:
             return Decimal(0)
         return (self._amount(row, "fee") or Decimal(0)).copy_abs()
@@ -319,10 +323,10 @@ class CsvRows:
         return CsvMovement(self.key(row), row, "", None, balance=balance)
 
     def _status(self, row: CsvRow) -> str:
-        """Return BOOK without a status; an unknown word counts as pending.
+        """Return the status of a row: BOOK without one, pending for an unknown word.
 
-        Where the bank states what a row does to the balance, that decides: a payment that is not
-        complete may hold money back, and an authorisation moves none.
+        A stated effect on the balance decides: an incomplete payment may hold money back, and an
+        authorisation moves none.
         """
         text = self.cell(row, "status")
         status = csv_words.STATUS.get(plain(text)) if text else "BOOK"
@@ -337,7 +341,7 @@ class CsvRows:
         return status or self.unknown_status
 
     def book_unknown(self) -> None:
-        """Take words for a status that are not known as booked, as the balances have them."""
+        """Take unknown words for a status as booked, because the balances include those rows."""
         self.unknown_status = "BOOK"
         for line, note in self.notes.items():
             self.notes[line] = note.replace(
@@ -346,7 +350,7 @@ class CsvRows:
 
     @property
     def has_unknown_status(self) -> bool:
-        """Whether a row had a word for a status that is not known."""
+        """Return whether a row had an unknown word for a status."""
         return bool(self._unknown)
 
     def _amount(self, row: CsvRow, role: str) -> Decimal | None:
@@ -354,7 +358,7 @@ class CsvRows:
         return amount_in(text, self.decimal) if text else None
 
     def _signed(self, row: CsvRow) -> tuple[Decimal, bool]:
-        """What the account gained or lost; whether in the other direction's column."""
+        """Return the signed amount, and whether it is in the column of the other direction."""
         amount = self._amount(row, "amount")
         if amount is not None:
             sign_text = self.cell(row, "sign")
@@ -362,13 +366,14 @@ class CsvRows:
             if sign in csv_words.OUT or sign_text in _MINUS:
                 return -amount.copy_abs(), False
             if sign_text and sign not in csv_words.IN and sign_text != "+":
-                raise InputError(f"{sign_text[:20]!r} says neither debit nor credit")
+                raise InputError(f"{sign_text[:20]!r} is neither debit nor credit")
             if not sign_text and self.positive == "out":
                 return -amount, False
+            # With "balance" the sign is derived once the balances around the row are known.
             return (amount.copy_abs() if sign_text else amount), False
         side = self._side(row)
         if not side and {"sign", "debit_currency"} <= self.layout.columns.keys():
-            raise InputError(f"{self.cell(row, 'sign')[:20]!r} says neither debit nor credit")
+            raise InputError(f"{self.cell(row, 'sign')[:20]!r} is neither debit nor credit")
         credit = self._amount(row, "credit") if side >= 0 else None
         debit = self._amount(row, "debit") if side <= 0 else None
         if debit is not None and (debit or credit is None):
@@ -377,28 +382,29 @@ class CsvRows:
             lost = debit * self._usual_debit
             return -lost, lost < 0
         if credit is None:
-            raise InputError("it has no amount on the side that it names")
+            raise InputError("it has no amount on its side, debit or credit")
         return credit, credit < 0
 
     def _side(self, row: CsvRow) -> int:
-        """-1 for a debit, 1 for a credit by a row's own word, where each side has its column."""
+        """Return -1 for a debit, 1 for a credit by the row's own word, if it has one."""
         if "debit_currency" not in self.layout.columns:
             return 0
         sign = plain(self.cell(row, "sign"))
         return -1 if sign in csv_words.OUT else 1 if sign in csv_words.IN else 0
 
     def counterparty_name(self, row: CsvRow, *, is_debit: bool) -> str:
-        """The other party's name: of the two sides, where a row names both."""
+        """Return the other party's name; of payer and payee if a row names both."""
         name = self.cell(row, "counterparty_name")
         return name or self.cell(row, "payee_name" if is_debit else "payer_name")
 
     def _is_total(self, row: CsvRow, day: str) -> bool:
-        """Whether a row without a day is one of totals: it has amounts and says at most what of."""
+        """Return whether a row without a day is a total: amounts, and at most words for them."""
         words = [text for text in map(cell, row.cells) if text and not is_amount(text)]
         if not words:
             return True
         if any(map(str.isdigit, day)):
-            words = [day]  # a day that there is not, unless it is a label such as `Saldo 31.10.`
+            # A text with digits may be an impossible day, but also a label such as `Saldo 31.10.`.
+            words = [day]
         alone = bool(day) and words == [day] and not any(map(str.isdigit, day))
         if alone or any(map(_says_total, words)):
             self._note(row, f"left out as a total: {words[0][:60]!r}")
@@ -410,7 +416,7 @@ class CsvRows:
             self.notes[row.line] = note
 
     def check_quotes(self, row: CsvRow) -> None:
-        """StatementError where a quote that nobody closed has swallowed further rows."""
+        """Raise StatementError if an unclosed quote has taken in the rows below it."""
         lines = row.raw.split("\n")
         if len(lines) == 1:
             return
@@ -427,7 +433,7 @@ class CsvRows:
                 raise StatementError(
                     f"{self._file_name} line {row.line}: a quote that begins there is not closed,"
                     f" and line {row.line + at} would be lost in it",
-                    do="export it from the bank again; nothing of it was stored",
+                    do="export it from the bank again; the file was not stored",
                 )
 
 
@@ -441,7 +447,7 @@ def _says_total(text: str) -> bool:
 
 
 def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
-    """Return the account, currency and balances that are stated above the table.
+    """Return the account, currency and balances stated above the table.
 
     Values are right of their labels, or below them.
     """
@@ -464,7 +470,7 @@ def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
 
 
 def looks_like_account(text: str) -> bool:
-    """Whether a text could be the number of an account: it has digits, and no words."""
+    """Return whether a text can be an account number: it has digits, and no words."""
     number = account_number(text.strip("'"))
     return _ACCOUNT.fullmatch(number) is not None
 

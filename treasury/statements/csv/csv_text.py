@@ -1,8 +1,7 @@
-"""A CSV file as text that can be read several times, in memory that does not grow with it.
+"""Text of a CSV file, readable several times in bounded memory.
 
-A CSV file shows only as a whole which sign separates its decimals and in what order its rows are,
-so it is read more than once: its bytes are kept on disk while they come, and their encoding is
-found out on the way.
+Only the whole file shows its decimal sign and the order of its rows, so it is read more than once.
+Its bytes are spooled to disk while the encoding is determined.
 """
 
 from __future__ import annotations
@@ -10,23 +9,40 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import IO, Final, Self
 
 import msgspec
 
 from treasury.core.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
-from treasury.statements.text_encoding import Letters, utf_16
+from treasury.statements.csv.csv_words import REGION_HEADERS
+from treasury.statements.csv.profiles import plain
+from treasury.statements.text_encoding import (
+    REGIONS,
+    Letters,
+    plausible_readings,
+    region_of,
+    utf_16,
+)
 
 _CHUNK: Final = 1 << 18
 _IN_MEMORY: Final = 16 << 20
 _LONGEST_LINE: Final = 1 << 20
 _MOST_NUL: Final = 1000
 """Bytes of text for each zero byte in it."""
-_DO: Final = "export it from the bank again; nothing of it was stored"
+_SAMPLE: Final = 60
+"""Lines that show the account and the headers."""
+_IBAN: Final = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d\d[A-Z0-9]{11,30}(?![A-Z0-9])")
+_PARTS: Final = re.compile(r"[;,\t|]")
+_MOST_WORDS: Final = 1000
+_WORD: Final = re.compile(rb"[A-Za-z]*[\x80-\xff][A-Za-z\x80-\xff]*")
+_DO: Final = "export it from the bank again; the file was not stored"
 
 
 class CsvRow(msgspec.Struct, frozen=True, gc=False):
@@ -38,10 +54,15 @@ class CsvRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class CsvText:
-    """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text."""
+    """The text of a file in `encoding`; `has_nul` is true for a binary file.
+
+    `readings` maps each plausible single-byte encoding to the words that others read differently;
+    it is empty for a file in UTF-8 or UTF-16.
+    """
 
     def __init__(self, source: ByteSource, file_name: str, kept: IO[bytes]) -> None:
         self.encoding = ""
+        self.readings: dict[str, tuple[str, ...]] = {}
         self._nul_count = self._size = 0
         self._file_name = file_name
         self._kept = kept
@@ -50,17 +71,17 @@ class CsvText:
     @classmethod
     @contextmanager
     def opened(cls, source: ByteSource, file_name: str) -> Iterator[Self]:
-        """The text of a source, read to its end."""
+        """Open the text of a source, which is read to its end."""
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
             yield cls(source, file_name, kept)
 
     @property
     def has_nul(self) -> bool:
-        """Whether it is no text: one with a few zero bytes in it is read without them."""
+        """Return whether the file is binary; single zero bytes in a text are removed."""
         return not self.encoding.startswith("utf-16") and self._nul_count * _MOST_NUL > self._size
 
     def lines(self) -> Iterator[str]:
-        """The lines from the first on. StatementError for one of a length that no bank writes."""
+        """Yield the lines from the start. Raises StatementError for an extremely long line."""
         self._kept.seek(0)
         byte_decoder = codecs.getincrementaldecoder(self.encoding)("replace")
         decoder = io.IncrementalNewlineDecoder(byte_decoder, translate=True)
@@ -77,8 +98,30 @@ class CsvText:
             yield unfinished
 
     def rows(self, delimiter: str) -> Iterator[CsvRow]:
-        """The rows from the first on."""
+        """Yield the rows from the start."""
         return rows_of(self.lines(), delimiter, self._file_name)
+
+    def bank_regions(self, account: str) -> set[str]:
+        """Return the parts of Europe that the bank of the file may be in.
+
+        `account` is the IBAN of files that name none, if it is known. The IBAN in most lines is the
+        account's own; without one the headers count, as each plausible encoding reads them.
+        """
+        lines = list(islice(self.lines(), _SAMPLE))
+        ibans = Counter(iban for line in lines for iban in set(_IBAN.findall(line)))
+        own = [iban for iban, count in ibans.items() if 2 * count > len(lines)]
+        regions = {region_of(iban) for iban in (account, *own)} - {""}
+        if regions:
+            return regions
+        usual = self.encoding
+        for name in self.readings:
+            self.encoding = name
+            head = islice(self.lines(), _SAMPLE)
+            words = {plain(part) for line in head for part in _PARTS.split(line)}
+            if words & REGION_HEADERS[REGIONS[name]]:
+                regions.add(REGIONS[name])
+        self.encoding = usual
+        return regions
 
     def _keep(self, source: ByteSource) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")()
@@ -96,6 +139,16 @@ class CsvText:
             is_utf8 = is_utf8 and _decodes(decoder, chunk, final=False)
         is_utf8 = is_utf8 and _decodes(decoder, b"", final=True)
         self.encoding = self.encoding or ("utf-8-sig" if is_utf8 else letters.encoding)
+        if not self.encoding.startswith("utf"):
+            words: dict[bytes, None] = {}
+            self._kept.seek(0)
+            while len(words) < _MOST_WORDS and self._kept.tell() < min(self._size, _IN_MEMORY):
+                chunk = self._kept.read(_CHUNK) + self._kept.readline(_CHUNK)
+                words |= dict.fromkeys(_WORD.findall(chunk))
+            # A currency in the text shows its language better than the spelling does.
+            sample = [] if letters.is_hinted else list(words)[:_MOST_WORDS]
+            self.readings = plausible_readings(sample, self.encoding)
+            self.encoding = next(iter(self.readings))
 
 
 def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> bool:
@@ -107,9 +160,9 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) ->
 
 
 def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[CsvRow]:
-    """The rows that lines of text hold; a cell in quotes may go on over several.
+    """Yield the rows in lines of text; a quoted cell may continue over several lines.
 
-    StatementError where one is still open at the end: it would hold all that follows its quote.
+    Raises StatementError if a quote is still open at the end, as it would swallow all later rows.
     """
     consumed: list[str] = []
     ended = False
@@ -120,7 +173,7 @@ def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Cs
             consumed.append(line)
             yield line
         ended = True
-        yield "\n"  # a row of its own, unless a cell is open
+        yield "\n"  # The blank line makes a separate row, unless a cell is open.
 
     reader = csv.reader(consumed_lines(), delimiter=delimiter)
     before = 0

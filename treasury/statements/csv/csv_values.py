@@ -1,7 +1,7 @@
 """Cells of a bank's CSV as values: days in any usual order, amounts with either decimal sign.
 
-Which sign separates the decimals is worked out over the whole file and then held strictly: an
-amount that does not fit is an error, never another amount.
+The decimal sign is derived from the whole file and then applied strictly: an amount that does not
+fit is an error, never another amount.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ _MONTHS: Final = {
     )
     for name in names.split()
 }  # fmt: skip
-"""The first letters of a month's name in the languages of most banks, without accents."""
+"""First letters of month names in the languages of most banks, without accents."""
 _PLAIN: Final = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9](?:[0-9.,'’ \u00a0\u202f]*[0-9])?[.,]?", re.ASCII)
 _WITHOUT_ZERO: Final = re.compile(r"[.,][0-9]+", re.ASCII)
 _CURRENCY: Final = re.compile(rf"^(?:{CURRENCY_MARK})\s*|\s*(?:{CURRENCY_MARK})$")
 _WAY: Final = re.compile(r"(?<=[0-9.,])\s*(?:(DR|Dr|D|S)|CR|Cr|C|H)$", re.ASCII)
-"""Debit or credit behind an amount, as in `12,50 S`."""
+"""Debit or credit after an amount, as in `12,50 S`."""
 _BREAK: Final = re.compile(r"<br ?/?>", re.IGNORECASE)
 _LONGEST: Final = 60
-"""Characters of an amount with all that may stand around it."""
+"""Most characters of an amount with everything around it."""
 _GROUPING: Final = str.maketrans("", "", "'’ \u00a0\u202f")
 _SPACES: Final = "'’ \u00a0\u202f"
 
 
 def cell(text: str) -> str:
-    """A cell's text, out of the formula in which some banks hide it from a spreadsheet."""
+    """Return a cell's text, without the formula that some banks put around it for spreadsheets."""
     text = text.strip().strip("|")
     if text.startswith("="):
         formula = _EXCEL.fullmatch(text)
@@ -64,7 +64,7 @@ def cell(text: str) -> str:
 
 
 def day_in(text: str, order: str) -> date:
-    """The day in a cell, in the order dmy, mdy or ymd. InputError where there is none."""
+    """Return the day in a cell, in the order dmy, mdy or ymd. Raises InputError for none."""
     if first := _YEAR_FIRST.fullmatch(text):
         return _date(first[1], first[2] or first[5], first[3] or first[6], text)
     if last := _YEAR_LAST.fullmatch(text):
@@ -81,7 +81,7 @@ def day_in(text: str, order: str) -> date:
 
 
 def _month(name: str) -> str:
-    """The number of a month with this name, 0 where there is none."""
+    """Return the number of the month with this name, 0 if there is none."""
     letters = plain(name)
     return str(_MONTHS.get(letters[:4]) or _MONTHS.get(letters[:3], 0))
 
@@ -95,7 +95,7 @@ def _date(year: str, month: str, day: str, text: str) -> date:
 
 
 def is_day(text: str) -> bool:
-    """Whether a cell holds a day in some order."""
+    """Return whether a cell is a day in some order."""
     for order in ("dmy", "mdy"):
         try:
             day_in(text, order)
@@ -106,7 +106,7 @@ def is_day(text: str) -> bool:
 
 
 def _bare(text: str) -> tuple[str, bool]:
-    """The digits and signs of an amount, and whether it is negative."""
+    """Return the digits and signs of an amount, and whether it is negative."""
     text = text.strip()
     if _PLAIN.fullmatch(text):
         return text.lstrip("-"), text.startswith("-")
@@ -134,7 +134,7 @@ def is_amount(text: str) -> bool:
 
 
 def is_signed(text: str) -> bool:
-    """Whether an amount states its direction: a sign, brackets, or a word for debit or credit."""
+    """Return whether an amount states its direction: a sign, brackets, or a word for it."""
     if len(text) >= _LONGEST:
         return False
     return _bare(text)[1] or "+" in text or _WAY.search(text) is not None
@@ -143,9 +143,9 @@ def is_signed(text: str) -> bool:
 def decimal_sign(texts: Iterable[str]) -> Literal["", ",", ".", "none"]:
     """Return which of comma and point separates the decimals in a file's amounts.
 
-    A sign before the last one, or there twice, or beside another one, groups thousands; one before
-    other than three digits separates decimals. Empty if every sign may be either, as in `1.234`;
-    "none" if no amount has one.
+    A sign groups thousands if another sign follows it or it occurs twice; it separates decimals if
+    not exactly three digits follow. The result is empty if every sign may be either, as in `1.234`,
+    and "none" if no amount has one.
     """
     votes = Counter(map(_vote, texts))
     if votes[","] or votes["."]:
@@ -154,12 +154,12 @@ def decimal_sign(texts: Iterable[str]) -> Literal["", ",", ".", "none"]:
 
 
 def without_breaks(text: str) -> str:
-    """A text with blanks where a bank left its line breaks as HTML."""
+    """Return a text with blanks in place of HTML line breaks."""
     return _BREAK.sub(" ", text)
 
 
 def _vote(text: str) -> str:
-    """The sign that separates the decimals of an amount, `open` if it is one of the two."""
+    """Return the decimal sign of an amount, `open` if it may also group thousands."""
     text = _BREAK.split(text)[0]
     bare = _bare(text)[0]
     points, commas = bare.count("."), bare.count(",")
@@ -177,7 +177,7 @@ def _vote(text: str) -> str:
 
 
 def amount_in(text: str, decimal: str) -> Decimal:
-    """The signed amount in a cell. InputError where it does not fit the file's decimal sign."""
+    """Return the signed amount in a cell. Raises InputError if it contradicts the decimal sign."""
     if len(text) >= _LONGEST:
         raise InputError(f"{text[:40]!r}... is not an amount")
     if _BREAK.search(text):
@@ -188,7 +188,7 @@ def amount_in(text: str, decimal: str) -> Decimal:
         if set(bare) & {".", ","}:
             raise InputError(
                 f"{text[:40]!r}: is that sign for decimals or for thousands?",
-                do='say decimal = "," or "." in a profile',
+                do='set decimal = "," or "." in a profile',
             )
         pattern = _STRICT["."]
     if not pattern.fullmatch(bare):
@@ -205,7 +205,7 @@ def amount_in(text: str, decimal: str) -> Decimal:
 def _total_in(text: str, decimal: str) -> Decimal:
     """Return the total of a cell that lists it with its parts, as `702.00<br />2.00<br />700.00`.
 
-    InputError if no amount in it is the sum of the others.
+    Raises InputError if no amount in it is the sum of the others.
     """
     amounts = [amount_in(part, decimal) for part in _BREAK.split(text)]
     totals = {

@@ -1,4 +1,4 @@
-"""The words that banks write in CSV files, by what they mean: read from `bank_words.toml`."""
+"""Words in CSV files of banks by their meaning, read from `bank_words.toml`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ IN: Final = frozenset(_ROW["in"])
 STATUS: Final = {word: code for code, words in _WORDS["status"].items() for word in words}
 LABELS: Final = {word: role for role, words in _WORDS["label"].items() for word in words}
 BALANCES: Final = frozenset(_WORDS["label"]["opening"] + _WORDS["label"]["closing"])
-"""What a row with a day is called that states a balance where others state what moved."""
+"""Labels of rows with a day that state a balance in the column of amounts."""
 HEADERS: Final[dict[str, list[str]]] = _WORDS["header"]
 OTHER: Final[dict[str, list[str]]] = _WORDS["other"]
 """Words of headers that distinguish similar columns, or other tables from statements."""
+REGION_HEADERS: Final = {name: frozenset(words) for name, words in _WORDS["region"].items()}
+"""Headers of banks in each part of Europe, which has its own code pages."""
 SIGNS: Final = {"€": "EUR", "$": "USD", "£": "GBP", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
 _SIGN: Final = "|".join(map(re.escape, SIGNS))
 CURRENCY_MARK: Final = f"[A-Z]{{3}}|{_SIGN}|kr"
-"""What stands for a currency beside an amount; `kr` does not say which."""
+"""Currency next to an amount; `kr` does not show which currency."""
 CODE: Final = re.compile(rf"^[A-Z]{{3}}(?![A-Z])|(?<![A-Z])[A-Z]{{3}}$|{_SIGN}")
 """A currency at the beginning or end of a text, or its sign anywhere."""

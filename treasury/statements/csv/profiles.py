@@ -1,9 +1,8 @@
-"""CSV profiles: how one bank's export is laid out, told by the names of its columns.
+"""CSV profiles: the layout of one bank's export, by the names of its columns.
 
-A profile is a table of roles, each with the header names that a bank gives to the column. A file is
-in the profile whose needed headers it has, wherever in the file the header row stands. Those of the
-package are in `built_in_profiles.toml`; another bank is described in a TOML file of its own, which
-`treasury statements profile` proposes.
+A profile maps roles to the header names that a bank gives their columns. It fits a file that has
+all required headers, on any row. The built-in profiles are in `built_in_profiles.toml`; other banks
+are described in TOML files of the workspace, which `treasury statements profile` proposes.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from treasury.core.files.regular_files import read_regular
 from treasury.core.toml_text import parse_toml
 
 FOLDER: Final = "profiles"
-"""The folder of a workspace that holds the profiles of its own."""
+"""Folder of a workspace with its own profiles."""
 
 ROLES: Final = (
     "booking_date", "value_date", "amount", "debit", "credit", "sign", "currency", "balance",
@@ -39,31 +38,36 @@ _Headers = tuple[str, ...]
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The layout of one bank's CSV files.
 
-    `columns` gives for each role the headers it may have; of several that a file has, `text` joins
-    them and any other role takes the first that is not empty. A header may be `#3`, the third
-    column, for files without a header row; `shape` then says what such a row looks like, a letter
-    a cell: d date, a amount, t text, i IBAN, c currency, - empty, ? amount or empty, * anything.
+    `columns` lists for each role its possible headers. If a file has several of them, `text` joins
+    their cells and any other role takes the first one that is not empty. A header may be `#3`, the
+    third column, for files without a header row; `shape` then describes a row with one letter
+    per cell: d date, a amount, t text, i IBAN, c currency, - empty, ? amount or empty, * anything.
     """
 
     name: str
     columns: dict[str, _Headers]
     needs: _Headers = ()
-    """Headers that only this bank's files have together; all of the roles' first ones if none."""
+    """Headers that only this bank's files have together; by default the first one of each role."""
     day_order: Literal["dmy", "mdy", "ymd"] = "dmy"
     decimal: Literal["", ",", "."] = ""
-    """What separates the decimals; worked out from the file where it is not said."""
+    """Decimal sign; derived from the file if empty."""
+    encoding: Literal["", "windows-1250", "windows-1252", "windows-1257", "iso-8859-2"] = ""
+    """Code page of files that are not UTF-8; derived from their letters if empty."""
     currency: str = ""
-    """Of files that say it nowhere."""
-    positive: Literal["in", "out"] = "in"
-    """Direction of an amount without a minus; `out` for cards that write purchases so."""
+    """Currency of files that do not state one."""
+    positive: Literal["in", "out", "balance"] = "in"
+    """Direction of an amount without a minus: `out` for cards that write purchases so.
+
+    `balance` if every amount lacks a sign and the balance column shows its direction.
+    """
     fee_included: bool = True
-    """Whether the amount is what moved, with the fee already in it."""
+    """Whether the amount includes the fee."""
     shape: str = ""
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.columns) - set(ROLES))
         if unknown:
-            raise ValueError(f"profile {self.name}: {unknown[0]!r} is no role of a column")
+            raise ValueError(f"profile {self.name}: {unknown[0]!r} is not a role of a column")
         if not ("amount" in self.columns or {"debit", "credit"} & set(self.columns)):
             raise ValueError(f"profile {self.name}: no column of amounts")
         if "booking_date" not in self.columns:
@@ -71,9 +75,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def plain(header: str) -> str:
-    """A header as it is compared: letters and digits, without accents or case.
+    """Return a header in the form for comparison: letters and digits, without accents or case.
 
-    A replacement character stands for whatever letter was lost there.
+    A replacement character stands for a lost letter.
     """
     text = unicodedata.normalize("NFKD", header.strip().strip("=\"'").casefold())
     return "".join(char for char in text if char.isalnum() or char in "#\ufffd")
@@ -81,20 +85,20 @@ def plain(header: str) -> str:
 
 @cache
 def built_in_profiles() -> tuple[Profile, ...]:
-    """The profiles of the package, in the order in which they are tried."""
+    """Return the profiles of the package, in the order in which they are tried."""
     listed = package_toml(__package__, "built_in_profiles.toml")["profile"]
     return convert(listed, tuple[Profile, ...])
 
 
 def load_profiles(folder: Path) -> tuple[Profile, ...]:
-    """The profiles in a folder's TOML files; StatementError names the one that cannot be used."""
+    """Return the profiles in a folder's TOML files. Raises StatementError for an invalid one."""
     if not folder.is_dir():
         return ()
     return tuple(load_profile(path) for path in sorted(folder.glob("*.toml")))
 
 
 def load_profile(path: Path) -> Profile:
-    """The profile in a TOML file."""
+    """Return the profile in a TOML file."""
     do = "see what `treasury statements profile FILE` proposes"
     try:
         data = parse_toml(read_regular(path))
@@ -106,14 +110,14 @@ def load_profile(path: Path) -> Profile:
 
 
 def to_toml(profile: Profile) -> str:
-    """The profile as a person keeps it in a file."""
+    """Return the profile as TOML text."""
     lines = [f"name = {_quoted(profile.name)}"]
     lines += [f"needs = [{', '.join(map(_quoted, profile.needs))}]"] if profile.needs else []
-    for name in ("day_order", "decimal", "currency", "shape"):
+    for name in ("day_order", "decimal", "encoding", "currency", "shape"):
         value = getattr(profile, name)
         if value:
             lines.append(f"{name} = {_quoted(value)}")
-    lines += [] if profile.positive == "in" else ['positive = "out"']
+    lines += [] if profile.positive == "in" else [f'positive = "{profile.positive}"']
     lines += [] if profile.fee_included else ["fee_included = false"]
     lines += ["", "[columns]"]
     for role, headers in profile.columns.items():

@@ -1,8 +1,8 @@
-"""One line of an explorer's export, whichever form the file has, and the rules that hold for all.
+"""Lines of an explorer's export in any form, and their common rules.
 
-The plain form has a line for each movement: hash, time, from, to, asset, amount, and what its
-transaction paid for gas where the explorer says so. Gas is paid by whoever sent: a line that only
-brings coins to the wallet names the gas of somebody else.
+The plain form has a line for each movement: hash, time, from, to, asset, amount, and the gas of its
+transaction if the explorer states it. The sender pays the gas: a line that only brings coins to the
+wallet names the gas of another payer.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FAILURE: Final = ("0", "error", "fail", "false", "revert")
 
 
 class ExportLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of an export. `place` is its number, `amount` what moved, None where nothing did.
+    """A line of an export. `place` is its number, `amount` what moved, None if nothing did.
 
-    `gas` is what the transaction paid in the chain's native coin, None where the line does not say;
-    `gas_text` has its digits as they stand in the file. `index` parts movements of a transaction
-    that are alike in all the rest.
+    `gas` is the transaction fee in the chain's native coin, None if the line does not state it;
+    `gas_text` has its digits as written. `index` separates otherwise equal movements of a
+    transaction.
     """
 
     place: int
@@ -47,15 +47,15 @@ class ExportLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def at_instant(cell: str, label: str) -> datetime:
-    """A cell as an instant; without a zone it is in UTC."""
+    """Return a cell as an instant; without a zone it is in UTC."""
     try:
         return parse_instant(cell)
     except InputError as error:
         raise InputError(f"{label}: {error.what}", do=error.do) from None
 
 
-def positive(cell: str, label: str, do: str = "from and to say the direction") -> Decimal:
-    """A cell as an exact amount that is not negative."""
+def positive(cell: str, label: str, do: str = "from and to give the direction") -> Decimal:
+    """Return a cell as an exact amount that is not negative."""
     number = amount(cell, label)
     if number < 0:
         raise InputError(f"{label}: {cell[:40]} is negative", do=do)
@@ -63,19 +63,22 @@ def positive(cell: str, label: str, do: str = "from and to say the direction") -
 
 
 def gas_paid(cell: str, label: str) -> Decimal:
-    """A cell as what a transaction paid for gas."""
+    """Return a cell as the gas of a transaction."""
     return positive(cell, label, do="a fee is zero or above; export it again")
 
 
 def has_failed(cell: str, label: str) -> bool:
-    """Whether a transaction failed, by the words of explorers; InputError for any other word."""
+    """Return whether a transaction failed, by the words of explorers.
+
+    Raises InputError for any other word.
+    """
     word = cell.strip().lower()
     if word in _SUCCESS:
         return False
     if word.startswith(_FAILURE):
         return True
     raise InputError(
-        f"{label}: {cell[:40]!r} says neither that it succeeded nor that it failed",
+        f"{label}: {cell[:40]!r} means neither success nor failure",
         do="write success or error",
     )
 
@@ -92,7 +95,7 @@ EXPORT_COLUMNS: Final = (
     CsvColumn("gas_coin", text, required=False),
     CsvColumn("status", has_failed, required=False),
 )
-"""What the plain form has; `gas` in `gas_coin`, which is the chain's native coin."""
+"""Columns of the plain form; `gas` is in `gas_coin`, the chain's native coin."""
 
 
 def plain_lines(
@@ -102,12 +105,12 @@ def plain_lines(
     names: Mapping[str, str],
     word: str,
 ) -> Iterator[ExportLine]:
-    """The lines of a file in the plain form; `names` gives its own headings."""
+    """Yield the lines of a file in the plain form; `names` gives its own headings."""
     own = {column.name for column in EXPORT_COLUMNS}
     strange = sorted(names.keys() - own)
     if strange:
         raise InputError(
-            f"{strange[0]!r:.40} is no column of an export", do=f"name {', '.join(sorted(own))}"
+            f"{strange[0]!r:.40} is not a column of an export", do=f"name {', '.join(sorted(own))}"
         )
     heads = {name: names.get(name, name).strip().lower() for name in own}
     columns = [
@@ -138,7 +141,10 @@ def plain_lines(
 
 
 def require_native(coin: str, place: WalletPlace, where: str) -> str:
-    """The chain's native coin; InputError where gas is named in another, or none is known."""
+    """Return the chain's native coin.
+
+    Raises InputError if the gas is in another coin, or the chain's coin is unknown.
+    """
     if not place.native_coin:
         raise InputError(
             f"{where}: the coin that {place.chain} takes gas in is not known",

@@ -1,4 +1,4 @@
-"""A Parquet file's rows as a CSV's cells: text with every digit, so that both are read alike."""
+"""Rows of a Parquet file as text cells with every digit, like those of a CSV."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _EXACT: Final = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_decimal,
     pa.types.is_timestamp, pa.types.is_null,
 )  # fmt: skip
-"""The types whose values have their digits."""
+"""Types with exact digits."""
 
 
 def parquet_cells(path: Path, content: bytes) -> list[tuple[int, list[str]]]:
-    """The headings and the cells of a Parquet file as text; a column of floats is refused."""
+    """Return the headings and cells of a Parquet file as text; refuse a column of floats."""
     import pyarrow.parquet as pq
 
     try:

@@ -1,9 +1,9 @@
-"""The list of transactions that Etherscan and its like export of a wallet: native coin and gas.
+"""The transaction list that Etherscan and similar explorers export: native coin and gas.
 
-A column `TxnFee(ETH)` tells the form. What came in and what went out stand in columns of their own,
-the gas is that of the transaction, whoever sent it. A transaction that failed moved nothing and
-paid its gas. What a contract sent (the explorer's internal transactions) is in another list: its
-lines may be appended, with the fee left empty.
+A column `TxnFee(ETH)` identifies the form. Incoming and outgoing amounts have their own columns;
+the gas is that of the transaction, paid by its sender. A failed transaction moved nothing and paid
+its gas. Transfers by contracts (internal transactions) are in another list: its lines may be
+appended, with the fee left empty.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from treasury.statements.explorer.wallet_place import WalletPlace
 
 _FEE: Final = re.compile(r"txnfee\((.*)\)")
 _MONEY: Final = "USD"
-"""The fee stands in dollars too, at a price of the explorer's own, which nothing here takes."""
+"""Dollar values, at a price of the explorer, which are not used."""
 _HASHES: Final = ("transaction hash", "txhash")
 _ZERO: Final = Decimal(0)
 
 
 def fee_coins(head: Sequence[str]) -> list[str]:
-    """The coins that a file's headings name a transaction's fee in, as they are written there."""
+    """Return the coins of the fee columns, as spelt in the headings."""
     fees = (_FEE.fullmatch(name.strip().lower()) for name in head)
     coins = (match[1].strip().upper() for match in fees if match)
     return [coin for coin in coins if coin != _MONEY]
@@ -38,7 +38,7 @@ def fee_coins(head: Sequence[str]) -> list[str]:
 def transaction_lines(
     path: Path, rows: Sequence[tuple[int, list[str]]], place: WalletPlace, word: str
 ) -> Iterator[ExportLine]:
-    """The lines of a list of transactions of a wallet; InputError names the line that is wrong."""
+    """Return the lines of a wallet's transaction list. Raises InputError with the wrong line."""
     number, head = rows[0]
     where = f"{path}, {word} {number}" if number else f"{path}"
     coins = fee_coins(head)
@@ -54,7 +54,7 @@ def transaction_lines(
 
 
 def _columns(coin: str, head: Sequence[str]) -> dict[str, CsvColumn]:
-    """The columns by what they are; the hash has two names, and the time two forms."""
+    """Return the columns by meaning; the hash has two names, and the time two forms."""
     unit = coin.lower()
     time = (
         CsvColumn("unixtimestamp", _unix_instant)
@@ -95,7 +95,7 @@ def _line(
     failed = bool(cells["status"])
     if cells["error"] is not None and cells["status"] is False:
         raise InputError(
-            f"{where}: status says that it succeeded, and errcode {cells['error'][:40]!r}",
+            f"{where}: the status is success, but errcode is {cells['error'][:40]!r}",
             do="export it again",
         )
     failed = failed or cells["error"] is not None

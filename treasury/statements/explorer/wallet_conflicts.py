@@ -1,4 +1,4 @@
-"""An export held against what is stored: what contradicts it, and what it lacks."""
+"""Comparison of an export with stored ones: contradictions, and what it lacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treasury.statements.explorer.wallet_tables import (
 
 
 def call_as_stored(writer: Writer, rows: Sequence[dict[str, Any]]) -> None:
-    """Call a movement between two own wallets as the other's export did: it is the same one."""
+    """Name a movement between two own wallets as the other wallet's export did."""
     stored = writer.read(WALLET_MOVEMENTS, columns=["movement_id"], where="vanished_at IS NULL")
     ids = set(stored["movement_id"].to_pylist())
     for row in rows:
@@ -34,7 +34,7 @@ def lacking_movements(
     span: tuple[datetime, datetime],
     here: set[str],
 ) -> list[dict[str, Any]]:
-    """Movements of earlier exports within this one's span that it has not got."""
+    """Return movements of earlier exports within this one's span that it lacks."""
     chain, address = place.key
     return [
         row
@@ -48,7 +48,7 @@ def lacking_movements(
 
 
 def require_moved(writer: Writer, export: WalletExport, dropped: set[str]) -> None:
-    """InputError for a transaction that failed by one export, and moved coins by another."""
+    """Raise InputError if a transaction failed in one export and moved coins in another."""
     place = export.place
     lines = {line.transaction.lower(): line for line in export.lines}
     for row in writer.read(WALLET_MOVEMENTS, where="vanished_at IS NULL").to_pylist():
@@ -78,9 +78,9 @@ def lacking_payments(
     payments: Sequence[Mapping[str, Any]],
     span: tuple[datetime, datetime] | None,
 ) -> list[dict[str, Any]]:
-    """Gas of earlier exports that this one lacks, where it has all that was paid in its span.
+    """Return gas of earlier exports that this one lacks although its list is complete.
 
-    InputError where it is the other way round: this one has gas of days whose list lacks it.
+    Raises InputError in the reverse case: this export has gas that an earlier complete list lacks.
     """
     place = export.place
     own = {payment["payment_id"] for payment in payments}
@@ -118,7 +118,7 @@ def lacking_payments(
 def disagreeing_payments(
     writer: Writer, payments: Sequence[dict[str, Any]]
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Payments that an earlier export tells otherwise, each with what that says."""
+    """Return payments that differ in an earlier export, each with the earlier text."""
     stored = {
         row["payment_id"]: row
         for row in writer.read(WALLET_GAS, where="vanished_at IS NULL").to_pylist()
@@ -133,12 +133,12 @@ def disagreeing_payments(
 
 
 def without_payer(payment: Mapping[str, Any]) -> dict[str, Any]:
-    """A payment without its payer, where it only says what another's transaction paid."""
+    """Return a payment without its payer if another wallet paid it."""
     return {name: cell for name, cell in payment.items() if cell or name != "payer_address"}
 
 
 def gas_words(payment: Mapping[str, Any]) -> str:
-    """`0.0021 ETH by 0x…`: what was paid, by whom, and whether for nothing."""
+    """Return `0.0021 ETH by 0x…`: the amount, the payer, and whether the transaction failed."""
     paid = f"{plain_digits(payment['amount'])} {payment['coin']}"
     by = f" by {payment['payer_address'].lower()}" if payment["payer_address"] else ""
     return f"{paid}{by}{' and failed' if payment['failed'] else ''}"

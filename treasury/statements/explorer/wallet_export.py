@@ -1,7 +1,7 @@
-"""A file that an explorer exports of a wallet, read whole: its lines, what it can prove, its rows.
+"""An explorer's export of a wallet, read as a whole: its lines, its evidence, its rows.
 
-CSV or Parquet, in the plain form or as a list of transactions. A list of transactions shows native
-coin and gas alone. Lines that are alike are refused: nobody can tell them from a repeat.
+It is CSV or Parquet, in the plain form or a transaction list, which shows only native coin and gas.
+Equal lines are refused: they may be repeats.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from treasury.statements.explorer.wallet_tables import evidence_key
 
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of a wallet's export. `shows_gas`: it names the gas of all that the wallet sent.
+    """The lines of a wallet's export. `shows_gas`: it has the gas of all that the wallet sent.
 
-    `native` is the coin that it shows alone, empty where it is of the plain form. `content` are its
-    bytes; `word` is what an error calls a place, `line` or `row`.
+    `native` is the only coin that it shows, empty for the plain form. `content` are its bytes;
+    `word` is the name of a position in errors, `line` or `row`.
     """
 
     path: Path
@@ -39,11 +39,11 @@ class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
 
     def where(self, line: ExportLine) -> str:
-        """The file and the place of a line, for an error."""
+        """Return file and position of a line, for an error."""
         return f"{self.path}, {self.word} {line.place}"
 
     def require_sound(self) -> None:
-        """InputError for a line of another wallet, and for two of one transaction that disagree."""
+        """Raise InputError for a line of another wallet, or two that disagree on a transaction."""
         first: dict[str, ExportLine] = {}
         for line in self.lines:
             if not (self.place.is_at(line.sender) or self.place.is_at(line.receiver)):
@@ -64,10 +64,10 @@ class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str]) -> WalletExport:
-    """The lines of an export of a wallet; `names` gives the own headings of a plain form.
+    """Return the lines of a wallet's export; `names` gives the headings of a plain form.
 
-    InputError names the file and the line of a value that cannot be right, of one that is not the
-    wallet's, and of a transaction that two lines say different things of.
+    Raises InputError with file and line for an invalid value, for a line of another wallet, and for
+    lines that disagree on a transaction.
     """
     content = small_file(path)
     if content.startswith(b"PAR1"):
@@ -97,7 +97,7 @@ def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str])
 
 
 def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
-    """The movements to store. Lines that are alike are refused: one may be a repeat."""
+    """Return the movements to store. Equal lines are refused: one may be a repeat."""
     place = export.place
     line_numbers: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
     rows = []
@@ -112,7 +112,7 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
         if line.index in line_numbers[core]:
             raise InputError(
                 f"{export.where(line)}: repeats {export.word} {line_numbers[core][line.index]}",
-                do="remove it, or add a column index that tells the two transfers apart",
+                do="remove it, or add a column index that numbers the two transfers",
             )
         line_numbers[core][line.index] = line.place
         turn = str(len(line_numbers[core]))
@@ -121,7 +121,7 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
         rows.append(
             {
                 "movement_id": evidence_key(chain, address, *core, turn),
-                # So it is called where the export of the wallet at the other end showed it first.
+                # The export of the wallet at the other end gave the movement this index first.
                 "other_id": evidence_key(chain, other.lower(), *core, turn),
                 "chain": place.chain,
                 "transaction_hash": line.transaction,
@@ -137,9 +137,10 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
 
 
 def payment_rows(export: WalletExport) -> list[dict[str, Any]]:
-    """The gas of each transaction, once; `payer_address` is empty where the wallet only received.
+    """Return the gas of each transaction, once.
 
-    The gas that the wallet paid is stored; that of another is held against what is stored of it.
+    `payer_address` is empty if the wallet only received. Gas that the wallet paid is stored; gas of
+    another payer is compared with what is stored.
     """
     place = export.place
     lines: dict[str, ExportLine] = {}

@@ -15,12 +15,12 @@ class WalletPlace(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """How wallets are compared: an address is the same in either case."""
+        """Return the key that identifies the wallet: addresses are case-insensitive."""
         return self.chain.upper(), self.address.lower()
 
     @property
     def native_coin(self) -> str:
-        """The coin that its chain takes gas in; empty where none is known."""
+        """Return the coin in which the chain takes gas; empty if it is unknown."""
         return native_coin(self.chain)
 
     def is_at(self, address: str) -> bool:

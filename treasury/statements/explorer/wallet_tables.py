@@ -13,7 +13,7 @@ from treasury.lake import Table
 WALLET_EVIDENCE: Final = Table(
     name="wallet_evidence",
     key=("evidence_id",),
-    title="What was added of company wallets: spans that exports cover, balances that were stated",
+    title="Evidence of company wallets: spans that exports cover, and stated balances",
     columns=columns_of("treasury.statements", "wallet_evidence"),
 )
 WALLET_MOVEMENTS: Final = Table(
@@ -32,5 +32,5 @@ WALLET_TABLES: Final = (WALLET_EVIDENCE, WALLET_MOVEMENTS, WALLET_GAS)
 
 
 def evidence_key(*parts: str) -> str:
-    """An id of ours that the same facts give again."""
+    """Return an id that is the same for the same facts."""
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:32]

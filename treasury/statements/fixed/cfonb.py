@@ -1,8 +1,8 @@
-"""Reads CFONB 120: the statements of account of French banks.
+"""Reader of CFONB 120, the account statements of French banks.
 
-The standard is CFONB's, "Relevé de compte sur support informatique, 120 caractères". A statement is
-a record 01 (old balance), records 04 (movements), each with records 05 below it that say more, and
-a record 07 (new balance). The last digit of an amount is a letter that has its sign too.
+The standard is CFONB's, "Relevé de compte sur support informatique, 120 caractères". A statement
+has a record 01 (old balance), records 04 (movements), each followed by records 05 with details, and
+a record 07 (new balance). The last digit of an amount is a letter that includes its sign.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _NEGATIVE: Final = "}JKLMNOPQR"
 _KEY_DIGITS: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "12345678912345678923456789")
 _MODULUS: Final = 97
 _FRANCE: Final = "152700"
-"""`FR00` with its letters as numbers, as the check digits of an IBAN are worked out."""
+"""`FR00` as digits, for the check digits of an IBAN."""
 
 
 def french_iban(bank: str, branch: str, account: str) -> str:
-    """The IBAN of a French account: its key and its check digits follow from the rest.
+    """Return the IBAN of a French account, with its key and check digits computed.
 
-    InputError where the parts are none of an account.
+    Raises InputError if the parts do not form an account.
     """
     digits = [part.translate(_KEY_DIGITS) for part in (bank, branch, account)]
     if [len(part) for part in digits] != [5, 5, 11] or not all(
@@ -88,7 +88,7 @@ class CfonbFile(FixedFile):
             self._draft.problem(f"line {record.line}", reason, record.line)
 
     def close(self) -> Iterator[EntryRow]:
-        """The rows that are complete with the end of the file or of a statement."""
+        """Return the rows that are complete at the end of the file or of a statement."""
         yield from self._flush()
         draft, self._draft = self._draft, None
         if draft is not None:
@@ -127,7 +127,7 @@ class CfonbFile(FixedFile):
         self.complete(draft.finish("\n".join(self._raws)), draft)
 
     def _flush(self) -> Iterator[EntryRow]:
-        """The row of the entry whose records are complete."""
+        """Return the row of the entry with its records complete."""
         records, self._entry = self._entry, []
         if not records or self._draft is None:
             return
@@ -177,7 +177,7 @@ def _balance(record: FixedRecord, code: str, currency: str | None = None) -> Sta
 
 
 def _signed(text: str, decimals: str) -> Decimal:
-    """An amount whose last digit is a letter with the sign, negative for a debit."""
+    """Return an amount with its sign, which its last letter includes; negative for a debit."""
     if not _AMOUNT.fullmatch(text) or not decimals.isdigit():
         raise InputError(f"{text!r} with {decimals!r} decimals is not an amount")
     last = text[-1]
@@ -188,7 +188,7 @@ def _signed(text: str, decimals: str) -> Decimal:
 
 
 def _entry_of(record: FixedRecord, currency: str | None) -> EntryRow:
-    """The row of a record 04."""
+    """Return the row of a record 04."""
     record.require_width(CfonbFile.width)
     text = record.text
     booked = six_digit_day(text[34:40])
@@ -216,14 +216,16 @@ def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
     match qualifier:
         case "" | "LIB" | "LCC":
             row.remittance = (*row.remittance, text.strip())
-        case "LC2":  # the second half of a text of 140 characters, cut within a word or not
+        # The second half of a text of 140 characters, possibly split within a word.
+        case "LC2":
             *before, last = row.remittance or ("",)
             row.remittance = (*before, f"{last}{text}".strip())
         case "LCS":
             row.structured_references = (*row.structured_references, text.strip())
         case "RCN":
             row.end_to_end_id = reference(text[:35].strip() or None) or row.end_to_end_id
-        case "MMO":  # as ordered: currency, number of decimals, fourteen digits
+        # As ordered: currency, number of decimals, fourteen digits.
+        case "MMO":
             currency, decimals, digits = text[:3], text[3], text[4:18]
             if currency.isalpha() and decimals.isdigit() and digits.isascii() and digits.isdigit():
                 row.instructed_amount = Decimal(digits).scaleb(-int(decimals))
@@ -233,7 +235,8 @@ def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
         case _ if name := _COLUMN.get(qualifier):
             setattr(row, name, getattr(row, name) or text.strip())
         case _ if qualifier not in _IDENTIFIERS:
-            # A reference may be in any text, so several are kept, and those of unknown kinds too.
+            # Any text may have a reference, so several texts are kept, and those of unknown kinds
+            # too.
             texts = (row.additional_information, " ".join(text.split()))
             row.additional_information = " ".join(filter(None, texts))
 
@@ -248,4 +251,4 @@ _COLUMN: Final = {
     "RUM": "mandate_id",
 }
 _IDENTIFIERS: Final = frozenset({"IPY", "IBE", "IPO", "IBU"})
-"""Qualifiers of a party's registration number, which is no reference of a payment."""
+"""Qualifiers of a party's registration number, which is not a payment reference."""

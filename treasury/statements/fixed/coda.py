@@ -1,9 +1,8 @@
-"""Reads CODA, version 2: the coded statements of account of Belgian banks.
+"""Reader of CODA, version 2: the coded account statements of Belgian banks.
 
-The standard is Febelfin's, "Coded statement of account (CODA)". A movement is a record 21 with 22,
-23 and 31 to 33 below it; one that totals others is followed by them as details of its number.
-Those of types 5 to 7 are payments of their own, and are the rows in its place; those of type 8 and
-9 only say what an amount is made of.
+The standard is Febelfin's, "Coded statement of account (CODA)". A movement is a record 21 followed
+by 22, 23 and 31 to 33; a total is followed by its parts as details with its number. Details of
+types 5 to 7 are payments and replace the total; those of types 8 and 9 only explain the amount.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from treasury.statements.fixed.fixed_records import (
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 _ACCOUNTS: Final = {"0": (0, 12, 13), "1": (0, 34, 34), "2": (0, 31, 34), "3": (0, 34, 34)}
-"""Where account and currency stand in their field, by the account's structure."""
+"""Positions of account and currency in their field, by the structure of the account."""
 _PAYMENTS: Final = frozenset("567")
 _THOUSANDTHS: Final = Decimal("0.001")
 _DIGITS: Final = re.compile(r"[0-9]{15}", re.ASCII)
@@ -40,17 +39,17 @@ _BELGIAN: Final = re.compile(r"[0-9]{12}[ 0-9](?:[A-Z]{3}| {3})", re.ASCII)
 _REASON: Final = re.compile(r"[A-Z]{2}[A-Z0-9]{2}", re.ASCII)
 _MODULUS: Final = 97
 _BELGIUM: Final = "111400"
-"""`BE00` with its letters as numbers, as the check digits of an IBAN are worked out."""
+"""`BE00` as digits, for the check digits of an IBAN."""
 
 _COMMUNICATION: Final = {"21": (62, 115), "22": (10, 63), "23": (82, 125)}
 _INFORMATION: Final = {"31": (40, 113), "32": (10, 115), "33": (10, 100)}
-"""Where the communication stands in each record; 21 and 31 have its type before it."""
+"""Positions of the communication in each record; in 21 and 31 its type comes first."""
 _SILENT: Final = frozenset({"105", "106", "108", "111", "113", "114", "115"})
 """Types of communication that describe the amount or the card, and carry no message."""
 
 
 class _Statement(msgspec.Struct):
-    """A statement being read: its draft, the records outside its entries, what was counted."""
+    """A statement being read: its draft, the records outside its entries, and the counts."""
 
     header: FixedRecord
     draft: StatementDraft | None = None
@@ -77,14 +76,14 @@ class CodaFile(FixedFile):
         account: str | None = None,
         currencies: Mapping[str, str] | None = None,
     ) -> None:
-        """`account` is that of files that name none, `currencies` those of declared accounts."""
+        """`account` is used for files that name none; `currencies` are those of our accounts."""
         super().__init__(source, file_name)
         self._account = account
         self._currencies = currencies or {}
         self._statement: _Statement | None = None
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """The rows that are complete with this record."""
+        """Return the rows that are complete with this record."""
         kind = record.text[0]
         if kind == "0":
             yield from self.close()
@@ -103,7 +102,7 @@ class CodaFile(FixedFile):
         self._take_other(self._statement, kind, record)
 
     def close(self) -> Iterator[EntryRow]:
-        """The rows that are complete with the end of the file or of a statement."""
+        """Return the rows that are complete at the end of the file or of a statement."""
         yield from self._flush()
         statement, self._statement = self._statement, None
         if statement is None or statement.draft is None:
@@ -128,12 +127,12 @@ class CodaFile(FixedFile):
                 balance = StatementBalance("CLBD", amount, statement.currency or "", day)
                 self._draft_of(statement, record).balances.append(balance)
             elif kind == "9":
-                # The bank's own count of records and sums of what moved.
+                # The bank states its own count of records and sums of movements.
                 statement.is_ended = True
                 draft, currency = self._draft_of(statement, record), statement.currency or ""
                 stated = record.field(16, 22)
                 if not stated.isdigit() or int(stated) != statement.records:
-                    draft.problem("", f"the bank says {stated} records, read {statement.records}")
+                    draft.problem("", f"the bank states {stated} records, read {statement.records}")
                 for way, start in (("DBIT", 22), ("CRDT", 37)):
                     bank = _amount_of(record.text[start : start + 15])
                     read = statement.sums.get(way, Decimal(0))
@@ -141,7 +140,7 @@ class CodaFile(FixedFile):
                         sums_text = (
                             f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
                         )
-                        draft.problem("", f"the bank says {way} {sums_text}")
+                        draft.problem("", f"the bank states {way} {sums_text}")
             elif kind != "4":
                 raise InputError(f"a record of kind {kind!r} is not known")
         except InputError as error:
@@ -152,12 +151,13 @@ class CodaFile(FixedFile):
     def _take_old_balance(self, statement: _Statement, record: FixedRecord) -> None:
         text = record.text
         structure = text[1:2]
-        if structure == " ":  # left blank: the account number shows which it is
+        # A blank structure is derived from the account number.
+        if structure == " ":
             is_domestic = _BELGIAN.match(text[5:42]) is not None
             structure = "3" if is_iban(text[5:39].strip()) else "0" if is_domestic else "1"
         places = _ACCOUNTS.get(structure)
         if places is None:
-            raise InputError(f"{text[1:2]!r} is no structure of an account number")
+            raise InputError(f"{text[1:2]!r} is not a structure of an account number")
         start, end, at = places
         account, currency = text[5:42][start:end].strip(), text[5:42][at : at + 3].strip()
         if structure == "0":
@@ -193,7 +193,7 @@ class CodaFile(FixedFile):
         return statement.draft
 
     def _flush(self) -> Iterator[EntryRow]:
-        """The rows of the entry whose records are complete."""
+        """Return the rows of the entry with its records complete."""
         records, self._entry = self._entry, []
         if not records:
             return
@@ -251,14 +251,17 @@ def _movement_of(
 
 
 def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
-    """The records of an entry and of each of its details. InputError for a torn record."""
+    """Return the records of an entry and of each of its details.
+
+    Raises InputError for an incomplete record.
+    """
     parts: list[list[FixedRecord]] = []
     for record in records:
         record.require_width(CodaFile.width)
         if record.text[:2] == "21":
             parts.append([record])
         elif not parts:
-            raise InputError(f"line {record.line}: a record 21 should stand before it")
+            raise InputError(f"line {record.line}: a record 21 is missing before it")
         elif record.text[2:6] != parts[0][0].text[2:6]:
             raise InputError(f"line {record.line} is of another entry")
         else:
@@ -267,14 +270,17 @@ def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
 
 
 def _amount_of(text: str) -> Decimal:
-    """An amount of fifteen digits, of which three are decimals. InputError for anything else."""
+    """Return an amount of fifteen digits, three of them decimals.
+
+    Raises InputError for anything else.
+    """
     if not _DIGITS.fullmatch(text):
         raise InputError(f"{text!r} is not an amount")
     return Decimal(text) * _THOUSANDTHS
 
 
 def _signed_amount(text: str) -> Decimal:
-    """An amount with its sign before it: 0 for a credit, 1 for a debit."""
+    """Return an amount with its sign before it: 0 for a credit, 1 for a debit."""
     if text[:1] not in {"0", "1"}:
         raise InputError(f"{text[:1]!r} is neither credit nor debit")
     amount = _amount_of(text[1:])
@@ -282,14 +288,14 @@ def _signed_amount(text: str) -> Decimal:
 
 
 def belgian_iban(number: str) -> str:
-    """The IBAN of a Belgian account number of twelve digits; anything else as it is."""
+    """Return the IBAN of a Belgian account number of twelve digits; other numbers unchanged."""
     if not (number.isascii() and number.isdigit()) or len(number) != len("539007547034"):
         return number
     return f"BE{_MODULUS + 1 - int(number + _BELGIUM) % _MODULUS:02d}{number}"
 
 
 def belgian_reference(digits: str) -> str | None:
-    """A Belgian structured communication as printed, if its check digits hold."""
+    """Return a Belgian structured communication as printed, if its check digits hold."""
     if not (digits.isascii() and digits.isdigit()) or len(digits) != len("090933755493"):
         return None
     if int(digits[10:]) != (int(digits[:10]) % _MODULUS or _MODULUS):
@@ -300,9 +306,9 @@ def belgian_reference(digits: str) -> str | None:
 def _entry_of(
     records: Sequence[FixedRecord], currency: str | None, parent: EntryRow | None = None
 ) -> EntryRow:
-    """The row of a movement or of one of its details, which has its parent's day.
+    """Return the row of a movement or of one of its details, which has its parent's day.
 
-    Its `position` is the line of its first record. InputError for what cannot be read.
+    Its `position` is the line of its first record. Raises InputError if it cannot be read.
     """
     first = records[0]
     text = first.text
@@ -349,7 +355,7 @@ def _add_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
 
 
 def _add_detail_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
-    """Add the texts of a detail that is no payment: the payer's words may be there alone."""
+    """Add the texts of a detail that is not a payment: only they may have the payer's words."""
     detail = EntryRow()
     _add_texts(detail, records)
     for text in (*detail.remittance, detail.additional_information or ""):
@@ -360,7 +366,7 @@ def _add_detail_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
 
 
 def _joined(records: Sequence[FixedRecord], places: dict[str, tuple[int, int]]) -> str:
-    """A communication that goes on over several records, put together as it was cut."""
+    """Return a communication that continues over several records, joined."""
     parts = (places.get(record.text[:2]) for record in records)
     return "".join(
         record.text[place[0] : place[1]]
@@ -370,7 +376,7 @@ def _joined(records: Sequence[FixedRecord], places: dict[str, tuple[int, int]]) 
 
 
 def _add_communication(row: EntryRow, kind: str, text: str) -> None:
-    """The message of a payment: free text, or by the three digits of its structure."""
+    """Add the message of a payment: free text, or a structure by its three digits."""
     if kind != "1":
         row.remittance = _squeezed(text)
         row.structured_references = _printed(text)
@@ -403,7 +409,7 @@ def _squeezed(text: str) -> tuple[str, ...]:
 
 
 def _printed(text: str) -> tuple[str, ...]:
-    """The structured communications printed within a free text, whose check digits hold."""
+    """Return the printed structured communications in a free text with valid check digits."""
     references = (belgian_reference("".join(digits)) for digits in _PRINTED.findall(text))
     return tuple(filter(None, references))
 
@@ -422,12 +428,12 @@ def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
         if code in _NAMES:
             row.counterparty_name = row.counterparty_name or text[3:73].strip() or None
         elif code not in _AMOUNTS:
-            # The payer's words may be in any of several records, so every text is kept.
+            # Any of several records may have the payer's words, so every text is kept.
             _append(row, text[len(code) :])
 
 
 _NAMES: Final = frozenset({"001", "008", "009"})
-"""Types of information that begin with the name of the other party, or of one behind it."""
+"""Types of information that begin with the name of the other party, or its principal."""
 _AMOUNTS: Final = frozenset({"004", "005", "006", "007", "010", "011"})
 """Types of information about banks, amounts, coins and securities, which carry no message."""
 
@@ -441,4 +447,4 @@ _INHERITED: Final = (
     "counterparty_name", "counterparty_account", "counterparty_agent", "end_to_end_id",
     "additional_information",
 )  # fmt: skip
-"""What a detail has from its parent where it does not state it."""
+"""Values that a detail takes from its parent if it does not state them."""

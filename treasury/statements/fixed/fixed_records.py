@@ -1,8 +1,8 @@
-"""What files of records of a fixed width share: records in, rows out, statements at their end.
+"""Shared reader of formats with records of a fixed width, such as CODA and CFONB 120.
 
-CODA and CFONB 120 are such formats. A reader takes a record at a time and gives the rows that are
-complete by then, so that no more than an entry with its details is held. A record is a line; a file
-fetched by EBICS may have them one after the other without line ends.
+A reader takes one record at a time and returns the rows that are complete by then, so that it holds
+no more than an entry with its details. A record is a line; files fetched by EBICS may lack line
+ends.
 """
 
 from __future__ import annotations
@@ -23,50 +23,50 @@ from treasury.statements.mt.mt_text import MtText
 from treasury.statements.statement_draft import BankFile
 
 _CENTURY: Final = 80
-"""Two digits of a year from here on are of the 1900s."""
+"""Two-digit years from here on are of the 1900s."""
 
 
 class FixedRecord(msgspec.Struct, frozen=True):
-    """A line of the file and its number; slices of it are the fields."""
+    """A line of the file and its number; its slices are the fields."""
 
     text: str
     line: int
 
     def field(self, start: int, end: int) -> str:
-        """The text of a field without the blanks around it."""
+        """Return the text of a field without the blanks around it."""
         return self.text[start:end].strip()
 
     def require_width(self, width: int) -> None:
-        """InputError where the line is shorter or longer."""
+        """Raise InputError if the line is shorter or longer."""
         if len(self.text) != width:
             count = len(self.text)
             raise InputError(f"line {self.line} has {count} characters instead of {width}")
 
 
 class FixedFile(BankFile):
-    """A format says what a line means (`take`) and what the end of the file leaves (`close`)."""
+    """A file of records: a format defines `take` for each line and `close` for the end."""
 
     begins: re.Pattern[bytes]
     """How a file in the format begins."""
     width: int
     """Characters of a record."""
     most_records: int
-    """Of one entry: more of them are in no bank's file."""
+    """Most records of one entry: no bank's file has more."""
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
         super().__init__(source, file_name)
         self._entry: list[FixedRecord] = []
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """The rows that are complete with this line."""
+        """Return the rows that are complete with this line."""
         raise NotImplementedError
 
     def close(self) -> Iterator[EntryRow]:
-        """The rows that are complete with the end of the file."""
+        """Return the rows that are complete at the end of the file."""
         raise NotImplementedError
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        """Yield the rows of `statement_entries` in batches, in the file's order."""
         text = MtText(self._source, self.file_name, whole_lines=False)
         taken = map(self.take, _records(text, self.width))
         yield from entry_batches(chain.from_iterable(chain(taken, [self.close()])))
@@ -81,10 +81,10 @@ class FixedFile(BankFile):
             raise self.refused(record, f"more than {self.most_records} records of one entry")
 
     def refused(self, record: FixedRecord, why: str) -> StatementError:
-        """What is wrong with the file as a whole."""
+        """Return the error that refuses the whole file."""
         return StatementError(
             f"{self.file_name} line {record.line}: {why}",
-            do="fetch the file from the bank again; nothing of it was stored",
+            do="fetch the file from the bank again; the file was not stored",
         )
 
 
@@ -92,7 +92,7 @@ def _records(text: MtText, width: int) -> Iterator[FixedRecord]:
     """Yield the records: each line of a file, or each part of a line that is a run of them."""
     number, unfinished, is_run = 0, "", False
     for part in chain(text, ["\n"]):
-        # A file made for a printer has a form feed where a page begins.
+        # A file made for a printer has a form feed at the start of each page.
         *lines, unfinished = (unfinished + part.replace("\f", "")).split("\n")
         for line in lines:
             is_run = is_run or len(line) >= 2 * width
@@ -101,7 +101,7 @@ def _records(text: MtText, width: int) -> Iterator[FixedRecord]:
                 if record.strip():
                     yield FixedRecord(record[:width] + record[width:].rstrip(), number)
             is_run = False
-        # A run may be the whole file, so it is cut as it comes.
+        # A run may be the whole file, so it is split as it comes.
         is_run = is_run or len(unfinished) >= 2 * width
         whole = len(unfinished) // width * width if is_run else 0
         for record in _cut(unfinished[:whole], width):
@@ -115,7 +115,7 @@ def _cut(run: str, width: int) -> list[str]:
 
 
 def six_digit_day(text: str) -> date | None:
-    """The day in DDMMYY; None for zeros or blanks. InputError for what is no day."""
+    """Return the day in DDMMYY; None for zeros or blanks. Raises InputError for an invalid day."""
     if not text.strip("0 "):
         return None
     try:
@@ -126,7 +126,7 @@ def six_digit_day(text: str) -> date | None:
 
 
 def set_parties(entry: EntryRow) -> None:
-    """Let the counterparty be the one who pays a credit, or who is paid by a debit."""
+    """Set the counterparty: the payer of a credit, the payee of a debit."""
     side: Literal["debtor", "creditor"] = "debtor" if entry.direction == "CRDT" else "creditor"
     for part in ("name", "account", "agent"):
         setattr(entry, f"{side}_{part}", getattr(entry, f"counterparty_{part}"))

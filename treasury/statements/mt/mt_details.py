@@ -1,12 +1,11 @@
-"""Field 86 of MT940, the text in which banks hide everything that has no field: its dialects.
+"""Dialects of MT940's field 86, the text with everything without a separate field.
 
-SWIFT gives six lines of free text. German and central European banks cut them into numbered
+SWIFT gives six lines of free text. German and central European banks split them into numbered
 subfields (`?20`), in which SEPA put keywords (`EREF+`); Dutch banks write keywords between slashes
-(`/EREF/`); others number lines in a field of their own (`:NS:`). What is in none of these dialects
-stays as it is: lines of text.
+(`/EREF/`); others number lines in a separate field (`:NS:`). Any other text is kept as lines.
 
-A bank repeats itself: texts with the same subfields or keywords in the same order are taken apart
-together, and each of their parts is a column at once.
+Texts of a bank repeat: those with the same subfields or keywords in the same order are parsed
+together, with each part as a column.
 """
 
 from __future__ import annotations
@@ -21,11 +20,14 @@ from typing import Any, Final, TypeVar
 from treasury.statements.field_values import account_number, reference
 
 Columns = dict[str, list[Any]]
-"""Name -> a value for each text: columns of `statement_entries`, and those in `WORKING`."""
+"""Map from a name to a value for each text: columns of `statement_entries` and of `WORKING`."""
 
 WORKING: Final = ("code", "instructed", "charges", "rate", "name_in_id")
-"""What a rule of `mt_rows` has to look at: the booking code, amounts as text, and the other's name
-as its parts stand, which is what an id is made of."""
+"""Working values for the rules of `mt_rows`.
+
+They are the booking code, amounts as text, and the other party's name as its separate parts, from
+which ids are made.
+"""
 
 _Row = Sequence[str]
 _Key = TypeVar("_Key", bound=Hashable)
@@ -58,16 +60,18 @@ _PARTY_PATTERNS: Final = tuple(
         ("RACH.:", r"(?i:\brach\.:\s*(\w{4,34});\s*(?:od|dla):)\s*([^;]+);"),
     )
 )
-"""Habits of single banks: what marks them, and where the other's account and name stand."""
+"""Patterns of single banks: what identifies them, and where the other party's account and name are.
+"""
 _LEADING_IBAN: Final = re.compile(r"([A-Z]{2}\d\d[A-Z]{4}[A-Z0-9]{6,26}) ([^\n]+)\n")
 _NO_VALUE: Final = re.compile(r"[\s/]*")
 
 
 def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> Columns:
-    """What the texts of some fields 86 say; those at the places `numbered` are of fields NS."""
+    """Return the columns in texts of field 86; those at the places `numbered` are of field NS."""
     way = _dialect(texts[0])
     if len(way.strip("/+")) == 1 and not numbered and _whole(way).fullmatch("\0".join(texts)):
-        return _subfields(way, texts)  # as a rule a bank writes one dialect
+        # As a rule a bank writes one dialect.
+        return _subfields(way, texts)
     ways = list(map(_dialect, texts))
     for at in numbered:
         ways[at] = "NS"
@@ -75,7 +79,7 @@ def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> 
 
 
 def _dialect(text: str) -> str:
-    """The sign before the numbers of subfields, else how a text of that dialect begins."""
+    """Return the sign before the numbers of subfields, or the beginning of another dialect."""
     matched = _BEGINS.match(text.replace("\n", ""))
     return matched[matched.lastindex or 0] if matched else ""
 
@@ -88,12 +92,15 @@ def _whole(separator: str) -> re.Pattern[str]:
 
 def _read(way: str, texts: Sequence[str]) -> Columns:
     match way:
-        case "/":  # `/EREF/.../REMI/...`: keywords between slashes
+        # `/EREF/.../REMI/...`: keywords between slashes.
+        case "/":
             plain = [text.replace("\n", "").lstrip() for text in texts]
             return _cut(_SLASHED, plain, _of_slashed)
-        case "+":  # `EREF+... SVWZ+...` without subfields
+        # `EREF+... SVWZ+...` without subfields.
+        case "+":
             return _cut(_KEYWORD, [text.replace("\n", "") for text in texts], _of_keywords)
-        case "NS":  # each line begins with a number
+        # Each line begins with a number.
+        case "NS":
             rows = [[line for line in text.split("\n") if line[:2].isdigit()] for text in texts]
             return _together([tuple(line[:2] for line in row) for row in rows], rows, _of_lines)
         case "":
@@ -106,9 +113,9 @@ def _cut(
     texts: Sequence[str],
     read: Callable[[tuple[str, ...], Sequence[_Row]], Columns],
 ) -> Columns:
-    """The columns of texts of one line cut at the keys that a pattern finds.
+    """Return the columns of one-line texts, split at the keys that a pattern finds.
 
-    `read` gets the keys, and what stands before the first and after each of them as columns.
+    `read` gets the keys, and as columns the text before the first key and after each key.
     """
     if alike := _cut_alike(pattern, texts):
         return read(*alike)
@@ -123,7 +130,7 @@ def _cut(
 def _cut_alike(
     pattern: re.Pattern[str], texts: Sequence[str]
 ) -> tuple[tuple[str, ...], Sequence[_Row]] | None:
-    """The same where all texts have the keys of the first one in its order: cut all at once."""
+    """Return the same for texts with the keys of the first text in its order, split together."""
     count, keys = len(texts), tuple(pattern.findall(texts[0]))
     pieces = pattern.split("\n".join(texts)) if keys else []
     if not keys or pieces[1::2] != list(keys) * count:
@@ -141,7 +148,7 @@ def _together(
     rows: Sequence[_Part],
     read: Callable[[_Key, Sequence[_Part]], Columns],
 ) -> Columns:
-    """The columns of rows of which those with the same key are read together."""
+    """Return the columns of rows, reading rows with the same key together."""
     if len(set(keys)) == 1:
         return read(keys[0], rows)
     places: dict[_Key, list[int]] = {}
@@ -162,7 +169,7 @@ _EMPTY: Final[dict[str, tuple[str, ...]]] = {
 
 
 def _subfields(separator: str, texts: Sequence[str]) -> Columns:
-    """`?20` and its like: `?00` booking text, `?20` remittance, `?30` the other party."""
+    """Read subfields: `?00` booking text, `?20` remittance, `?30` the other party, and others."""
     cuts = re.compile(rf"{re.escape(separator)}(\d\d)")
     return _cut(cuts, [text.replace("\n", "") for text in texts], _of_subfields)
 
@@ -185,7 +192,7 @@ def _of_lines(numbers: tuple[str, ...], rows: Sequence[_Row]) -> Columns:
 
 
 _Parts = dict[str, list[_Row]]
-"""Columns by the number that stands before each; a number may come again."""
+"""Columns by the number before each part; a number may occur more than once."""
 
 
 def _parts_of(numbers: Sequence[str], columns: Sequence[_Row]) -> _Parts:
@@ -196,7 +203,7 @@ def _parts_of(numbers: Sequence[str], columns: Sequence[_Row]) -> _Parts:
 
 
 def _between(parts: _Parts, first: str, last: str) -> list[_Row]:
-    """The columns with these numbers, in the order of the numbers."""
+    """Return the columns with these numbers, in the order of the numbers."""
     return [
         column for number in sorted(parts) if first <= number <= last for column in parts[number]
     ]
@@ -211,7 +218,7 @@ def _numbered(
     pieces: Sequence[_Row],
     where: tuple[tuple[str, str], str, str, str],
 ) -> Columns:
-    """What numbered parts say; `where` has the numbers of name, text, account, bank."""
+    """Return the columns in numbered parts, with the numbers of each column in `where`."""
     names, booking, account, agent = where
     details: Columns = {}
     for name, number in (("additional_information", booking), ("counterparty_agent", agent)):
@@ -227,7 +234,7 @@ def _numbered(
 
 
 def _named_in(parts: Sequence[_Row]) -> Columns:
-    """The other's name in parts of 27 characters: one that is shorter ends with a word."""
+    """Return the other party's name in parts of 27 characters: a shorter part ends with a word."""
     if not parts:
         return {}
     plain = _stripped(_put_together(parts))
@@ -244,11 +251,11 @@ def _named_in(parts: Sequence[_Row]) -> Columns:
 
 
 _NAME_PART: Final = 27
-"""Characters of `?32` and of `?33`, and of lines 15 and 16 of a field NS."""
+"""Characters of `?32` and of `?33`, and of lines 15 and 16 of field NS."""
 
 
 def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
-    """Texts put together of pieces: keywords in them, else each piece for itself."""
+    """Read texts in pieces: by the keywords in them, or else each piece separately."""
     if alike := _cut_alike(_KEYWORD, texts):
         return _of_keywords(*alike)
     ways = [
@@ -256,7 +263,7 @@ def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
         for text in texts
     ]
     if ":" in ways:
-        # Such a keyword is one only at the beginning of a word, and so of a piece.
+        # A keyword counts only at the beginning of a word, and so of a piece.
         texts = [
             "".join(f" {piece}" if _COLON_KEYWORD.match(piece) else piece for piece in row)
             for row in zip(*pieces, strict=True)
@@ -275,7 +282,7 @@ _BY_WAY: Final = {"+": _KEYWORD, ":": _COLON_KEYWORD}
 
 
 def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
-    """SEPA's keywords, the text before the first one being remittance too."""
+    """Read SEPA keywords; the text before the first one is remittance too."""
     details: Columns = {}
     remittance: list[_Row] = [columns[0]]
     for key, values in zip(keys, columns[1:], strict=True):
@@ -288,7 +295,7 @@ def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
 
 
 def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
-    """A keyword may open a group of others: who is ultimately paid has a name too."""
+    """Read keywords between slashes; one may open a group, such as the ultimate party's."""
     details: Columns = {}
     remittance: list[_Row] = []
     if any(columns[0]):
@@ -329,7 +336,7 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
 
 
 def _remitted(value: str) -> tuple[str, str]:
-    """Reference and text of `USTD//text`, `STRD/issuer/reference`, or just the text."""
+    """Return reference and text of `USTD//text`, `STRD/issuer/reference`, or just the text."""
     kind, _, text = value.partition("/")
     if kind == "STRD":
         return text.rpartition("/")[2], ""
@@ -337,7 +344,7 @@ def _remitted(value: str) -> tuple[str, str]:
 
 
 def _free(texts: Sequence[str]) -> Columns:
-    """Text in no dialect, a line at a time; some banks name the other party in it."""
+    """Read a text in no dialect, line by line; some banks name the other party in it."""
     details: Columns = {
         "remittance": [tuple(filter(None, map(str.strip, text.split("\n")))) for text in texts]
     }
@@ -359,7 +366,7 @@ def _party_in(text: str) -> re.Match[str] | None:
 
 
 def _take(details: Columns, key: str, values: Sequence[str]) -> None:
-    """Keep the values of a keyword in its column, if it has one; `raw` has it anyhow."""
+    """Store the values of a keyword in its column, if it has one; `raw` keeps them anyhow."""
     name = _COLUMN.get(key)
     if name == "counterparty_account":
         _offer(details, name, _accounts(values))
@@ -368,7 +375,7 @@ def _take(details: Columns, key: str, values: Sequence[str]) -> None:
 
 
 def references(texts: Sequence[str]) -> list[str | None]:
-    """References, None where the text only says that there is none."""
+    """Return references, None for placeholders."""
     distinct = set(texts)
     if len(distinct) * 4 < len(texts):
         by_text = {text: reference(text) or None for text in distinct}
@@ -377,7 +384,7 @@ def references(texts: Sequence[str]) -> list[str | None]:
 
 
 def _offer(details: Columns, name: str, values: list[Any], *, first: bool = False) -> None:
-    """Let the values stand where there are none yet; with `first`, before those there are."""
+    """Fill missing values; with `first`, prefer these values to existing ones."""
     before = details.get(name)
     if before is None:
         details[name] = values
@@ -387,7 +394,7 @@ def _offer(details: Columns, name: str, values: list[Any], *, first: bool = Fals
 
 
 def _texts(columns: Sequence[_Row]) -> list[tuple[str, ...]]:
-    """The texts of each row that are not empty."""
+    """Return the texts of each row that are not empty."""
     several = [column for column in columns if any(column)] or columns[:1]
     if len(several) == 1:
         return [(text,) if text else () for text in map(str.strip, several[0])]
@@ -449,4 +456,4 @@ _COLUMN: Final = {
     "TYPE": "additional_information",
     "TXTP": "additional_information",
 }
-"""Where the value of a keyword goes; the other keywords only end the value before them."""
+"""Column of each keyword; the other keywords only end the value before them."""

@@ -1,8 +1,8 @@
-"""Reads MT940 and MT942, statement by statement, whatever dialect a bank writes them in.
+"""Reader of MT940 and MT942, statement by statement, in the dialects of banks.
 
-A statement may go on over several messages: a page that ends with an interim balance (62M) is
-continued by the one that opens with it (60M), and both are one statement. MT942 has no balances and
-is never proved; what it reports is pending until a statement has it.
+A statement may continue over several messages: a page that ends with an interim balance (62M) is
+continued by the one that opens with it (60M), and both form one statement. MT942 has no balances
+and is never proved; its movements are pending until a statement has them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_HEAD: Final = 1 << 18
 
 
 class _Block(msgspec.Struct):
-    """A message being read: what stood in it outside its movements."""
+    """A message being read: its fields other than movements."""
 
     line: int
     tags: dict[str, str] = {}
@@ -48,7 +48,7 @@ class _Block(msgspec.Struct):
 
 
 class MtFile(BankFile):
-    """A file of messages; `accounts` are those declared."""
+    """A file of messages; `accounts` are the declared ones."""
 
     format = "MT940"
 
@@ -62,7 +62,7 @@ class MtFile(BankFile):
         self._envelope: dict[str, str] = {}
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        """Yield the rows of `statement_entries` in batches, in the file's order."""
         fields = MtFields(self._source, self.file_name)
         for field in fields:
             if isinstance(field, MtMovements):
@@ -149,7 +149,7 @@ class MtFile(BankFile):
             block.draft.balances.append(balance)
 
     def _goes_on(self, block: _Block, opening: StatementBalance) -> bool:
-        """Whether this message is the next page of the one before; then it becomes part of it."""
+        """Return whether this message is the next page of the one before, and append it if so."""
         page = self._page
         if page is None or page.closing is None:
             return False
@@ -170,7 +170,7 @@ class MtFile(BankFile):
         return block.draft
 
     def _close(self) -> None:
-        """The message ends; one that ends with an interim balance may be continued."""
+        """End the message; one that ends with an interim balance may be continued."""
         block, self._block = self._block, None
         if block is None:
             return
@@ -187,9 +187,10 @@ class MtFile(BankFile):
 
     def _finish_block(self, block: _Block) -> None:
         if not (block.draft or block.balances or "25" in block.tags):
-            return  # a file may end with the beginning of a message
+            # A file may end with the beginning of a message.
+            return
         draft = self._draft(block)
-        # The bank's own sums of an interim report, where it states them.
+        # The bank states its own sums in some interim reports.
         for tag, direction in (("90C", "CRDT"), ("90D", "DBIT")):
             matched = _COUNTED.match(block.tags.get(tag, ""))
             if matched is None:
@@ -197,7 +198,7 @@ class MtFile(BankFile):
             stated, _ = with_currency(matched[3])
             read = draft.pending[direction]
             if stated is not None and stated != read:
-                draft.note(f":{tag}:", f"the bank says {stated:f}, the movements are {read:f}")
+                draft.note(f":{tag}:", f"the bank states {stated:f}, the movements are {read:f}")
         self.complete(draft.finish("\n".join(block.texts)), draft)
 
 
@@ -238,7 +239,7 @@ def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Statement
 
 
 def _account(text: str, currency: str | None) -> str:
-    """The account: an IBAN without the BIC before it or the currency after it, else as it is."""
+    """Return the account: an IBAN without BIC before it and currency after it, else the text."""
     account = account_number(text)
     for part in account.split("/"):
         for number in (part, part.removesuffix(currency or "")):
@@ -249,7 +250,7 @@ def _account(text: str, currency: str | None) -> str:
 
 
 def _number(block: _Block) -> tuple[int, int]:
-    """The statement's number and its page, 0 where they are not stated."""
+    """Return the statement's number and its page, 0 if they are missing."""
     number, _, page = block.tags.get("28", "").strip().partition("/")
     return count_in(number) or 0, count_in(page) or 0
 

@@ -1,8 +1,8 @@
-"""Movements of MT940 and MT942 as columns of `statement_entries`: the rules, for many at once.
+"""Movements of MT940 and MT942 as columns of `statement_entries`.
 
-A statement's head gives what all of them share; field 61 gives amount, direction and days; what
-field 86 says fills the rest (`mt_details`). Everything here is a list with a value a movement, so
-that a file of very many is read in a few passes over each column.
+The head of a statement gives the shared values; field 61 gives amount, direction and days; field 86
+gives the rest (`mt_details`). Every value is a list with one item per movement, so that large files
+are read in a few passes over each column.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 
 def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
-    """The columns of some movements of a statement, complete; what is not in it is null.
+    """Return the columns of some movements of a statement; columns without a value are left out.
 
-    A movement that cannot be read is lost, and the draft says so.
+    A movement that cannot be read is noted in the draft as lost.
     """
     try:
         lines = lines_of(movements.first)
@@ -59,7 +59,7 @@ def _only(movements: MtMovements, places: Sequence[int]) -> MtMovements:
 def _columns(
     head: StatementHead, lines: Lines, movements: MtMovements
 ) -> tuple[Columns, list[str | None] | None]:
-    """The columns, and the names that ids are made of where they are written otherwise."""
+    """Return the columns, and the names for ids if they are spelt differently there."""
     count = len(lines.sides)
     columns = details_of(movements.texts, movements.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
@@ -95,9 +95,9 @@ _DIRECTIONS: Final = {
 def _add_status(
     columns: Columns, head: StatementHead, lines: Lines, details: Sequence[tuple[str, ...]] | None
 ) -> None:
-    """Whether they are booked, and the columns so far that the bank did not state.
+    """Add the status, and note the columns so far that the bank did not state.
 
-    It never states the booking day: a day without its year, or none at all.
+    MT940 never states the booking day completely: its year is missing, or the whole day.
     """
     count = len(lines.sides)
     is_report = head.format == "MT942"
@@ -120,7 +120,7 @@ _POINTERS: Final = frozenset({"EREF", "KREF+", "KREF", "EREF+", "MREF+", "IREF+"
 
 
 def _add_own_references(columns: Columns, lines: Lines) -> None:
-    """The reference for the account's owner: as a rule the payment's own, so the end-to-end id."""
+    """Add the reference for the account owner: usually the payment's end-to-end id."""
     own = references(lines.references)
     if not any(own):
         return
@@ -147,7 +147,7 @@ def _add_own_references(columns: Columns, lines: Lines) -> None:
 
 
 def _add_parties(columns: Columns, lines: Lines) -> None:
-    """Who pays and who is paid: of a return it is the other way round."""
+    """Add payer and payee; in a return the two are swapped."""
     reasons = columns.get("return_reason")
     returned = columns["is_reversal"]
     if reasons is not None or "NRTI" in lines.kinds:
@@ -182,9 +182,9 @@ _KEEP: Final = {"OCMT": "instructed", "CHGS": "charges", "EXCH": "rate"}
 
 
 def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
-    """The amount ordered, charges and rate, from a movement's second line or its text.
+    """Add the instructed amount, charges and rate from a movement's second line or its text.
 
-    Few movements have any, so this goes from one to the next.
+    Few movements have any, so each is handled separately.
     """
     count = len(lines.sides)
     stated = {name: working.get(name, [None] * count) for name in _KEEP.values()}
@@ -195,7 +195,7 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
         amounts |= {_KEEP[key]: value for key, value in _EXTRA.findall(more)}
         leftover = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
         if is_iban(leftover):
-            # The other party's account, where a bank writes nothing else below the movement.
+            # Some banks write nothing below a movement but the other party's account.
             accounts = _column(columns, "counterparty_account", count)
             accounts[at] = accounts[at] or leftover
         elif leftover and _column(columns, "additional_information", count)[at] is None:
@@ -207,7 +207,8 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
                 of_amount = _column(columns, f"{name}_currency", count)
                 of_amount[at] = currency or columns["currency"][at]
         if amounts["rate"]:
-            with suppress(InputError):  # `raw` keeps what it says
+            # `raw` keeps the text.
+            with suppress(InputError):
                 rate = parse_amount(amounts["rate"].strip().replace(",", "."))
                 _column(columns, "exchange_rate", count)[at] = rate
 

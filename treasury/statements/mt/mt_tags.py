@@ -1,9 +1,9 @@
-"""The fields of an MT940 or MT942 file, in order, SWIFT's envelope off.
+"""Fields of an MT940 or MT942 file, in order, without SWIFT's envelope.
 
-A field begins where a line begins with one of the tags there are. Any other line goes on with the
-field before it, also one that only looks like a tag: banks cut their texts at 65 characters, and a
-time of day may land at the beginning of a line. The text is cut a chunk at a time, and movements
-that follow one another are given together, as lists: a statement has very many of them.
+A field begins on a line that begins with a known tag. Any other line continues the field before it,
+even if it looks like a tag: banks wrap their texts at 65 characters, and a time of day may come to
+the beginning of a line. The text is split chunk by chunk, and consecutive movements are returned
+together, as lists: a statement may have very many of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FIRST_TAGS: Final = re.compile(
 _BREAK: Final = re.compile(
     rf"\n[^\S\n]*(?::({_TAGS}):|(-{{1,2}}[^\S\n]*(?=\n)|(?:-[}}{{]|\{{[124]:)[^\n]*))"
 )
-"""Where a field begins: its tag, or a whole line that ends a message or is an envelope."""
+"""Beginning of a field: its tag, or a whole line that ends a message or is an envelope."""
 _LONGEST_FIELD: Final = 1 << 16
 _MOST_TOGETHER: Final = 1 << 20
 _DETAILS: Final = re.compile(r"\s*\d{3,4}\?\d\d")
@@ -46,10 +46,10 @@ class MtField(msgspec.Struct, frozen=True, gc=False):
 
 
 class MtMovements(msgspec.Struct, frozen=True):
-    """Movements that follow one another: their fields 61, what explains them, all of it as sent.
+    """Consecutive movements: their fields 61, their explanations, and the text of both as sent.
 
-    `texts` has the field or fields 86 of each, empty where there is none; `numbered` says which of
-    them are lines of a field NS.
+    `texts` has the field or fields 86 of each, empty if there is none; `numbered` are the positions
+    of lines of a field NS.
     """
 
     first: Sequence[str]
@@ -60,12 +60,12 @@ class MtMovements(msgspec.Struct, frozen=True):
 
 
 def looks_like_mt(head: bytes) -> bool:
-    """Whether a file that begins like this has SWIFT's fields."""
+    """Return whether the beginning of a file has fields of SWIFT."""
     return _FIRST_TAGS.search(plain_head(head)) is not None
 
 
 class MtFields:
-    """The fields of a file; `text` says what encoding it was in."""
+    """The fields of a file; `text.encoding` is its encoding."""
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
         self.text = MtText(source, file_name)
@@ -73,7 +73,7 @@ class MtFields:
         self._line = 0
 
     def __iter__(self) -> Iterator[MtField | MtMovements]:
-        """StatementError for lines and fields of a length that no bank writes."""
+        """Yield fields and movements. Raises StatementError for extremely long lines and fields."""
         unfinished = "\n"
         for text in self.text:
             unfinished += text
@@ -87,13 +87,14 @@ class MtFields:
         yield from self._cut(unfinished.removesuffix("\n"))
 
     def _cut(self, text: str, following: str = END) -> Iterator[MtField | MtMovements]:
-        """The fields in a text that ends where one ends, and which field is next."""
+        """Yield the fields in a text of whole fields; `following` is the tag after it."""
         pieces = _BREAK.split(f"{text}\n")
         tags = [tag or END for tag in pieces[1::3]]
         texts = pieces[3::3]
         breaks = [piece.count("\n") + 1 for piece in pieces[::3]]
         lines = list(accumulate(breaks, initial=self._line))
-        self._line = lines[-1] - 2  # the last break was added, and none follows it
+        # The last break was added, and none follows it.
+        self._line = lines[-1] - 2
         texts[-1:] = [last[:-1] for last in texts[-1:]]
         lines = lines[1:-1]
         envelopes = pieces[2::3]
@@ -104,7 +105,8 @@ class MtFields:
             raise self._refused(lines[at], "a field of more than 64 KB")
         # A letter a field: m for a movement, t and n for what explains it, h for anything else.
         kinds = "".join([_KINDS.get(tag, "h") for tag in tags])
-        if "25" in tags:  # one bank writes field 86 under this tag
+        # One bank writes field 86 under this tag.
+        if "25" in tags:
             kinds = "".join(
                 "t" if tag == "25" and _DETAILS.match(text) else kind
                 for kind, tag, text in zip(kinds, tags, texts, strict=True)
@@ -123,17 +125,17 @@ class MtFields:
     def _refused(self, line: int, why: str) -> StatementError:
         return StatementError(
             f"{self._file_name}: line {line}: {why}",
-            do="ask the bank for a plain MT940 file; nothing of this one was stored",
+            do="ask the bank for a plain MT940 file; this one was not stored",
         )
 
 
 def _join_lookalikes(
     tags: list[str], texts: list[str], lines: list[int], envelopes: list[str], following: str
 ) -> None:
-    """Give lines that only look like an end or a field back to the field that they are in.
+    """Join lines that only look like an end or a field to the field that contains them.
 
     The next field decides: a message has no field after its end, and a reference is followed by the
-    account. A text is cut at 65 characters, so a time of day may begin a line like `:20:30`.
+    account. Texts are wrapped at 65 characters, so a time of day may begin a line like `:20:30`.
     """
     is_dash = [
         tag == END and (envelope or "").strip() in _DASHES
@@ -144,14 +146,14 @@ def _join_lookalikes(
         afters[at] = afters[at + 1] if is_dash[at + 1] else tags[at + 1]
     main = previous = ""
     inner: list[int] = []
-    inner_closings = _inner_closings(tags, texts, is_dash, following)
+    inner_closings = _inner_closings(tags, texts, is_dash, afters)
     for at, (tag, after) in enumerate(zip(tags, afters, strict=True)):
         if tag in _CLOSINGS:
             is_closed = main.startswith(("62", "64", "65"))
             is_none = at in inner_closings or (is_closed and not _BALANCE_BEGINS.match(texts[at]))
             is_inner = previous in _TEXTS and is_none
         elif is_dash[at]:
-            # A text that goes on below a dash has more lines; below an end there is none.
+            # A text that continues below a dash has more lines; the end of a message has none.
             has_more = main == "61" and previous in _TEXTS and bool(texts[at].strip())
             is_inner = has_more or _goes_on(main, after)
         else:
@@ -172,30 +174,40 @@ def _join_lookalikes(
 
 
 def _inner_closings(
-    tags: Sequence[str], texts: Sequence[str], is_dash: Sequence[bool], following: str
+    tags: Sequence[str], texts: Sequence[str], is_dash: Sequence[bool], afters: Sequence[str]
 ) -> set[int]:
-    """Find closing balances that are none: a later field closes the message.
+    """Return the false closing balances, which a later field of the message shows.
 
-    It does not read as a balance, or movements follow before the message is closed.
+    A false one does not read as a balance, or movements follow before the message is closed.
     """
     found: set[int] = set()
-    next_main, is_closed = following, following in _CLOSINGS
+    following = afters[-1]
+    # A text is split before a movement: the message is most likely closed further on, unless a dash
+    # ended it already.
+    is_cut, has_dash = following == "61", False
+    next_main, is_closed = following, is_cut or following in _CLOSINGS
     for at in range(len(tags) - 1, -1, -1):
         tag = tags[at]
         if tag in _CLOSINGS:
-            if is_closed and (next_main == "61" or not _BALANCE_BEGINS.match(texts[at])):
+            is_ended = is_cut and has_dash
+            is_inner = next_main == "61" or not _BALANCE_BEGINS.match(texts[at])
+            if is_closed and is_inner and not is_ended:
                 found.add(at)
             else:
-                next_main, is_closed = tag, True
+                next_main, is_closed, is_cut = tag, True, False
         elif tag == "61":
-            next_main = tag
-        elif (tag == END and not is_dash[at]) or tag in _STARTS:
+            next_main, has_dash = tag, False
+        elif is_dash[at]:
+            has_dash = True
+        elif (tag == END and not is_dash[at]) or (
+            tag in _STARTS and afters[at] in _FOLLOWERS.get(tag, {afters[at]})
+        ):
             next_main, is_closed = tag, False
     return found
 
 
 def _goes_on(main: str, after: str) -> bool:
-    """Whether a dash is within a message; `main` is the last field before it that is no text."""
+    """Return whether a dash is within a message; `main` is the last field but texts before it."""
     if not main or after == END:
         return False
     if main.startswith(("62", "64", "65")):
@@ -222,7 +234,7 @@ _FOLLOWERS: Final = {
 """Fields that may follow a field of a head below a text; otherwise it is a line of that text."""
 _CLOSINGS: Final = frozenset({"62F", "62M"})
 _STARTS: Final = frozenset({"20", "25", "25P", "28", "28C", "60F", "60M", "940", "942"})
-"""Fields before the movements of a message, of which none belongs to the message above them."""
+"""Fields at the beginning of a message: movements after them belong to that message."""
 _BALANCE_BEGINS: Final = re.compile(r"\s*R?[CD]\s*\d{6}")
 _LOOKALIKES: Final = frozenset({END, *_FOLLOWERS, *_CLOSINGS})
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
@@ -234,7 +246,7 @@ _NOT_A_BEGINNING: Final = re.compile(
 
 
 def _last_beginning(text: str) -> int:
-    """Where the last movement or other field begins that what comes may belong to."""
+    """Return where the last movement or other field begins that later text may belong to."""
     at = len(text)
     while (at := text.rfind("\n", 0, at)) > 0:
         if _BREAK.match(text, at) and not _NOT_A_BEGINNING.match(text, at):
@@ -245,7 +257,7 @@ def _last_beginning(text: str) -> int:
 def _movements(
     tags: Sequence[str], texts: Sequence[str], lines: Sequence[int], kinds: str
 ) -> MtMovements:
-    """Fields as movements. Mostly each is one field 61 and one 86."""
+    """Return fields as movements; most consist of one field 61 and one field 86."""
     count = len(kinds) // 2
     if kinds == "mt" * count and "25" not in tags:
         first, more = texts[::2], texts[1::2]
@@ -260,7 +272,7 @@ def _movements(
     )
     return MtMovements(
         [texts[begin] for begin, _ in spans],
-        # A field NS alone explains a movement where it comes first, else all of the fields.
+        # A field NS alone explains a movement if it comes first, otherwise all fields do.
         [
             "\n".join(texts[begin + 1 : begin + 2 if at in numbered else end])
             for at, (begin, end) in enumerate(spans)

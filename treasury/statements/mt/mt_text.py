@@ -1,7 +1,7 @@
-"""The text of an MT940 or MT942 file, whole lines at a time: encoding and line breaks put right.
+"""Text of an MT940 or MT942 file in whole lines, with encoding and line breaks normalised.
 
-The encoding is decided once, by the whole file: what is ASCII goes through as it comes, and from
-the first other byte on the file is kept on disk until its last one is seen.
+The encoding is decided once for the whole file: ASCII is passed on directly, and from the first
+other byte the file is spooled to disk until its end is read.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _IN_MEMORY: Final = 16 << 20
 _UNFINISHED: Final = b"\r" + bytes(range(0x80, 0x100))
 _AT_SIGNS: Final = re.compile(rb"@@:\d\d[A-Z]?:")
 _BREAKS: Final = b"@@"
-"""What some banks write where a line ends."""
+"""Some banks write this for a line break."""
 
 
 def plain_head(head: bytes) -> bytes:
-    """The beginning of a file as it reads: in UTF-8, with line breaks."""
+    """Return the beginning of a file in UTF-8, with line breaks."""
     encoding = utf_16(head)
     if encoding:
         head = codecs.getincrementaldecoder(encoding)("replace").decode(head).encode()
@@ -37,9 +37,9 @@ def plain_head(head: bytes) -> bytes:
 
 
 class MtText:
-    """The lines of a file. `odd_lines` counts those not UTF-8; `encoding` is what they are in.
+    """The lines of a file. `odd_lines` counts lines in `encoding` and not in UTF-8.
 
-    With `whole_lines` false a file may be one line of any length, which comes in parts.
+    With `whole_lines` false a file may be one line of any length, which is returned in parts.
     """
 
     def __init__(self, source: ByteSource, file_name: str, *, whole_lines: bool = True) -> None:
@@ -51,26 +51,27 @@ class MtText:
         self._is_mixed = False
 
     def __iter__(self) -> Iterator[str]:
-        """Whole lines, many at a time, with a line break for each of whatever kind.
+        """Yield whole lines, many at a time, with uniform line breaks.
 
-        StatementError for a line of a length that no bank writes.
+        Raises StatementError for an extremely long line.
         """
         unfinished, lines = b"", 0
-        broken = ""  # a line of only ":" is the first character of the next one
+        # A line with only ":" is the first character of the next one.
+        broken = ""
         first = True
         for chunk in chain(self._decided(), (b"",)):
             data = (unfinished + chunk).removeprefix(_BOM) if first else unfinished + chunk
             first = False
             end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1 if chunk else len(data)
             if not end and not self._whole_lines:
-                # Neither a character nor a line end of two bytes is cut in the middle.
+                # Do not split a character or a line end of two bytes.
                 end = len(data.rstrip(_UNFINISHED))
             data, unfinished = data[:end], data[end:]
             lines += data.count(b"\n")
             if len(unfinished) > _LONGEST_LINE:
                 raise StatementError(
                     f"{self._file_name}: line {lines + 1}: a line of more than 64 KB",
-                    do="ask the bank for a plain text file; nothing of this one was stored",
+                    do="ask the bank for a plain text file; this one was not stored",
                 )
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(None, _CONTROL)
             text = f"\n{broken}{self._text(data)}"
@@ -89,7 +90,7 @@ class MtText:
         )
 
     def _decided(self) -> Iterator[bytes]:
-        """The bytes, of which none beyond ASCII is given before their encoding is known."""
+        """Yield the bytes; none beyond ASCII is yielded before the encoding is known."""
         chunks = self._plain()
         for chunk in chunks:
             if chunk.isascii():
@@ -114,7 +115,7 @@ class MtText:
             self._judge(spooled)
 
     def _judge(self, spooled: IO[bytes]) -> None:
-        """Find the encoding of what is not UTF-8: the whole file, or a few lines of it."""
+        """Determine the encoding if it is not UTF-8, of the whole file or of a few lines."""
         everything, odd = Letters(), Letters()
         utf_8_count = odd_count = 0
         spooled.seek(0)
@@ -131,7 +132,7 @@ class MtText:
         self.encoding = (odd if self._is_mixed else everything).encoding
 
     def _plain(self) -> Iterator[bytes]:
-        """The bytes with UTF-16 as UTF-8, and line breaks for the signs that stand for them."""
+        """Yield the bytes with UTF-16 as UTF-8, and with real line breaks for the bank's signs."""
         chunk, at_sign = self._source.read(_CHUNK), b""
         encoding = utf_16(chunk)
         decode = codecs.getincrementaldecoder(encoding or "utf-8")("replace").decode

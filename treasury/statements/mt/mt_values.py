@@ -1,4 +1,4 @@
-"""What SWIFT writes in fields 60 to 65 and 61: balances, and the line of a movement."""
+"""Values of SWIFT's fields 60 to 65 and 61: balances, and the line of a movement."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from treasury.statements.balance_proof import StatementBalance
 
 _BALANCE: Final = re.compile(r"\s*(R?[CD])\s*(\d{6})\s*([A-Z]{3})?\s*([0-9.,' ]+?)\s*$", re.ASCII)
 _LONGEST: Final = 100
-"""Characters of a balance with all that may stand around it."""
+"""Most characters of a balance with everything around it."""
 _LINE: Final = (
     r"[^\S\n]*(\d{6}|\d{8})(\d{4})? *(R[CD]|E[CD]|[CD])[A-Z]?"
     r"(,[0-9][0-9.]*|[0-9][0-9.]*,[0-9.]*|[0-9]+\.[0-9]+|[0-9]+(?=[NSF][A-Z0-9]{3})) ?"
     r"((?!NONREF)[A-NP-Z](?:[A-Z0-9 ]{3}|[A-Z0-9]{2}))"
     r"([^\n/]*(?:/(?!/)[^\n/]*)*)(?://([^\n]*))?"
 )
-"""Days, mark, amount, kind, and the two references: the owner's, and the bank's after a `//`.
+"""Days, mark, amount, kind, and two references: the owner's, and the bank's after `//`.
 
-An amount has its decimal sign or one of SWIFT's own kinds behind it, and no kind begins with O: a
-mistyped zero would else end the amount.
+A decimal sign or one of SWIFT's kinds must follow an amount, and no kind begins with O: otherwise a
+mistyped zero would end the amount.
 """
 _LINES: Final = re.compile(f"^{_LINE}$", re.ASCII | re.MULTILINE)
 _ONE_LINE: Final = re.compile(rf"{_LINE}(?:\n(.*))?", re.ASCII | re.DOTALL)
@@ -36,14 +36,14 @@ _MONEY: Final = re.compile(r"([A-Z]{3})?\s*([0-9][0-9.,]*)", re.ASCII)
 _PLAIN: Final = re.compile(r"[0-9]{1,18},[0-9]{0,18}", re.ASCII)
 _ALL_PLAIN: Final = re.compile(r"(?:[0-9]{1,18},[0-9]{0,18}(?: |$))+", re.ASCII)
 _CENTURY: Final = 80
-"""Two digits of a year from here on are of the 1900s: no bank has older statements in a file."""
+"""Two-digit years from here on are of the 1900s: no bank has older statements in a file."""
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """Fields 61, a list for each part of them. `sides`: C, D, RC, RD, EC or ED.
+    """Fields 61, with a list for each part. `sides`: C, D, RC, RD, EC or ED.
 
-    `references` are the customer's, `own` the bank's; `more` what stands on further lines, `moved`
-    the places of those whose value date is a day that there is not.
+    `references` are the customer's, `own` the bank's; `more` are further lines, `moved` the
+    positions of movements with a value date that does not exist.
     """
 
     value_dates: list[date]
@@ -58,7 +58,7 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 def lines_of(texts: Sequence[str]) -> Lines:
-    """What some fields 61 say. InputError where one of them has not got the shape of one."""
+    """Return the parts of some fields 61. Raises InputError if one does not have their form."""
     together = "\n".join(texts)
     rows = _LINES.findall(together) if together.count("\n") < len(texts) else []
     more: dict[int, str] = {}
@@ -94,9 +94,9 @@ def lines_of(texts: Sequence[str]) -> Lines:
 
 
 def balance_of(text: str, code: str, currency: str | None) -> tuple[StatementBalance, bool]:
-    """A balance, and whether it lacks the currency that it then gets.
+    """Return a balance, and whether its missing currency was filled in.
 
-    InputError where it cannot be read.
+    Raises InputError if it cannot be read.
     """
     line = text.partition("\n")[0].strip()
     matched = _BALANCE.match(line) if len(line) < _LONGEST else None
@@ -114,7 +114,7 @@ def balance_of(text: str, code: str, currency: str | None) -> tuple[StatementBal
 
 @lru_cache(maxsize=4096)
 def short_day(text: str) -> tuple[date, bool]:
-    """The day in YYMMDD or YYYYMMDD, and whether it had to be moved back to one that exists.
+    """Return the day in YYMMDD or YYYYMMDD, and whether it was moved back to one that exists.
 
     Banks that count 30 days to a month write 30 February.
     """
@@ -133,7 +133,7 @@ def short_day(text: str) -> tuple[date, bool]:
 
 @lru_cache(maxsize=4096)
 def near(reference_day: date, month_day: str) -> date:
-    """The day with this month and day that is nearest to a known one: its year is not stated."""
+    """Return the day with this month and day that is nearest to a known one, in any year."""
     month, day = int(month_day[:2]), int(month_day[2:])
     candidates: list[date] = []
     for year in (reference_day.year, reference_day.year - 1, reference_day.year + 1):
@@ -148,14 +148,14 @@ def near(reference_day: date, month_day: str) -> date:
 
 
 def amounts_of(texts: Sequence[str]) -> list[Decimal]:
-    """The amounts in texts, mostly all of them as SWIFT writes them."""
+    """Return the amounts in texts, mostly in the form of SWIFT."""
     if _ALL_PLAIN.fullmatch(" ".join(texts)):
         return [Decimal(text.replace(",", ".")) for text in texts]
     return [amount_of(text) for text in texts]
 
 
 def amount_of(text: str) -> Decimal:
-    """An amount as SWIFT writes it, with a comma; one with a point is understood too."""
+    """Return an amount as SWIFT writes it, with a comma; a point is accepted too."""
     if _PLAIN.fullmatch(text):
         return Decimal(text.replace(",", "."))
     plain = text.replace(" ", "").replace("'", "")
@@ -166,7 +166,7 @@ def amount_of(text: str) -> Decimal:
 
 
 def with_currency(text: str | None) -> tuple[Decimal | None, str | None]:
-    """`EUR11,85` as amount and currency; nothing where it is something else."""
+    """Return amount and currency of `EUR11,85`; None for anything else."""
     matched = _MONEY.match(text or "")
     if matched is None:
         return None, None

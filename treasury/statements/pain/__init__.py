@@ -1,1 +1,1 @@
-"""What a bank answers to a payment file: payment status reports, pain.002."""
+"""Answers of banks to payment files: payment status reports, pain.002."""

@@ -1,10 +1,9 @@
-"""Which payment files a bank line names: the one rule, for all who ask whether a debit is a file's.
+"""Recognition of payment file ids in bank lines: the one rule for whether a debit is a file's.
 
-A bank repeats a file's id in the line of its debit, in the place that ISO 20022 has for it or in a
-text. It may break the id, write it in other letters, lengthen it or cut it off at the end of its
-field. A whole id proves that the file is meant; an id that merely begins like another one is
-another one. What carries the beginning alone proves nothing, and is reason enough to pay nothing of
-the file: nobody knows what else that debit is.
+A bank repeats a file's id in the line of its debit, in its ISO 20022 field or in a text. It may
+break the id, change its case, append text, or cut it off at the end of the field. A complete id
+proves that the file is meant; a longer id that begins like it is another id. The beginning alone
+proves nothing, but it is reason enough to pay nothing of the file: the debit may be that file's.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ import msgspec
 _IDS: Final = ("message_id", "payment_information_id")
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "additional_information")
 _BEGINNING: Final = 9
-"""Letters and digits by which an id is told from all others: PAY and six of its hash."""
+"""Length that distinguishes ids: PAY and six characters of its hash."""
 
 
 class NamedFiles(msgspec.Struct, frozen=True):
-    """The ids of payment files that a line carries, and those that it may mean."""
+    """Ids of payment files in a line: certain ones, and possible ones."""
 
     whole: frozenset[str]
-    """Ids that stand there whole, broken or not."""
+    """Ids that occur completely, even if broken."""
     perhaps: frozenset[str]
-    """These, and ids of which the line carries the beginning, cut off, damaged or gone on with."""
+    """Ids of which the line has at least the beginning: cut off, damaged or continued."""
 
 
 class FileIds:
-    """Ids of payment files, looked for in many lines."""
+    """Ids of payment files to find in many lines."""
 
     def __init__(self, message_ids: Iterable[str]) -> None:
         self._ids = {message.upper(): message for message in message_ids if message}
@@ -44,7 +43,7 @@ class FileIds:
         self._plain_start = commonprefix(list(self._beginnings))  # noqa: RUF071 - as above
 
     def named(self, line: Mapping[str, Any]) -> NamedFiles:
-        """Those that a line names.
+        """Return the ids in a line.
 
         The line has the columns `message_id`, `payment_information_id`, `end_to_end_id`,
         `creditor_reference`, `remittance` and `additional_information`, each text or None.
@@ -61,7 +60,7 @@ class FileIds:
         return NamedFiles(frozenset(whole), frozenset(whole | perhaps))
 
     def _whole_in(self, text: str) -> Iterator[str]:
-        """The ids that stand in a text, though blanks or the end of a line break them."""
+        """Return the complete ids in a text, even if blanks or line ends break them."""
         places = [place for place, char in enumerate(text) if not char.isspace()]
         unbroken = "".join(text[place] for place in places)
         for begin in _each(self._start, unbroken):
@@ -82,10 +81,10 @@ def _each(start: str, text: str) -> Iterator[int]:
 
 
 def _goes_on(char: str) -> bool:
-    """Whether a character beside an id makes it a part of a longer one."""
+    """Return whether a character next to an id makes it part of a longer id."""
     return char.isalnum() or char == "-"
 
 
 def _plain(text: str) -> str:
-    """The letters and digits of a text."""
+    """Return the letters and digits of a text."""
     return "".join(filter(str.isalnum, text))

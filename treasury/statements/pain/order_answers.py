@@ -1,10 +1,10 @@
-"""What a bank's answers come to for one payment of a payment file.
+"""The result of a bank's answers for one payment of a payment file.
 
-A bank answers several times, to the whole file, to its batch, to a payment, and its reports may be
-added in any order. What it says later counts, what it says of the payment before what it says of
-the file. A rejection is final only where nothing that the bank said later, or of another level,
-speaks against it: a payment that is rejected and accepted is neither. Nor is one a rejection of
-what was ordered that names another amount, account or batch, or is older than the file.
+A bank answers several times, for the whole file, its batch or a payment, and its reports may be
+added in any order. A later answer overrides an earlier one, and an answer about the payment
+overrides one about the file. A rejection is final only if no later answer, and no answer of another
+level, contradicts it: a payment both rejected and accepted is undecided. A rejection that names
+another amount, account or batch, or is older than the file, is not final either.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Stage = Literal[
 _SAYS_DUPLICATE: Final = re.compile(
     r"\b(?:AM05|DU0[1-5])|DUPLI|DOUBLE|DOUBLON|DOPPEL|DOPPI|DUBBEL|ALREADY", re.IGNORECASE
 )
-"""Codes of a rejection by which the bank has the payment already, and a bank's own words for it."""
+"""Codes and bank-specific words of a rejection because the bank already has the payment."""
 _LEVELS: Final = {"file": 0, "batch": 1, "payment": 2}
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _UNDECIDED: Final = ("received", "signature", "accepted", "settled")
@@ -49,25 +49,25 @@ ORDER BY created_at, status_id
 
 
 class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a payment stands at the bank, by what the bank said of it."""
+    """The state of a payment at the bank, by the bank's answers."""
 
     stage: _Stage
     words: str
     """The code and its words, and why."""
     at: datetime | None
-    """When the bank said so last."""
+    """Time of the bank's last answer."""
     payee: Literal["", "match", "close", "accepted", "none", "not_possible"] = ""
-    """What verifying the payee's name gave; a close match may have been accepted."""
+    """Result of verifying the payee's name; a close match may have been accepted."""
     payee_name: str = ""
-    """Of a close match, what the bank said: the name that it knows."""
+    """For a close match, the payee's name that the bank knows."""
 
 
 def stored_statuses(
     read: Callable[[str, dict[str, Any]], pa.Table], messages: Iterable[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """What banks said of payment files, by the file's message id, in the order it was said.
+    """Return the bank's statuses of payment files by the file's message id, oldest first.
 
-    `read` gives the rows of a query and its values, as `Snapshot.sql` does.
+    `read` returns the rows of a query with its values, like `Snapshot.sql`.
     """
     asked = set(filter(None, messages))
     by_folded: dict[str, list[dict[str, Any]]] = {folded_id(message): [] for message in asked}
@@ -89,13 +89,13 @@ def order_answer(
     accepted: Collection[str] = (),
     rejections_alone: bool = False,
 ) -> OrderAnswer | None:
-    """What the rows of `payment_statuses` come to for a payment; None where none is about it.
+    """Return the answer of the bank about a payment; None if no row of `payment_statuses` has one.
 
-    A payment file has one batch, of the file's id, so a status of the batch is one of all its
-    payments. `made` is when the file was made, `amount` (in EUR) and `payee_iban` what it orders;
-    each is empty where that is not known. `accepted` are names that banks gave for its payee and
-    that people accepted. With `rejections_alone` a bank that rejected others of the file, and says
-    nothing of this payment, has taken it.
+    A payment file has one batch with the file's id, so a status of the batch applies to all its
+    payments. `made` is when the file was made; `amount` (in EUR) and `payee_iban` are what it
+    orders; each is empty if it is unknown. `accepted` are payee names from the bank that people
+    accepted. With `rejections_alone` a bank that rejected other payments of the file, and does not
+    mention this one, has accepted it.
     """
     of_file = sorted(
         (row for row in statuses if folded_id(message_id) in _files_named(row)),
@@ -122,7 +122,7 @@ def order_answer(
     answer = _of_money(by_stage, about[-1], strange)
     if not verified:
         return answer
-    # What was verified of another account says nothing of this payee.
+    # A verification of another account does not apply to this payee.
     result = "not_possible" if strange(verified[-1]) else PAYEE_RESULTS[verified[-1]["status"]]
     name = " ".join(verified[-1]["details"]) if result == "close" else ""
     if result == "close" and name in accepted:
@@ -131,20 +131,20 @@ def order_answer(
 
 
 def _stage(row: _Row) -> str:
-    """How far a status says that the payment has come; one that is not known decides nothing."""
+    """Return the stage that a status shows; an unknown status decides nothing."""
     status = STATUSES.get(row["status"])
     return "accepted" if status is None else status.stage
 
 
 def folded_id(name: str | None) -> str:
-    """An id as banks may write it: in other letters, with blanks around it."""
+    """Return an id as banks may write it: in other case, with blanks around it."""
     return (name or "").strip().upper()
 
 
 def _files_named(row: _Row) -> frozenset[str]:
-    """The payment file that a status is of, by its id or, where a bank gives that alone, its batch.
+    """Return the payment file of a status, by its id or, if the bank gives only that, its batch.
 
-    Both are given as `folded_id` writes them: a payment file has one batch, of its own id.
+    Both are normalised by `folded_id`: a payment file has one batch, with the file's own id.
     """
     names = (row["original_message_id"], row["original_batch_id"])
     return frozenset(folded_id(name) for name in names if name)
@@ -153,7 +153,7 @@ def _files_named(row: _Row) -> frozenset[str]:
 def _strangeness(
     row: _Row, *, message_id: str, made: datetime | None, amount: Decimal | None, payee_iban: str
 ) -> str:
-    """What in a status is not as the payment was ordered, in words; nothing where all is."""
+    """Return how a status differs from the order, in words; empty if it does not."""
     for name, word in (("original_message_id", "file"), ("original_batch_id", "batch")):
         other = named_reference(row[name])
         if other and folded_id(other) != folded_id(message_id):
@@ -204,11 +204,11 @@ def _of_money(
 
 
 def _speaks_against(row: _Row, rejection: _Row) -> bool:
-    """Whether a status that does not reject leaves a rejection in doubt.
+    """Return whether a status that does not reject puts a rejection in doubt.
 
-    What was carried out always does, and what the bank said later; in the same report, what it said
-    of the payment beside its rejection, or where only the whole was rejected. Banks use the id of a
-    report again, so it is the same only if it was written at the same moment.
+    An executed payment always does, and so does any later answer. In the same report, so does an
+    answer about the payment next to its rejection, or one about the payment if only the whole file
+    was rejected. Banks reuse report ids, so a report is the same only if its time is the same too.
     """
     if _stage(row) == "settled":
         return True

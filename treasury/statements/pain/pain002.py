@@ -1,7 +1,8 @@
-"""Reads payment status reports, pain.002 of any version: what a bank answers to a payment file.
+"""Reader of payment status reports, pain.002 of any version: answers of banks to payment files.
 
-A report names the payment file, and a status of the whole of it, of batches, or of payments; what
-it does not name has no status of its own. Each status becomes a row; nothing of it moves money.
+A report names the payment file, and states a status of the whole file, of batches, or of payments;
+payments that it does not name have no status of their own. Each status becomes a row, and moves
+no money.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _IDENTITY: Final = (
     "message_id", "created_at", "level", "original_message_id", "original_batch_id",
     "original_end_to_end_id", "original_instruction_id", "status",
 )  # fmt: skip
-"""What tells a status from another one, besides its reasons."""
+"""Columns that identify a status, apart from its reasons."""
 _REASONS: Final = {
     "StsRsnInf/Rsn/Cd": "reasons*",
     "StsRsnInf/Rsn/Prtry": "reasons*",
@@ -71,12 +72,12 @@ _PAYMENT: Final = Reader(
 
 
 def looks_like_status_report(head: bytes) -> bool:
-    """Whether a file of XML begins like a payment status report, in any encoding."""
+    """Return whether an XML file begins like a payment status report, in any encoding."""
     return _REPORT.encode() in head.replace(b"\0", b"").partition(b"GrpHdr")[0]
 
 
 class StatusReportFile(BankFile):
-    """A report being read: it has no statement and no entry, and `status_table` once it is read."""
+    """A report being read: it has no statement and no entry, but a `status_table` at the end."""
 
     format = FORMAT
 
@@ -89,7 +90,7 @@ class StatusReportFile(BankFile):
         self._batch: dict[str, Any] = {}
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """No rows of `statement_entries`: the statuses are read meanwhile."""
+        """Yield no rows: the statuses are read meanwhile."""
         cut = Cut(
             self._source,
             self.file_name,
@@ -113,20 +114,21 @@ class StatusReportFile(BankFile):
     def _end_document(self, cut: Cut) -> None:
         """Refuse a document that is no report, or that names no payment file."""
         if not cut.roots:
-            return  # none was read yet
+            # None was read yet.
+            return
         if self._original.get("original_message_id"):
             self._head, self._original, self._batch = {}, {}, {}
             return
         if _REPORT in cut.roots:
             problem = "a payment status report that names no payment file"
-            step = "fetch the file from the bank again; nothing of it was stored"
+            step = "fetch the file from the bank again; the file was not stored"
         else:
             problem = "a document in it is no payment status report"
             step = "cut the file where that document begins, and add both parts; nothing was stored"
         raise StatementError(f"{self.file_name}: {problem}", do=step)
 
     def status_table(self) -> pa.Table:
-        """The statuses in the columns of PAYMENT_STATUSES and `raw`."""
+        """Return the statuses in the columns of PAYMENT_STATUSES and `raw`."""
         schema, rows = PAYMENT_STATUSES.row_schema, self._statuses
         columns = [column([row[at] for row in rows], field.type) for at, field in enumerate(schema)]
         table = pa.table(columns, schema=schema)
@@ -142,7 +144,7 @@ class StatusReportFile(BankFile):
         self._state("file", values, piece.text, line)
 
     def _inside(self, piece: Piece, line: int) -> None:
-        """A piece of a batch: its own status is known when all of it was read."""
+        """Read a piece of a batch; the status of the batch is known once all pieces are read."""
         batch = self._batch
         match piece.kind, piece.name:
             case "begin", _:
@@ -173,7 +175,7 @@ class StatusReportFile(BankFile):
             self._problem(position, f"status not read: {error.what}", line)
 
     def _status_above(self) -> str:
-        """The status that reasons without one of their own give the reason of."""
+        """Return the status above, to which reasons without a status of their own belong."""
         return self._batch.get("PmtInfSts") or self._original.get("status") or ""
 
     def _problem(self, position: str, what: str, line: int) -> None:
@@ -214,5 +216,5 @@ class StatusReportFile(BankFile):
         if len(self._statuses) > _MOST_STATUSES:
             raise StatementError(
                 f"{self.file_name}: more than {_MOST_STATUSES:,} statuses in one file",
-                do="ask the bank for smaller reports; nothing of it was stored",
+                do="ask the bank for smaller reports; the file was not stored",
             )

@@ -1,6 +1,6 @@
-"""The codes of payment status reports in words, and what each says of the money.
+"""Codes of payment status reports in words, and their effect on the money.
 
-They stand in `status_codes.toml`, with their sources.
+They are in `status_codes.toml`, with their sources.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ _Stage = Literal["received", "signature", "accepted", "settled", "rejected", "pa
 
 
 class BankStatus(msgspec.Struct, frozen=True):
-    """A status code: its words, and how far it says that an order has come.
+    """A status code: its words, and the stage of the order that it shows.
 
-    `received`: looked at, nothing decided. `signature`: waits for one at the bank. `accepted`: may
-    still be rejected. `settled`: the account is debited. `rejected`: nothing leaves. `parts`: only
-    its orders tell. `payee`: what verifying the payee's name gave, nothing about the money.
+    `received`: checked, nothing decided. `signature`: waits for one at the bank. `accepted`: may
+    still be rejected. `settled`: the account is debited. `rejected`: no money leaves. `parts`: see
+    its single orders. `payee`: the result of verifying the payee's name, without effect on the
+    money.
     """
 
     words: str
@@ -31,15 +32,15 @@ _CODES: Final = package_toml(__package__, "status_codes.toml")
 STATUSES: Final = convert(_CODES["statuses"], dict[str, BankStatus])
 REASONS: Final = convert(_CODES["reasons"], dict[str, str])
 PAYEE_RESULTS: Final = {"RCVC": "match", "RVMC": "close", "RVNM": "none", "RVNA": "not_possible"}
-"""What verifying a payee's name gave, by its code."""
+"""Results of verifying a payee's name, by code."""
 
 
 def status_words(code: str) -> str:
-    """`ACSP: accepted, being carried out`; the code alone where it is not known."""
+    """Return `ACSP: accepted, being carried out`; only the code if it is unknown."""
     status = STATUSES.get(code)
     return f"{code}: {status.words}" if status else code
 
 
 def reason_words(codes: list[str]) -> str:
-    """`AC04 account closed, AM05 duplicate payment`; the bank's own codes as they are."""
+    """Return `AC04 account closed, AM05 duplicate payment`; the bank's own codes unchanged."""
     return ", ".join(f"{code} {REASONS[code]}" if code in REASONS else code for code in codes)

@@ -1,6 +1,6 @@
-"""What the lake keeps of a bank's answers to payment files: one row for each status it states.
+"""Table of the banks' answers to payment files: one row for each status.
 
-The columns, in the columns.csv of statements, carry ISO 20022's own terms, and each names the
+The columns, in the columns.csv of statements, have ISO 20022's own terms, and each names the
 element it is read from, relative to `CstmrPmtStsRpt`.
 """
 

@@ -1,1 +1,1 @@
-"""From read statements to the lake: each proved, joined to those before, and merged once."""
+"""Storage of statements: each is proved, compared with those before it, and merged."""

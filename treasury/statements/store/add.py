@@ -1,8 +1,8 @@
-"""Adding bank files to the lake: all of a call's files in one commit, or none of them.
+"""Adding bank files to the lake: all files of a call in one commit, or none.
 
-Adding is safe to repeat. A movement that is known stays as it is, unless it comes better: booked
+Adding is safe to repeat. A known movement stays as it is unless a better version comes: booked
 after pending, proved after not proved, or in a later statement with other content
-(`movement_identity`). The rows wait on disk until it is known which of them are written.
+(`movement_identity`). The rows are kept on disk until it is known which of them are written.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from treasury.statements.store.written_rows import (
 
 
 class AddedStatement(msgspec.Struct, frozen=True):
-    """One statement of the files that were added, and whether it was known already."""
+    """One statement of the added files, and whether it was known already."""
 
     state: statement_heads.State
     statement_id: str
@@ -55,18 +55,18 @@ class AddedStatement(msgspec.Struct, frozen=True):
     proved: bool
     proof: str
     source: str | None
-    """`own_bank` or `provider_report`; None where the account is not declared."""
+    """`own_bank` or `provider_report`; None if the account is not declared."""
 
 
 _MOST_NAMED = 5
 _ADDED = schema_of(AddedStatement)
 """A report's statements as a table."""
 _SHOWN_COLUMNS = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
-"""What a notebook shows of each."""
+"""Columns that a notebook shows of each statement."""
 
 
 class AddReport(Tables, msgspec.Struct, frozen=True):
-    """What adding did: the statements in the order of the files, entries in rows, problems."""
+    """Result of adding: the statements in the order of the files, counts of rows, problems."""
 
     statements: tuple[AddedStatement, ...]
     entries_new: int
@@ -74,14 +74,14 @@ class AddReport(Tables, msgspec.Struct, frozen=True):
     entries_known: int
     problems: tuple[Problem, ...]
     statuses_new: int = 0
-    """What banks answer to payment files: the statuses that were not known."""
+    """Number of new statuses, which banks answered to payment files."""
     statuses_known: int = 0
     statuses_lost: int = 0
     answered: tuple[tuple[str, str, frozenset[str | None]], ...] = ()
-    """The name of each report's file, and the ids of the payment file and batches it answers to."""
+    """Name of each report's file, and the ids of the payment file and batches it answers to."""
 
     def sheets(self) -> Mapping[str, Table]:
-        """A row for each statement of the files."""
+        """Return a row for each statement of the files."""
         rows = list(map(msgspec.structs.asdict, self.statements))
         return {"Statements": Table(pa.Table.from_pylist(rows, schema=_ADDED))}
 
@@ -92,7 +92,7 @@ class AddReport(Tables, msgspec.Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """The query of every statement that is stored."""
+        """Return the query of all stored statements."""
         return "SELECT * FROM statements ORDER BY account, closing_date, statement_id"
 
     @property
@@ -102,16 +102,16 @@ class AddReport(Tables, msgspec.Struct, frozen=True):
 
     @property
     def not_proved(self) -> tuple[AddedStatement, ...]:
-        """The statements whose balances do not prove what is in them."""
+        """Return the statements that their balances do not prove."""
         return tuple(statement for statement in self.statements if not statement.proved)
 
     @property
     def failed(self) -> tuple[AddedStatement, ...]:
-        """Those of them whose proof fails: nothing of such a statement is matched by itself."""
+        """Return the statements with a failed proof: they are not matched automatically."""
         return tuple(statement for statement in self.not_proved if is_provable(statement.proof))
 
     def __str__(self) -> str:
-        """What was added in a line; then a line for each statement not proved and each problem."""
+        """Return a summary line, then a line for each statement not proved and each problem."""
         proved = len(self.statements) - len(self.not_proved)
         has_statuses = bool(self.statuses_new or self.statuses_known or self.statuses_lost)
         first = (
@@ -125,7 +125,7 @@ class AddReport(Tables, msgspec.Struct, frozen=True):
             for statement in self.not_proved
         )
         step = (
-            f"nothing of {len(self.failed)} not proved is matched without you: add the right file,"
+            f"{len(self.failed)} not proved, so not matched automatically: add the right file,"
             " or take it out with `treasury statements withdraw ID --reason …`"
         )
         heads = [first] if self.statements or not has_statuses else []
@@ -154,10 +154,10 @@ def add_statements(
     """Read files of bank statements and add what is new in one commit.
 
     `declared` maps each account of ours to `own_bank` or `provider_report`, `currencies` to its
-    currencies: a single one counts where a file states none. `account` is that of files that name
-    none; `kept_input` is what `-` stands for. CSV profiles of the workspace's own lie in its folder
-    `profiles`. StatementError if a file is refused: then nothing of any file is stored.
-    WorkspaceLocked while another writes.
+    currencies: a single one is used if a file states none. `account` is used for files that name
+    none; `kept_input` is the content of `-`. The workspace's own CSV profiles are in its folder
+    `profiles`. Raises StatementError if a file is refused: then no file is stored. Raises
+    WorkspaceLocked while another process writes.
     """
     declared_in = currencies or {}
     only_currencies = declared_currencies(declared, declared_in)
@@ -167,7 +167,7 @@ def add_statements(
         files, skipped = _staged(staging, reading)
         if not files:
             raise StatementError(
-                "no bank statement is in what was given",
+                "the given files contain no bank statement",
                 do="; ".join(map(str, skipped[:_MOST_NAMED])) or "name the bank's files",
             )
         tables = [file.statements for file in files]
@@ -179,7 +179,7 @@ def add_statements(
             doubtful, moved = doubtful_rows(staging), moved_days(staging)
             statement_heads.write_heads(writer, statements, heads)
             statuses_new, statuses_known = _write_statuses(writer, files)
-            # What a repair could not find again of these statements has now been read again.
+            # Rows of these statements that a repair could not recover have now been read again.
             writer.refetch -= {
                 mark_of(table.name, key) for table in TABLES for key in heads.came.states
             }
@@ -241,7 +241,7 @@ def _moved_problem(file_name: str, days: Sequence[tuple[date, date]]) -> Problem
 
 
 def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int, int]:
-    """Store what the banks answer to payment files; how many are new, and how many known."""
+    """Store the banks' answers to payment files; return how many are new, and how many known."""
     reports = [file.statuses for file in files if file.statuses is not None]
     if not reports:
         return 0, 0
@@ -259,7 +259,7 @@ def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int
 def _staged(
     staging: Staging, reading: Iterable[StatementFile | Problem]
 ) -> tuple[list[StatementFile], list[Problem]]:
-    """The files without their rows, which are staged, and what is no bank statement."""
+    """Return the files without their rows, which are staged, and the problems of other files."""
     files: list[StatementFile] = []
     skipped: list[Problem] = []
     nothing = STATEMENT_ENTRIES.row_schema.empty_table()
@@ -278,7 +278,7 @@ def _staged(
 
 
 def _in_doubt(heads: statement_heads.Heads) -> tuple[Problem, ...]:
-    """What is missing before a statement, and which of the stored ones are another matter now."""
+    """Return what is missing before a statement, and stored statements with a changed state."""
     incoming = (heads.incoming[key] for key in heads.came.accepted)
     doubtful = (row for row in incoming if (row["proved"] and row["doubt"]) or row["rivals"])
     return tuple(

@@ -1,4 +1,4 @@
-"""What bank files prove, statement by statement, as a table."""
+"""Proofs of bank files, statement by statement, as a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHECKED: Final = (
 )  # fmt: skip
 _SOURCE: Final = {"source": pa.field("source", TEXT)}
 CHECKS: Final = pa.schema([_SOURCE.get(name) or STATEMENTS.schema.field(name) for name in _CHECKED])
-"""A row per statement; `source` is null for an account that is not declared."""
+"""One row per statement; `source` is null for an account that is not declared."""
 
 
 def check_statements(
@@ -29,16 +29,16 @@ def check_statements(
     declared: Mapping[str, str] | None = None,
     currencies: Currencies | None = None,
 ) -> pa.Table:
-    """What each statement proves, or what fails, also beside the others that were read with it.
+    """Return the proof or failure of each statement, also in comparison with the others.
 
-    With `declared` (account -> source) an account that is not among them fails too, with
-    `currencies` (account -> currencies) a statement in another one.
+    With `declared` (account -> source) a statement of another account fails too; with `currencies`
+    (account -> currencies) one in another currency.
     """
     sources = {account_number(k): v for k, v in (declared or {}).items()}
     rows = reading.statements.select(list(HEAD)).to_pylist()
     counts = Counter(row["statement_id"] for row in rows)
     if counts.total() > len(counts):
-        # Each of several versions of a statement notes which others are as proved and as new.
+        # Each of several versions of a statement notes which others are equally proved and new.
         entries: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for file in reading.files:
             for batch in file.batches():

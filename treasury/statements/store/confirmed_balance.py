@@ -1,4 +1,4 @@
-"""A bank account's balance as a person read it: evidence where the bank writes no statement."""
+"""Balances of a bank account read by a person: evidence if the bank writes no statement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def confirm_balance(
     source: str,
     by: str,
 ) -> pa.Table:
-    """Store what an account held at the end of a day; a later one of the day takes its place."""
+    """Store the balance of an account at the end of a day, in place of an earlier one."""
     number = account_number(account)
     row: dict[str, Any] = {
         "confirmation_id": content_id((number, currency, day)),

@@ -1,10 +1,10 @@
-"""Whether a statement goes on where the one before it ended, as far as both are known.
+"""Continuity: whether a statement opens with the closing balance of the one before.
 
-A statement has to open with the balance that the one before it closed with. If it does not, and
-directly follows it from one day to the next, or the bank's counter says what is missing, or the
-same days or the same number are in both, one of the two is wrong or a third is lacking: the later
-one is not proved, until what is added explains it. Numbers may be missing though the balance goes
-on: banks count over several accounts. That is said, and no more.
+If it does not, one of the two statements is wrong or a third one is missing, provided that it
+directly follows the other from one day to the next, or the bank's counter shows what is missing, or
+both have the same days or number. The later one is then not proved until added files explain it.
+Numbers may be missing although the balance continues, as banks count over several accounts: that is
+only a note.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _WEEKS: Final = 15
 
 
 class Continuity(msgspec.Struct, frozen=True):
-    """A remark on a statement and the one before it; `holds`: it may still be proved."""
+    """A remark on a statement and the one before it; with `holds` it may still be proved."""
 
     text: str
     holds: bool
 
 
 def continuity(statements: Iterable[StatementFacts]) -> dict[int, Continuity]:
-    """The remarks on statements whose own sum holds, by their place in `statements`.
+    """Return the remarks on statements with a valid sum, by their position in `statements`.
 
-    Not by their ids: several versions of a statement have one id, and each is what it says itself.
+    Positions, not ids: several versions of a statement have one id, and each has its own remark.
     """
     accounts: dict[tuple[str | None, str | None], dict[int, StatementFacts]] = defaultdict(dict)
     for place, facts in enumerate(statements):
@@ -71,7 +71,7 @@ def _before(
     closed: list[StatementFacts],
     numbered: Mapping[tuple[int, int], list[StatementFacts]],
 ) -> StatementFacts | None:
-    """The statement that the bank's counter names, else the last one that ended earlier.
+    """Return the statement before by the bank's counter, else the last one that ended earlier.
 
     The pages of a statement have one number.
     """
@@ -89,7 +89,7 @@ def _before(
 
 
 def _between(before: StatementFacts, facts: StatementFacts) -> Continuity | None:
-    """The remark on two statements of which nothing lies between the one and the other."""
+    """Return the remark on two consecutive statements."""
     follows = facts.continues(before)
     mismatch = (
         f"opening {facts.amount_text(facts.opening)}, but the statement before it"
@@ -107,16 +107,16 @@ def _between(before: StatementFacts, facts: StatementFacts) -> Continuity | None
 
 
 def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
-    """Places of statements that begin among the days of another and go on beyond them, and why.
+    """Return statements that begin within the days of another and end after it, with reasons.
 
-    If the balance goes on from one to the other they share a day and no movement. A statement all
-    of whose days are in another, as those of the days of a month, contradicts nothing.
+    If the balance continues, the two share a day and no movement. A statement with all its days in
+    another one, as the days of a month, contradicts nothing.
     """
     ends = {(facts.last, facts.closing) for facts in closed}
     for at, facts in enumerate(closed):
         if (facts.first, facts.opening) in ends:
             continue
-        # Sorted by their ends: those that end before this one does, and not before it begins.
+        # Sorted by end: statements that end before this one does, but not before it begins.
         start = bisect_left(closed, (facts.first, 0), key=_ended)
         end = bisect_left(closed, (facts.last, 0), key=_ended)
         for before in closed[start:end]:
@@ -132,15 +132,15 @@ def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
 
 
 def _numbered_alike(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
-    """Places of statements with the number of the one before them that say something else.
+    """Return statements with the number of the one before but other content.
 
-    The pages of a statement, and a counter that never moves, have one number too: there the balance
-    goes on, or no other number is known.
+    Pages of a statement, and statements of a bank with a fixed number, share a number too: their
+    balance continues, or no other number is known.
     """
     kinds: dict[tuple[int, int], list[int]] = defaultdict(list)
     for at, facts in enumerate(closed):
         if facts.sequence:
-            # Banks number statements of days, of a week and of more each for itself.
+            # Banks number statements of days, of a week and of longer periods separately.
             days = (facts.last - facts.first).days
             kinds[facts.last.year, 0 if days < _DAYS else 1 if days < _WEEKS else 2].append(at)
     for places in kinds.values():
@@ -159,13 +159,14 @@ def _numbered_alike(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str
             ):
                 yield at, _alike_text(before)
                 if same_days and before.written == facts.written:
-                    yield before_at, _alike_text(facts)  # nothing shows which is the later one
+                    # It is unknown which is the later one.
+                    yield before_at, _alike_text(facts)
 
 
 def _alike_text(facts: StatementFacts) -> str:
     return (
         f"the bank gave number {facts.sequence} to another statement too"
-        f" ({facts.file_name}, to {facts.last}), which says otherwise"
+        f" ({facts.file_name}, to {facts.last}), with other content"
     )
 
 

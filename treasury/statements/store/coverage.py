@@ -1,9 +1,9 @@
-"""How far the statements of an account reach: the days that a chain of proved statements covers.
+"""Coverage: the days of each account that a chain of proved statements covers.
 
-That a payment was not made can only be said for covered days. Coverage is by business: the next
-statement continues a chain if it overlaps it, or opens with the balance that the chain closed with
-and no statement is missing between: the bank's counter says so, or no day on which the bank writes
-one lies between. A person's confirmed balance bridges the days of a dormant account.
+Only for covered days is it certain that a payment was not made. A statement continues a chain if it
+overlaps it, or if it opens with the chain's closing balance and no statement is missing between
+them: by the bank's counter, or because the bank writes none on the days between. A balance
+confirmed by a person bridges the days of a dormant account.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ COVERAGE: Final = pa.schema([
     ("account", TEXT), ("source", TEXT), ("currency", TEXT), ("covered_from", DATE),
     ("covered_to", DATE), ("statements", INTEGER), ("not_proved", INTEGER), ("gaps", TEXTS),
 ])  # fmt: skip
-"""A row per account and currency; the days are those of the latest unbroken chain, the gaps lie
-before it, or after it up to yesterday."""
+"""One row per account and currency; the days are those of the latest unbroken chain, the gaps are
+before it, or after it up to yesterday.
+"""
 
 MONTH_COVERAGE: Final = grouped_schema(
     (TEXT, "account", "currency"),
@@ -39,14 +40,16 @@ MONTH_COVERAGE: Final = grouped_schema(
     (DATE, "missing_from"),
     (amount_in("currency"), "balance"),
 )
-"""A row per account and currency: whether a month is covered by business, and the first of its days
-that is not. `balance` is what a month without a statement began and ended with."""
+"""One row per account and currency: whether a month is covered, and its first uncovered day.
+
+`balance` is the opening and closing balance of a month without a statement.
+"""
 
 _LONGEST_WEEKEND: Final = 5  # Thursday before Easter to the Tuesday after
 _DAY: Final = timedelta(days=1)
 
 _CONFIRMED: Final = "confirmed balance"
-"""The format of the facts that a person's confirmation gives."""
+"""Format of the facts from a person's confirmation."""
 
 _Key = tuple[str, str | None]
 
@@ -59,11 +62,11 @@ def coverage(
     undeclared: Iterable[str] = (),
     today: date | None = None,
 ) -> pa.Table:
-    """How far the proved statements of each account reach in each of its currencies.
+    """Return how far the proved statements of each account reach in each of its currencies.
 
-    `statements` and `confirmations` are the lake's tables, those that count. Accounts that are not
-    declared come last, with no source, as do the `known` ones. With `today` the days up to
-    yesterday that no statement has yet are named too.
+    `statements` and `confirmations` are the lake's rows that count. Accounts that are not declared
+    come last, without a source, as do the `known` ones. With `today` the gaps include the days up
+    to yesterday without a statement.
     """
     groups = _Groups(statements, accounts, confirmations)
     strangers = {(account_number(account), None) for account in undeclared}
@@ -96,7 +99,7 @@ def stored_coverage(
     undeclared: Iterable[str] = (),
     today: date | None = None,
 ) -> pa.Table:
-    """How far what is stored in a snapshot covers each account; as `coverage`."""
+    """Return the coverage of each account by the statements stored in a snapshot."""
     stored, confirmed = (
         snapshot.sql(f"SELECT * FROM {table.name} WHERE {COUNTING}")  # noqa: S608 - our own names
         for table in (STATEMENTS, BALANCE_CONFIRMATIONS)
@@ -110,7 +113,7 @@ def month_coverage(
     confirmations: pa.Table | None,
     month: Month,
 ) -> pa.Table:
-    """Whether the proved statements cover a month of each account; columns as MONTH_COVERAGE."""
+    """Return whether the proved statements cover a month of each account, as MONTH_COVERAGE."""
     groups = _Groups(statements, accounts, confirmations)
     rows = []
     for key in groups.keys:
@@ -132,7 +135,7 @@ def month_coverage(
 
 
 class _Groups:
-    """Statements, confirmations and settings by account and currency, the declared ones first."""
+    """Statements, confirmations and settings by account and currency, declared ones first."""
 
     def __init__(
         self, statements: pa.Table, accounts: Iterable[BankAccount], confirmations: pa.Table | None
@@ -149,7 +152,7 @@ class _Groups:
             self.statements[self._key(facts)].append(facts)
         self.confirmed: dict[_Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
-            # Of the day of a confirmed balance nothing else is known.
+            # A confirmed balance shows nothing else about its day.
             facts = StatementFacts(
                 row["confirmation_id"],
                 row["account"],
@@ -167,13 +170,13 @@ class _Groups:
         self.keys = (*self.declared, *sorted(others, key=lambda key: (key[0], key[1] or "")))
 
     def _key(self, facts: StatementFacts) -> _Key:
-        """The account and currency; where a file states none, the only declared one."""
+        """Return account and currency; if a file states none, the only declared currency."""
         account = account_number(facts.account or "")
         codes = self._currencies.get(account, [])
         return account, codes[0] if facts.currency is None and len(codes) == 1 else facts.currency
 
     def chain(self, key: _Key) -> tuple[list[StatementFacts], list[str]]:
-        """The statements of the latest unbroken chain in order, and what lies before it."""
+        """Return the statements of the latest unbroken chain in order, and the gaps before it."""
         proved = (facts for facts in self.statements[key] if facts.proved)
         spans = [facts for facts in (*proved, *self.confirmed[key]) if facts.last > date.min]
         spans.sort(
@@ -182,13 +185,13 @@ class _Groups:
         return _chain(spans, self.days(key))
 
     def days(self, key: _Key) -> StatementDays | None:
-        """When the bank writes a statement for the account, as far as the settings say."""
+        """Return the setting on which days the bank writes a statement for the account."""
         declared = self.declared.get(key)
         return None if declared is None else declared.statement_days
 
 
 def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
-    """What is missing after the last statement: whole days only, today's is not over."""
+    """Return what is missing after the last statement: whole days, so not today."""
     if not chain:
         return ["no proved statement"]
     first = chain[-1].last + _DAY
@@ -200,7 +203,7 @@ def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | No
 def _missing_from(
     chain: Sequence[StatementFacts], first: date, last: date, days: StatementDays | None
 ) -> date | None:
-    """The first day from `first` to `last` whose statement the chain lacks; None where none."""
+    """Return the first day from `first` to `last` with a missing statement, if there is one."""
     if not chain:
         return first if first <= last else None
     before = _statement_day(first, min(chain[0].since - _DAY, last), days)
@@ -208,7 +211,7 @@ def _missing_from(
 
 
 def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal | None:
-    """What an account held all through a month that no statement touches."""
+    """Return what an account held during a whole month without a statement."""
     stated = (facts for facts in chain if not _is_confirmed(facts))
     if any(facts.since <= month.last and facts.last >= month.first for facts in stated):
         return None
@@ -217,9 +220,9 @@ def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal 
 
 
 def _statement_day(first: date, last: date, days: StatementDays | None) -> date | None:
-    """The first day from `first` to `last` for which the bank writes a statement.
+    """Return the first day from `first` to `last` on which the bank writes a statement.
 
-    Where the settings say nothing: TARGET days. Of `movements` nobody knows which they are.
+    Without a setting these are the TARGET days; for `movements` they are unknown.
     """
     for day in (first + count * _DAY for count in range((last - first).days + 1)):
         if days is None or days == "business":
@@ -238,7 +241,7 @@ def _is_confirmed(facts: StatementFacts) -> bool:
 def _chain(
     spans: Iterable[StatementFacts], days: StatementDays | None
 ) -> tuple[list[StatementFacts], list[str]]:
-    """The latest unbroken chain, and what separates it from the ones before."""
+    """Return the latest unbroken chain, and the gaps between it and earlier ones."""
     chain: list[StatementFacts] = []
     gaps: list[str] = []
     for facts in spans:
@@ -246,7 +249,8 @@ def _chain(
         if end is None or (facts.last == end and facts.continues(chain[-1])):
             chain.append(facts)
         elif facts.last < end or (facts.last == end and not _is_confirmed(facts)):
-            continue  # the days are covered already, by a longer statement or the same one again
+            # A longer statement, or the same one again, covers the days already.
+            continue
         elif facts.since < end or _follows(chain[-1], facts, days):
             chain.append(facts)
         else:
@@ -256,21 +260,22 @@ def _chain(
 
 
 def _follows(before: StatementFacts, facts: StatementFacts, days: StatementDays | None) -> bool:
-    """Whether no statement is missing between two of them that do not share a day."""
+    """Return whether no statement is missing between two that share no day."""
     if not facts.continues(before):
         return False
     if _is_confirmed(before) or _is_confirmed(facts) or days == "movements":
         return True
     between = (facts.since - before.last).days
     if between > 1 and before.sequence is not None and facts.sequence is not None:
-        return facts.has_next_number(before) or facts.sequence == 1  # it restarts with the year
+        # The number restarts with the year.
+        return facts.has_next_number(before) or facts.sequence == 1
     if days is None and between <= _LONGEST_WEEKEND:
         return True
     return _statement_day(before.last + _DAY, facts.since - _DAY, days) is None
 
 
 def _gap(before: StatementFacts, facts: StatementFacts) -> str:
-    """The days that no statement has between two of them, and the balances on either side."""
+    """Return the days between two statements, and the balances on either side."""
     balances = (
         f"closing {before.amount_text(before.closing)},"
         f" next {'confirmed' if _is_confirmed(facts) else 'opening'}"

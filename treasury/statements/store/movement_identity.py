@@ -1,8 +1,8 @@
-"""Which movements are the same, over all statements ever added: none counted twice, no twin lost.
+"""Identity of movements over all stored statements: none is counted twice, no twin is lost.
 
-An incoming row is a known movement if its content is the same and it is of the same day, or was
-pending before; unless their two statements follow one another, for then both are genuine. What a
-later, proved statement of the same days does not have is superseded: it stays, and counts no more.
+An incoming row is a known movement if it has the same content and day, or if the known one was
+pending; if their statements follow one another, both are genuine. A movement missing from a later,
+proved statement of the same days is superseded: it stays stored, but no longer counts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from treasury.statements.store.statement_facts import StatementFacts
 SUPERSEDED: Final = "SUPERSEDED"
 
 _PENDING_AT_MOST: Final = timedelta(days=10)
-"""How long after its first report a pending movement may be booked and still be known as it."""
+"""Longest time from the first report of a pending movement to its booking."""
 _PENDING_LASTS: Final = timedelta(days=7)
-"""How long proved statements must have gone on without it for a pending movement to be void."""
+"""A pending movement is void once proved statements have continued without it for this long."""
 
 
 class MovementVersion(msgspec.Struct, gc=False):
-    """A movement as one statement has it. `place` is its row among the incoming ones, if it is."""
+    """A movement as one statement has it. `place` is its row among the incoming ones, if any."""
 
     entry_id: str
     statement: StatementFacts
@@ -36,9 +36,9 @@ class MovementVersion(msgspec.Struct, gc=False):
     is_twin: bool = False
     place: int | None = None
     is_total: bool = False
-    """Its details, which another message has, count in its place (`batch_details`)."""
+    """A total, replaced by the details from another message (`batch_details`)."""
     is_detail: bool = False
-    """It is one of the details that count in place of a total."""
+    """One of the details that replace a total."""
 
     @property
     def is_booked(self) -> bool:
@@ -46,12 +46,12 @@ class MovementVersion(msgspec.Struct, gc=False):
         return self.status == "BOOK" or self.is_total
 
     def differs(self, stored: MovementVersion) -> bool:
-        """Whether it says something else than the version that is known."""
+        """Return whether it has other content than the known version."""
         content = (self.raw, self.is_booked, self.statement.proved)
         return content != (stored.raw, stored.is_booked, stored.statement.proved)
 
     def replaces(self, stored: MovementVersion) -> bool:
-        """Whether this version is better than the one that is known."""
+        """Return whether this version is better than the known one."""
         if self.statement.statement_id == stored.statement.statement_id:
             versions = self.statement.version[1:], stored.statement.version[1:]
             return versions[0] >= versions[1] and self.differs(stored)
@@ -63,10 +63,10 @@ class MovementVersion(msgspec.Struct, gc=False):
 
 
 class MovementRegister:
-    """The movements known so far, and what incoming rows change about them.
+    """The known movements, and the changes that incoming rows make to them.
 
-    Afterwards `chosen` has the versions to write by id, `patches` the stored ones of which only the
-    status or the mark of a twin changes.
+    Afterwards `chosen` has the versions to write by id, and `patches` the stored ones with a new
+    status or twin flag only.
     """
 
     def __init__(self, stored: Iterable[MovementVersion]) -> None:
@@ -79,9 +79,9 @@ class MovementRegister:
             self._known[content_of(version.entry_id)][version.entry_id] = version
 
     def add(self, rows: Iterable[MovementVersion], *, corrects: bool = False) -> set[str]:
-        """Add the rows of one statement, in order; the ids of the movements that they are.
+        """Add the rows of one statement, in order; return the ids of their movements.
 
-        `corrects`: they take the place of those of another version of the statement.
+        With `corrects` they replace the rows of another version of the statement.
         """
         several = list(rows)
         unchanged = self._unchanged(several)
@@ -92,7 +92,7 @@ class MovementRegister:
             content = content_of(row.entry_id)
             key = content, row.booked, row.status
             if key not in candidates:
-                # Rows alike, however many, look through the movements known before them once.
+                # Equal rows, however many, search the movements known before them only once.
                 candidates[key] = _candidates(row, list(self._known[content].values()))
             counterpart = unchanged.get(at) or next(
                 (
@@ -113,7 +113,7 @@ class MovementRegister:
         return used
 
     def keep_superseded(self, rows: Iterable[MovementVersion]) -> None:
-        """Add the rows of a version that does not count: those that no other has, as superseded."""
+        """Add the rows of a version that does not count; unique ones are superseded."""
         unmatched: dict[tuple[str, date], deque[MovementVersion]] = {}
         for row in rows:
             key = content, booked = content_of(row.entry_id), row.booked
@@ -127,9 +127,9 @@ class MovementRegister:
                 self._add_new(row, content)
 
     def _unchanged(self, rows: Sequence[MovementVersion]) -> dict[int, MovementVersion]:
-        """Which rows are word for word known ones of their day, by their place.
+        """Return the rows that equal known ones of their day, by position.
 
-        Of twins each keeps its own id, in whatever order a file has them.
+        Twins keep their ids in any order of a file.
         """
         unmatched: dict[tuple[str, date, str], deque[MovementVersion]] = defaultdict(deque)
         for content in {content_of(row.entry_id) for row in rows}:
@@ -170,7 +170,7 @@ class MovementRegister:
         self.patches.pop(row.entry_id, None)
 
     def correct(self, statement: StatementFacts, used: set[str]) -> None:
-        """A newer version of a statement lacks movements that the one before had."""
+        """Supersede movements that a newer version of a statement lacks."""
         for version in self._all():
             if (
                 version.statement.statement_id == statement.statement_id
@@ -179,9 +179,10 @@ class MovementRegister:
                 self._supersede(version)
 
     def settle(self, statements: Iterable[StatementFacts], repeated: Collection[str] = ()) -> None:
-        """Let proved statements have the last word about their days.
+        """Supersede movements that proved statements of their days lack.
 
-        `repeated` are the ids of statements that others have whole in a format that says more.
+        `repeated` are the ids of statements that others repeat completely in a more detailed
+        format.
         """
         final: dict[str | None, list[StatementFacts]] = defaultdict(list)
         for facts in statements:
@@ -220,7 +221,7 @@ class MovementRegister:
 def _candidates(
     row: MovementVersion, versions: Sequence[MovementVersion]
 ) -> Iterator[MovementVersion]:
-    """The known movements that a row can be: its own statement's first, the pending ones last."""
+    """Return the known movements that a row can be: its statement's first, pending ones last."""
     statement = row.statement
     for version in versions:
         if (
@@ -237,7 +238,7 @@ def _candidates(
 
 
 def _was_pending(before: MovementVersion, after: MovementVersion) -> bool:
-    """Whether one is the other before it was booked; its day may have moved on."""
+    """Return whether one is the other before booking; its day may have changed."""
     if before.is_booked or not after.is_booked or before.status == "INFO":
         return False
     return timedelta(0) <= after.booked - before.booked <= _PENDING_AT_MOST

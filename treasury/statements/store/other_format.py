@@ -1,8 +1,8 @@
-"""Statements of the same days in two formats, as where a bank goes over from MT940 to camt.053.
+"""Statements of the same days in two formats, for example after a change to camt.053.
 
-Formats name the same movement in different words, so nothing tells that two rows are one. Two
-statements of one account and of the same days have the same movements all the same: those of the
-one that says more count, and of two that say as much those of the one that is stored.
+Formats describe a movement in different words, so rows cannot be compared. But two statements of
+one account and the same days have the same movements: those in the more detailed format count, and
+in equally detailed ones those already stored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from treasury.core.errors import StatementError
 from treasury.statements.store.statement_facts import StatementFacts
 
 _WHOLE: Final = frozenset({"MT940", "camt.053", "CODA", "CFONB 120"})
-"""Those whose statements have all movements of their days; a CSV may have been exported earlier."""
+"""Formats with all movements of their days; a CSV may have been exported earlier."""
 _MOST_DAYS: Final = 400
 _ONE_DAY: Final = timedelta(days=1)
 
@@ -30,15 +30,15 @@ class DaysByFormat:
             self.add(facts)
 
     def add(self, facts: StatementFacts) -> None:
-        """A statement that counts from now on."""
+        """Add a statement that counts from now on."""
         for day in _days(facts):
             self._days[facts.account, day].append(facts)
 
     def holders(self, facts: StatementFacts) -> list[StatementFacts]:
-        """The statements in other formats that together have all movements of this one.
+        """Return statements in other formats that together have all movements of this one.
 
-        None where it says more itself, of all days of those that it shares one with. StatementError
-        naming both files where one has some days of the other and not all, or says otherwise.
+        Return None if this one is more detailed for all shared days. Raises StatementError naming
+        both files if they share only some days, or contradict each other.
         """
         others = self.others(facts)
         for holder in others:
@@ -46,20 +46,21 @@ class DaysByFormat:
                 same_days = (holder.first, holder.last) == (facts.first, facts.last)
                 both_proved = holder.proved and facts.proved
                 if same_days and both_proved and holder.closing != facts.closing:
-                    raise _refused(facts, holder, "say otherwise of the same days")
+                    raise _refused(facts, holder, "disagree about the same days")
                 return [holder]
         equal = [holder for holder in others if _rank(holder) >= _rank(facts)]
         has_parts = equal and all(_has_all(facts, part) for part in equal)
         moved = sum(part.credits for part in equal), sum(part.debits for part in equal)
         if has_parts and moved == (facts.credits, facts.debits):
-            return equal  # they have together what it moves, both ways
+            # Together they have its movements, in both directions.
+            return equal
         for holder in others:
             if holder in equal or not _has_all(facts, holder):
                 raise _refused(facts, holder, "have the same days only in part")
         return []
 
     def others(self, facts: StatementFacts) -> list[StatementFacts]:
-        """Those in another format that share a day and a movement with it."""
+        """Return those in another format that share a day and a movement with it."""
         sharing = {
             holder.statement_id: holder
             for day in _days(facts)
@@ -72,7 +73,7 @@ class DaysByFormat:
 
 
 def repeated_elsewhere(statements: Iterable[StatementFacts]) -> frozenset[str]:
-    """The ids of the statements all of whose movements one in a format that says more has."""
+    """Return the ids of statements repeated completely in a more detailed format."""
     several = list(statements)
     weak = [facts for facts in several if not facts.is_provisional and _rank(facts) < (True, True)]
     if not weak:
@@ -88,12 +89,12 @@ def repeated_elsewhere(statements: Iterable[StatementFacts]) -> frozenset[str]:
 
 
 def _rank(facts: StatementFacts) -> tuple[bool, bool]:
-    """How much a statement says of its days: one that is proved more than one that is not."""
+    """Return the level of detail of a statement; a proved one ranks higher."""
     return facts.proved, facts.format in _WHOLE
 
 
 def _days(facts: StatementFacts) -> Iterable[date]:
-    """The days that a statement has, if it says of which account."""
+    """Return the days of a statement; none without an account."""
     if facts.is_provisional or facts.account is None:
         return
     for number in range(min((facts.last - facts.first).days + 1, _MOST_DAYS)):
@@ -101,7 +102,7 @@ def _days(facts: StatementFacts) -> Iterable[date]:
 
 
 def _has_all(holder: StatementFacts, facts: StatementFacts) -> bool:
-    """Whether the other has all days of this one, or leads between the same balances to its end."""
+    """Return whether the other has all its days, or the same balances at both ends."""
     if holder.first <= facts.first and facts.last <= holder.last:
         return True
     between = (facts.opening, facts.closing, facts.last)
@@ -112,6 +113,6 @@ def _refused(facts: StatementFacts, rival: StatementFacts, why: str) -> Statemen
     return StatementError(
         f"{facts.file_name}: {facts.format} from {facts.first} to {facts.last}, and"
         f" {rival.file_name}, {rival.format} from {rival.first} to {rival.last}, {why}",
-        do="add the file of only one format for a day, or withdraw the stored statement first;"
+        do="add only one format for each day, or withdraw the stored statement first;"
         " nothing was stored",
     )

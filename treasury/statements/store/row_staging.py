@@ -1,8 +1,8 @@
-"""Rows on their way to the lake, kept on disk: adding holds neither them nor an index of them.
+"""Rows on their way to the lake, kept on disk: memory holds neither them nor an index.
 
-What decides which movement a row is goes into a database of bounded memory, where it is compared
-with what is stored (`written_rows`); the rows themselves are read again, some megabytes at a time,
-when it is known which of them are to be written. A row is known by its place among all of the call.
+The columns that identify a movement go into a database with bounded memory, which compares them
+with the stored ones (`written_rows`). The rows themselves are read again, some megabytes at a time,
+once it is known which of them to write. A row is identified by its position in the call.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ PART: Final = (
     "list_contains(inferred, 'amount') AND charges_amount IS NULL AND instructed_amount IS NULL"
     " AND NOT contains(position, '/')"
 )
-"""SQL condition: the only detail of an entry states another amount, so its texts are of a part."""
+"""SQL condition: the only detail of an entry states another amount, so its texts cover a part."""
 
 EXPORT_COLUMNS: Final = (
     "entry_id", "statement_id", "account", "currency", "booking_date", "direction", "amount",
     "entry_status", "account_servicer_reference", "balance_after", "counterparty_account",
     "counterparty_name", "end_to_end_id", "remittance", "structured_references",
 )  # fmt: skip
-"""Columns by which a row of a CSV export is compared with those of others."""
+"""Columns by which rows of CSV exports are compared."""
 
 RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
-"""The same hash of a stored row, in SQL; it only tells whether a text is the same as before."""
+"""SQL of the same hash for a stored row; it only shows whether a text is unchanged."""
 
 _SPACES: Final = b" \t\r\n"
 _AT_ONCE: Final = 4 << 20
 """Bytes of rows that are indexed, and read again, together."""
 _MEMORY: Final = "64MB"
-"""What the database may hold; the rest of what it compares waits on disk."""
+"""Memory limit of the database; it spills the rest to disk."""
 
 
 def _is_part(batch: pa.RecordBatch) -> pa.Array:
@@ -79,7 +79,7 @@ def _is_part(batch: pa.RecordBatch) -> pa.Array:
 
 
 class Staging(ExitStack):
-    """The rows of a call: a file of them, and the table `came` of what tells them apart."""
+    """The rows of a call: a file of them, and the table `came` with their identifying columns."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,9 +125,9 @@ class Staging(ExitStack):
             self._sink.close()
 
     def add(self, batches: Iterable[pa.RecordBatch], *, is_export: bool = False) -> None:
-        """Keep the rows of one bank file, the files being numbered from 0.
+        """Add the rows of one bank file; files are numbered from 0.
 
-        Rows of a CSV export are kept in `export_rows` too.
+        Rows of a CSV export are added to `export_rows` too.
         """
         for batch in batches:
             self._writer.write_batch(batch)
@@ -155,7 +155,8 @@ class Staging(ExitStack):
             arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
             self._held.append(pa.RecordBatch.from_arrays(arrays, schema=_INDEX))
             self.rows += batch.num_rows
-            self._holds += batch.nbytes  # some columns of a batch hold on to all of it
+            # Some columns of a batch keep the whole batch in memory.
+            self._holds += batch.nbytes
             if self._holds > _AT_ONCE:
                 self._flush()
         self.files += 1
@@ -166,7 +167,7 @@ class Staging(ExitStack):
             self._held, self._holds = [], 0
 
     def keep(self, table: str, rows: pa.Table) -> None:
-        """Put rows into a table of the database, by the names of its columns."""
+        """Insert rows into a table of the database, by the names of its columns."""
         self._database.register("held", rows)
         self._execute(f"INSERT INTO {table} BY NAME FROM held")
         self._database.unregister("held")
@@ -174,9 +175,9 @@ class Staging(ExitStack):
     def run(
         self, query: str, values: Mapping[str, object] | None = None
     ) -> duckdb.DuckDBPyConnection:
-        """Run SQL of our own over `came`, which has all rows by then, and what was made of it.
+        """Run our own SQL over the table `came` and tables made from it.
 
-        StorageError where the disk has no room for what is compared.
+        Raises StorageError if the disk is full.
         """
         self._flush()
         return self._execute(query, values)
@@ -193,7 +194,7 @@ class Staging(ExitStack):
             ) from error
 
     def parts(self) -> Iterator[tuple[int, pa.Table]]:
-        """All rows again, some megabytes at a time, with the place of the first of each part."""
+        """Yield all rows again, some megabytes at a time, with the position of each part."""
         self._end()
         place = size = 0
         batches: list[pa.RecordBatch] = []

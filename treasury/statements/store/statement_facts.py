@@ -1,8 +1,8 @@
-"""What a statement says that matters to the statements beside it, and which of them continues it.
+"""Facts of a statement that matter for its neighbours, and which one continues it.
 
-The proof of a statement, the days that statements cover and the movements that two of them share
-all go by this one struct and its rule: a statement continues another if it opens with the balance
-that the other closed with; the bank's counter says whether one lies between.
+The proof of a statement, the coverage of days and the comparison of movements all use this struct
+and its rule: a statement continues another if it opens with the closing balance of the other; the
+bank's counter shows if one is missing between them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ FACT_COLUMNS: Final = (
     "opening_date", "closing_date", "opening_balance", "closing_balance", "sequence_number",
     "created_at", "entry_count", "credit_total", "debit_total", "proved", "movements_hash",
 )  # fmt: skip
-"""The columns of `statements` that the facts are made of."""
+"""Columns of `statements` from which the facts are made."""
 
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _ONE_DAY: Final = timedelta(days=1)
 
 
 class StatementFacts(msgspec.Struct, frozen=True):
-    """The days, balances and number of a statement, or of a balance that a person confirmed.
+    """Days, balances and number of a statement, or of a balance that a person confirmed.
 
-    `first` and `last` are the days whose movements it has; no day is between them where it does not
-    state both.
+    `first` and `last` are the days whose movements it has; without both it has no days.
     """
 
     statement_id: str
@@ -52,45 +51,46 @@ class StatementFacts(msgspec.Struct, frozen=True):
     entry_count: int = 0
     movements_hash: str = ""
     since: date = date.max
-    """The day from which its balance is known: the first, else that of the opening balance."""
+    """Return the day from which its balance is known: the first, else that of the opening balance.
+    """
 
     @property
     def is_final(self) -> bool:
-        """Whether it is a statement of booked movements, proved: what it lacks did not happen."""
+        """Return whether it is a proved statement of bookings, so that it lacks no movement."""
         return self.proved and not self.is_provisional
 
     @property
     def is_csv(self) -> bool:
-        """Whether it is an export, of whichever days a person asked for and at any hour."""
+        """Return whether it is a CSV export, with days and an hour chosen by a person."""
         return self.format.startswith("CSV")
 
     @property
     def version(self) -> tuple[bool, datetime, int, str]:
-        """What says which of two versions counts: the greater one, whichever comes first.
+        """Return the key that decides between two versions: the greater one counts.
 
-        Only proof and age tell which is right; the rest settles it until a person does.
+        Only proof and age show which is right; the rest is a tie-break until a person decides.
         """
         return self.proved, self.written, self.entry_count, self.movements_hash
 
     @property
     def is_provisional(self) -> bool:
-        """Whether it only reports what a statement will have."""
+        """Return whether it only reports movements that a later statement will have."""
         return self.format in {"camt.052", "camt.054", "MT942"}
 
     def covers(self, account: str | None, day: date) -> bool:
-        """Whether it has every movement of the account on that day."""
+        """Return whether it has every movement of the account on that day."""
         return self.is_final and self.account == account and self.first <= day <= self.last
 
     def continues(self, before: StatementFacts) -> bool:
-        """Whether it opens with the balance that the one before it closed with."""
+        """Return whether it opens with the closing balance of the one before it."""
         return before.closing is not None and self.opening == before.closing
 
     def has_next_number(self, before: StatementFacts) -> bool:
-        """Whether the bank's counter says that it directly follows the one before it."""
+        """Return whether the bank's counter shows that it directly follows the one before it."""
         return before.sequence is not None and self.sequence == before.sequence + 1
 
     def missing_numbers(self, before: StatementFacts) -> range:
-        """The bank's numbers between the two; its counter may begin anew with the year."""
+        """Return the bank's numbers between the two; the counter may restart with the year."""
         if not before.sequence or not self.sequence:
             return range(0)
         if before.first.year >= self.last.year:
@@ -99,11 +99,11 @@ class StatementFacts(msgspec.Struct, frozen=True):
         return range(1, self.sequence) if begins_anew else range(0)
 
     def amount_text(self, amount: Decimal | None) -> str:
-        """An amount of it, with its currency."""
+        """Return an amount with the currency of the statement."""
         return format_amount(amount or Decimal(0), self.currency or "").strip()
 
     def is_apart_from(self, statement: StatementFacts) -> bool:
-        """Whether the two have no movement in common although they share a day."""
+        """Return whether the two have no movement in common although they share a day."""
         if self.statement_id == statement.statement_id:
             return False
         if not (self.is_final and statement.is_final):
@@ -121,7 +121,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
         )
 
     def _continues_on_its_last_day(self, before: StatementFacts) -> bool:
-        """Whether it continues the one before on the same day, which is not the same one again."""
+        """Return whether it continues the one before on the same day, without repeating it."""
         moved = before.opening != before.closing
         return (
             self.continues(before)
@@ -132,12 +132,12 @@ class StatementFacts(msgspec.Struct, frozen=True):
 
 
 def facts_of(row: Mapping[str, Any]) -> StatementFacts:
-    """The facts in a row of `statements`, which has the FACT_COLUMNS."""
+    """Return the facts in a row of `statements`, which has the FACT_COLUMNS."""
     first, opened = row["from_date"], row["opening_date"]
-    # Banks also write midnight of the next day as the end of what they say.
+    # Banks also write midnight of the next day for the end of a period.
     last = min((day for day in (row["to_date"], row["closing_date"]) if day), default=None)
     if first is None and opened is not None and last is not None:
-        # An opening balance is as of the day before, unless both are of one day.
+        # An opening balance is as of the day before, unless both balances have one day.
         first = min(opened + _ONE_DAY, last)
     return convert(
         {

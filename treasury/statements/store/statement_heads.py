@@ -1,8 +1,8 @@
-"""Which statements of a call are new or say something else now, and what each of them proves.
+"""State of each statement of a call: new, known or changed, and its proof.
 
-A statement is proved by its own sum, if it is in the currency that its account is declared to have,
-and if it goes on where the statement before it ended. The last depends on what is stored: each call
-looks again at the stored statements too, for what it adds may stand between two of them.
+A statement is proved if its own sum holds, its currency is that of the declared account, and it
+continues the statement before it. Added statements may fill gaps, so each call checks the stored
+statements again too.
 """
 
 from __future__ import annotations
@@ -27,47 +27,47 @@ State = Literal["new", "changed", "known"]
 _Row = dict[str, Any]
 
 HEAD: Final = (*FACT_COLUMNS, "file_sha256", "proof", "doubt", "added_at", "rivals")
-"""The columns of a statement that decide; not its text."""
+"""Columns of a statement that decide, without its text."""
 _COMPARED: Final = ("entry_count", "credit_total", "debit_total", "closing_balance", "proved")
 _PROOF: Final = ("proved", "proof", "doubt", "rivals")
 _STORED: Final = -1
-"""The number of the file that a stored statement is of."""
+"""File number of stored statements."""
 _ROWS: Final = STATEMENT_ENTRIES.name
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """What the rows say about the statements that came; a head alone may look the same."""
+    """Results of comparing rows, for statements that came with several versions."""
 
     superseded: frozenset[tuple[str, str]] = frozenset()
     """Id and SHA-256 of the file of each version that is or was stored, and of their rivals."""
     hashes: Mapping[tuple[int, str], str] = {}
-    """What the rows of each are, by file and id."""
+    """Hash of the rows of each version, by file and id."""
     extended: frozenset[tuple[str, int, int]] = frozenset()
-    """Id of a CSV, and the numbers of two files of which the first has all rows of the second."""
+    """Id of a CSV, and the numbers of two files: the first has all rows of the second."""
     contradictions: Mapping[tuple[int, str], str] = {}
-    """What rows contradict together with a known CSV, by file and id."""
+    """Contradictions between rows and a known CSV, by file and id."""
 
 
 class Heads(msgspec.Struct, frozen=True):
-    """The statements that came and those that were stored, by statement id; nothing written yet.
+    """The statements that came and the stored ones, by statement id, before writing.
 
-    Of several versions of one that counts which would if they came one after the other. Rows have
-    the proof that they have now.
+    Of several versions of one, the result is as if they came one after the other. Rows have their
+    current proof.
     """
 
     came: IncomingStatements
     incoming: dict[str, _Row]
     stored: dict[str, _Row]
     doubted: tuple[_Row, ...]
-    """Stored ones whose proof is another now."""
+    """Stored statements with a changed proof."""
     listed: tuple[_Row, ...]
-    """Those that came, each with its `state`, in the order of the files."""
+    """The statements that came, each with its `state`, in the order of the files."""
     repeated: frozenset[str]
-    """The ids of those that count, and whose movements another one has in another format."""
+    """Ids of statements that count but have their movements in another format."""
 
     @property
     def counting(self) -> dict[str, StatementFacts]:
-        """What every statement says that counts from now on."""
+        """Return all statements that count from now on."""
         rows = {**self.stored, **{key: self.incoming[key] for key in self.came.accepted}}
         return {key: facts_of(row) for key, row in rows.items()}
 
@@ -75,7 +75,7 @@ class Heads(msgspec.Struct, frozen=True):
 def heads_of(
     writer: Writer, files: Sequence[pa.Table], declared: Currencies, versions: Versions
 ) -> Heads:
-    """What the statements that came, a table a file, are beside the stored ones.
+    """Compare the statements that came, one table per file, with the stored ones.
 
     `declared` has the currencies of our accounts.
     """
@@ -102,7 +102,7 @@ def heads_of(
 def _beside_others(
     counting: Mapping[str, _Row], declared: Currencies, lacking: Collection[str]
 ) -> dict[str, _Row]:
-    """The statements that count with the proof that each has beside the others, by id."""
+    """Return the statements that count, by id, each with its proof in view of the others."""
     remarks = doubts(counting.values(), declared, lacking)
     return {
         key: doubted(row, remarks.get(place)) for place, (key, row) in enumerate(counting.items())
@@ -113,18 +113,18 @@ def _listed(
     came: IncomingStatements, number: int, row: _Row, counting: Mapping[str, _Row],
     now: Mapping[str, _Row],
 ) -> _Row:  # fmt: skip
-    """A statement that came, with its own state and proof: not those of a version that counts."""
+    """Return a statement that came with its own state and proof, not those of another version."""
     key = row["statement_id"]
     if holders := came.repeats.get((number, key)):
         names = ", ".join(dict.fromkeys(holder.file_name for holder in holders[:_MOST_NAMED]))
         more = f" and {len(holders) - _MOST_NAMED} more" if len(holders) > _MOST_NAMED else ""
-        note = f"its days are in {names}{more} too, as {holders[0].format}: nothing of it is added"
+        note = f"its days are in {names}{more} too, as {holders[0].format}: it is not added"
     else:
         counted = counting[key]
         if came.counts((number, key)) and all(row[name] == counted[name] for name in _COMPARED):
             return {**row, **_proof(now[key]), "state": came.states[key]}
         verdict = f"{counted['file_name']}, {'proved' if now[key]['proved'] else 'not proved'}"
-        note = f"it does not count, another version of it does ({verdict})"
+        note = f"it does not count: another version of it does ({verdict})"
     return {**row, "proof": f"{row['proof']}; {note}", "state": "known"}
 
 
@@ -132,9 +132,9 @@ _MOST_NAMED: Final = 5
 
 
 class IncomingStatements:
-    """The statements of a call as they come, each beside the version that counts so far.
+    """The statements of a call in order, each with the version that counted before.
 
-    A version is known by the number of its file and the statement's id.
+    A version is identified by the number of its file and the statement's id.
     """
 
     def __init__(self, stored: Mapping[str, _Row], versions: Versions) -> None:
@@ -142,13 +142,13 @@ class IncomingStatements:
         self.rows: dict[str, _Row] = {}
         self.states: dict[str, State] = {}
         self.overtaken: dict[tuple[int, str], None] = {}
-        """Those of which another version has all that happened: their rows say nothing."""
+        """Versions that add nothing: another version has all their movements."""
         self.outvoted: dict[tuple[int, str], None] = {}
-        """Those that a rival counts for: their rows are kept as superseded."""
+        """Versions replaced by a rival: their rows are kept as superseded."""
         self.corrected: set[str] = set()
-        """The ids of those whose stored rows are of a version that counts no more."""
+        """Ids with stored rows of a version that no longer counts."""
         self.repeats: dict[tuple[int, str], list[StatementFacts]] = {}
-        """Those whose days others have in another format."""
+        """Statements of days that others have in another format."""
         self._counts = dict(stored)
         self._days = DaysByFormat(map(facts_of, stored.values()))
         self._files: dict[str, int] = {}
@@ -157,16 +157,16 @@ class IncomingStatements:
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """The ids of those that came and say something that was not known."""
+        """Return the ids of statements that came with new content."""
         return tuple(key for key, state in self.states.items() if state != "known")
 
     @property
     def places(self) -> Iterable[tuple[int, str]]:
-        """File and id of each, in the order of the files."""
+        """Return file and id of each, in the order of the files."""
         return dict.fromkeys((number, row["statement_id"]) for number, row in self.listed)
 
     def add(self, number: int, row: _Row) -> None:
-        """A statement of the file with this number."""
+        """Add a statement of the file with this number."""
         self.listed.append((number, row))
         key = row["statement_id"]
         row["movements_hash"] = self._versions.hashes.get((number, key), "")
@@ -184,12 +184,12 @@ class IncomingStatements:
             self._count(number, row, "new")
             return
         row["added_at"] = before["added_at"]
-        # Both say the same where movements, sums and proof are the same.
+        # Versions with the same movements, sums and proof are equal.
         hashes = {row["movements_hash"], before["movements_hash"] or row["movements_hash"]}
         is_read_anew = (
             row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
         )
-        # Its very file was added before, and another version counts since.
+        # The same file was added before, and another version counts since.
         was_superseded = (
             key in self._stored
             and row["file_sha256"] != before["file_sha256"]
@@ -202,7 +202,7 @@ class IncomingStatements:
             self.overtaken[number, key] = None
             self._know(row)
         elif not (_is_whole(row) or _is_whole(before)):
-            # Reports and exports that nothing proves: each has what the other may lack.
+            # Reports and exports without proof: each may have movements that the other lacks.
             if facts_of(row).version[1:] >= facts_of(before).version[1:]:
                 self._count(number, row, "changed" if key in self._stored else "new")
             else:
@@ -211,7 +211,7 @@ class IncomingStatements:
             self._choose(number, row, before)
 
     def _choose(self, number: int, row: _Row, before: _Row) -> None:
-        """Let one of two versions count, whichever came first; the other may be as right."""
+        """Choose between two versions, in any order of arrival; the other may be right too."""
         key, file = row["statement_id"], self._files.get(row["statement_id"], _STORED)
         version, counted_version = facts_of(row).version, facts_of(before).version
         is_same_file = row["file_sha256"] == before["file_sha256"]
@@ -236,7 +236,7 @@ class IncomingStatements:
         self.states.setdefault(row["statement_id"], "known")
 
     def counts(self, place: tuple[int, str]) -> bool:
-        """Whether the rows of a statement that came count, or are those of the one that does."""
+        """Return whether the rows of a statement that came count."""
         return place not in self.overtaken and place not in self.outvoted
 
     def _count(self, number: int, row: _Row, state: State) -> None:
@@ -247,9 +247,9 @@ class IncomingStatements:
 
 
 def _is_whole(row: _Row) -> bool:
-    """Whether of several versions only one counts.
+    """Return whether only one of several versions counts.
 
-    Not of reports; nor of exports that nothing proves, which may be of some movements only.
+    Not so for reports, and for exports without proof, which may have only some movements.
     """
     facts = facts_of(row)
     return not facts.is_provisional and (facts.proved or not facts.is_csv)
@@ -258,9 +258,9 @@ def _is_whole(row: _Row) -> bool:
 def doubts(
     rows: Iterable[_Row], declared: Currencies, lacking: Collection[str] = ()
 ) -> dict[int, Continuity]:
-    """What makes statements doubtful though each by itself adds up, by their place in `rows`.
+    """Return why statements that add up are still doubtful, by their position in `rows`.
 
-    `lacking` are the ids of those of which movements are not stored any more.
+    `lacking` are the ids of those with movements that are no longer stored.
     """
     several = list(rows)
     remarks = continuity(map(facts_of, several))
@@ -281,9 +281,9 @@ def doubts(
 
 
 def find_rivals(rows: Sequence[_Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
-    """Note the rivals of each of the versions that were read together, none being stored.
+    """Note rivals among unstored versions that were read together.
 
-    `movements` has what the bank sent of each, by the file's SHA-256 and the statement's id.
+    `movements` has the bank's text of each, by the file's SHA-256 and the statement's id.
     """
     versions: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
@@ -307,7 +307,7 @@ def find_rivals(rows: Sequence[_Row], movements: Mapping[tuple[str, str], Counte
 
 
 def _age(row: _Row) -> tuple[bool, datetime]:
-    """What shows which of two versions is right: its proof, then when it was written."""
+    """Return the key that shows which of two versions is right: its proof, then its age."""
     facts = facts_of(row)
     return facts.proved, facts.written
 
@@ -317,7 +317,7 @@ def _rival(row: _Row) -> str:
 
 
 def rivals_of(row: Mapping[str, Any]) -> str:
-    """What is said of a statement that has other versions, none of them older or newer."""
+    """Return the remark on a statement with other versions of equal age."""
     names = [f"{rival[65:]} (SHA-256 {rival[:12]})" for rival in row["rivals"][:_MOST_NAMED]]
     more = len(row["rivals"]) - len(names)
     others = ", ".join([*names, *([f"{more} more"] if more else [])])
@@ -327,17 +327,17 @@ def rivals_of(row: Mapping[str, Any]) -> str:
     )
 
 
-_LACKING: Final = "movements of it are not stored any more: add its file again"
+_LACKING: Final = "some of its movements are no longer stored: add its file again"
 
 
 def _stored(writer: Writer) -> dict[str, _Row]:
-    """The stored statements that count, by id."""
+    """Return the stored statements that count, by id."""
     rows = writer.read(STATEMENTS, HEAD, COUNTING).to_pylist()
     return {row["statement_id"]: row for row in rows}
 
 
 def restate(writer: Writer, declared: Currencies, without: str) -> None:
-    """Write what the stored statements prove where one of them counts no more."""
+    """Write the proofs of stored statements again after one of them no longer counts."""
     before = _stored(writer)
     del before[without]
     lacking = {key for key in before if mark_of(_ROWS, key) in writer.refetch}
@@ -346,7 +346,7 @@ def restate(writer: Writer, declared: Currencies, without: str) -> None:
 
 
 def doubted(row: _Row, remark: Continuity | None) -> _Row:
-    """The statement with the proof that it has beside others; one that has none gets none."""
+    """Return the statement with its proof in view of others; without a proof it stays as it is."""
     if remark is None or not row["proved"]:
         return {**row, "doubt": None}
     proof = f"{remark.text}; {row['proof']}"
@@ -354,14 +354,14 @@ def doubted(row: _Row, remark: Continuity | None) -> _Row:
 
 
 def _alone(row: _Row) -> _Row:
-    """A stored statement as it is by itself: only one that is proved can be in doubt."""
+    """Return a stored statement with its own proof: only a proved one can be in doubt."""
     if row["doubt"] is None:
         return dict(row)
     return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}
 
 
 def write_heads(writer: Writer, statements: pa.Table, heads: Heads) -> None:
-    """Write the statements that are new or changed, and the stored ones with another proof now."""
+    """Write new and changed statements, and stored ones with a changed proof."""
     came = heads.came
     versions = {key: came.rows[key] for key in came.accepted}
     places = [
@@ -375,10 +375,11 @@ def write_heads(writer: Writer, statements: pa.Table, heads: Heads) -> None:
 
 
 def _write_proofs(writer: Writer, doubted_rows: Sequence[_Row]) -> None:
-    """Write stored statements with the proof that they have now."""
+    """Write stored statements with their current proof."""
     for start in range(0, len(doubted_rows), _AT_ONCE):
         several = {row["statement_id"]: row for row in doubted_rows[start : start + _AT_ONCE]}
-        quoted = ", ".join(f"'{key}'" for key in several)  # hashes of our own
+        # The hashes are our own, so they are safe in SQL.
+        quoted = ", ".join(f"'{key}'" for key in several)
         names = STATEMENTS.row_schema.names
         rows = writer.read(STATEMENTS, names, f"statement_id IN ({quoted})")
         in_order = [several[key] for key in rows["statement_id"].to_pylist()]
@@ -389,7 +390,7 @@ _AT_ONCE: Final = 1000
 
 
 def _with(statements: pa.Table, rows: Sequence[_Row], now: datetime) -> pa.Table:
-    """The statements with the proof that the rows have, and when they were first added."""
+    """Return the statements with the proof of the rows, and when they were first added."""
     for name, kind in _FOUND_OUT:
         values = [row[name] for row in rows]
         if name == "added_at":

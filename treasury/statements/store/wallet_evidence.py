@@ -1,9 +1,8 @@
-"""What proves a company's own wallet: explorer exports, and balances that somebody read off.
+"""Evidence for a company's own wallets: explorer exports, and balances read by a person.
 
-No service shows these wallets. An export holds every movement of an asset over a span of time, and
-may name the gas that the wallet paid: once a transaction, whichever exports show it. A balance is
-stated by a person who says where it was read. All are facts of the world and lie in the lake, known
-from when they were added.
+No service shows these wallets. An export holds every movement of an asset over a period, and may
+name the gas that the wallet paid, once per transaction over all exports. A balance is stated by a
+person with its source. All are stored in the lake as facts, known from when they were added.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from treasury.statements.explorer.wallet_tables import (
 
 
 class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What adding did: the evidence, one row an asset, and what was not known before.
+    """Result of adding: the evidence, one row per asset, and the rows that were new.
 
-    `movements` are coins that moved, `gas` what transactions paid.
+    `movements` are transfers of coins, `gas` the fees of transactions.
     """
 
     title: str
@@ -47,7 +46,7 @@ class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     sql: str = "SELECT * FROM wallet_evidence ORDER BY chain, address, asset, evidence_id"
 
     def sheets(self) -> Mapping[str, Table]:
-        """The evidence, its movements and the gas that was paid."""
+        """Return the evidence, its movements and the gas."""
         return {"Evidence": self.evidence, "Movements": self.movements, "Gas": self.gas}
 
     def __str__(self) -> str:
@@ -55,7 +54,10 @@ class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
 
 def require_company_wallet(lake: Lake, chain: str, address: str) -> WalletPlace:
-    """The wallet as the service writes it; InputError where the company has none such."""
+    """Return the wallet as the service writes it.
+
+    Raises InputError if the company has no such wallet.
+    """
     addresses = lake.snapshot().sql(
         "SELECT chain, address FROM company_wallets UNION SELECT company_wallet_chain,"
         " company_wallet_address FROM ramp_requests WHERE company_wallet_address IS NOT NULL"
@@ -86,12 +88,12 @@ def add_export(
     names: Mapping[str, str] | None = None,
     replace: bool = False,
 ) -> WalletEvidence:
-    """Add an explorer's export of a wallet; the same again adds nothing.
+    """Add an explorer's export of a wallet; adding the same file again has no effect.
 
-    It covers from its first line to its last, or from `first` to before `last`; `assets` are what
-    it would show, beyond those in it. `names` gives its own headings: {"hash": "Txhash"}. With
-    `replace`, what an earlier export has and this one lacks is dropped, and gas that they disagree
-    about is taken from this one. InputError names the line that is wrong, or that another export
+    It covers the time from its first line to its last, or from `first` to before `last`; `assets`
+    are those it covers beyond the ones in it. `names` gives its own headings: {"hash": "Txhash"}.
+    With `replace`, movements of an earlier export that this one lacks are dropped, and its gas
+    overrides conflicting gas. Raises InputError with the line that is wrong, or that another export
     contradicts; then nothing is stored.
     """
     export = wallet_export.read_wallet_export(file, place, names or {})
@@ -182,10 +184,10 @@ def add_balance(
 ) -> WalletEvidence:
     """State what a wallet held at an instant, and where that was read.
 
-    Another balance of the same instant takes its place; the former stays in the history.
+    It replaces another balance of the same instant, which stays in the history.
     """
     if not source.strip():
-        raise InputError("a balance needs its source", do="say where it was read")
+        raise InputError("a balance needs its source", do="state where it was read")
     if not asset.strip() or balance < 0:
         raise InputError("a balance is of an asset and not negative", do="write it as 1234.56 USDC")
     if at > now:
@@ -208,12 +210,15 @@ def add_balance(
 def _span(
     export: wallet_export.WalletExport, first: datetime | None, last: datetime | None, now: datetime
 ) -> tuple[datetime, datetime]:
-    """What the export covers; InputError where it is empty, ends later than now or misses a row."""
+    """Return the period of the export.
+
+    Raises InputError if it is empty, ends later than now, or excludes a row.
+    """
     times = [line.at for line in export.lines]
     since, until = first or min(times, default=None), last or max(times, default=None)
     if since is None or until is None:
         raise InputError(
-            f"{export.path} has no movement", do="say from when and to when it would show one"
+            f"{export.path} has no movement", do="state the period in which it would show one"
         )
     if since > until or until > now:
         raise InputError(
@@ -223,15 +228,15 @@ def _span(
     for line in export.lines:
         if not since <= line.at <= until:
             raise InputError(
-                f"{export.where(line)}: {line.at:%Y-%m-%d %H:%M} UTC is outside what the export is"
-                " said to cover",
+                f"{export.where(line)}: {line.at:%Y-%m-%d %H:%M} UTC is outside the stated period"
+                " of the export",
                 do="give the days that it was made for",
             )
     return since, until
 
 
 def _new(writer: Writer, table: LakeTable, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows whose key is not stored."""
+    """Return the rows with keys that are not stored."""
     (key,) = table.key
     stored = writer.read(table, columns=[key], where="vanished_at IS NULL")[key].to_pylist()
     return [row for row in rows if row[key] not in set(stored)]
@@ -266,7 +271,7 @@ def _added(
 
 
 def _table(table: LakeTable, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """The rows as the lake takes them; `raw` is the record as it was given."""
+    """Return the rows as a table for the lake; `raw` is the record as it was given."""
     names = [column.name for column in table.columns]
     records = ({name: row.get(name) for name in names} for row in rows)
     return pa.Table.from_pylist(

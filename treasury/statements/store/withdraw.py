@@ -1,7 +1,7 @@
-"""Taking a stored statement out of what counts: nothing is deleted, and earlier views keep it.
+"""Withdrawing a stored statement: it no longer counts, but nothing is deleted.
 
-A movement that two files have is stored with one of them. Where that one goes, the other lacks it:
-it is no longer proved, and its file has to be added again.
+A movement in two files is stored with one of them. If that one is withdrawn, the other lacks the
+movement: it is no longer proved, and its file has to be added again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, ST
 from treasury.statements.store.statement_heads import restate
 
 _SHORTEST: Final = 6
-"""An id may be written by its first so many characters."""
+"""Shortest prefix of an id that may stand for it."""
 
 _STANDING: Final = f"""
 SELECT statement_id, file_name, account, currency, coalesce(from_date, opening_date) AS first_day,
@@ -36,12 +36,13 @@ _MOVEMENTS: Final = f"""
 SELECT entry_id FROM statement_entries WHERE {COUNTING} AND statement_id = $id
 """  # noqa: S608 - names of our own
 _LACKING: Final = step_sql("treasury.statements.store.steps", "lacking_statements")
-"""Other statements of the account whose movements of the same days are stored with this one, and
-reports and exports of a day of which this statement had the last word."""
+"""Other statements of the account with movements of the same days stored with this one, and reports
+and exports of a day that this statement decided.
+"""
 
 
 class StoredStatement(msgspec.Struct, frozen=True):
-    """A stored statement as a person names it."""
+    """A stored statement in the form that a person names it."""
 
     statement_id: str
     file_name: str | None
@@ -61,9 +62,10 @@ _WITHDRAWN: Final = pa.schema([("withdrawn", TEXT), ("add_again", TEXT)])
 
 
 class Withdrawal(Tables, msgspec.Struct, frozen=True, kw_only=True):
-    """What counts no more, and the files to add again because they have movements of its days.
+    """The withdrawn statement, and the files to add again because they share days with it.
 
-    `entry_ids` are its movements, pending ones too; `is_planned` where nothing was written.
+    `entry_ids` are its movements, including pending ones; `is_planned` is true if nothing was
+    written.
     """
 
     statement: StoredStatement
@@ -77,18 +79,18 @@ class Withdrawal(Tables, msgspec.Struct, frozen=True, kw_only=True):
         return len(self.entry_ids)
 
     def sheets(self) -> Mapping[str, Table]:
-        """A row for each file to add again."""
+        """Return a row for each file to add again."""
         withdrawn = str(self.statement)
         rows = [{"withdrawn": withdrawn, "add_again": file} for file in self.add_again or (None,)]
         return {"Withdrawn": Table(pa.Table.from_pylist(rows, schema=_WITHDRAWN))}
 
     @property
     def sql(self) -> str:
-        """The query of every statement that counts no more."""
+        """Return the query of every statement that no longer counts."""
         return "SELECT * FROM statements WHERE vanished_at IS NOT NULL ORDER BY vanished_at"
 
     def __str__(self) -> str:
-        """What counts no more in a line; then what has to be added again."""
+        """Return a summary in a line, then the files to add again."""
         verb = "would be withdrawn" if self.is_planned else "withdrawn"
         first = f"{verb}: {self.statement}, {self.movements:,} movements count no more"
         files = (
@@ -98,9 +100,9 @@ class Withdrawal(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
-    """The stored statement that an id, its beginning or a file's name stands for.
+    """Return the stored statement with an id, a prefix of an id, or a file name.
 
-    InputError where there is none, or several.
+    Raises InputError if there is none, or several.
     """
     typed = name.strip()
     rows = convert(snapshot.sql(_STANDING).to_pylist(), list[StoredStatement])
@@ -120,14 +122,14 @@ def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
 
 
 def planned_withdrawal(snapshot: Snapshot, statement: StoredStatement) -> Withdrawal:
-    """What would count no more, and what would have to be added again; nothing is written."""
+    """Return what would no longer count, and what to add again, without writing."""
     return _withdrawal(snapshot, statement, is_planned=True)[0]
 
 
 def _withdrawal(
     snapshot: Snapshot, statement: StoredStatement, *, is_planned: bool
 ) -> tuple[Withdrawal, list[dict[str, Any]]]:
-    """What counts no more, and the statements that lack movements then."""
+    """Return what no longer counts, and the statements that lack movements then."""
     movements, lacking = (
         snapshot.sql(query, {"id": statement.statement_id}).to_pylist()
         for query in (_MOVEMENTS, _LACKING)
@@ -144,9 +146,10 @@ def _withdrawal(
 def withdraw_statement(
     lake: Lake, statement: StoredStatement, now: datetime, declared: Currencies
 ) -> Withdrawal:
-    """Let a stored statement and its movements count no more, in one commit.
+    """Withdraw a stored statement and its movements in one commit.
 
-    `declared` has the currencies of our accounts. WorkspaceLocked while another writes.
+    `declared` has the currencies of our accounts. Raises WorkspaceLocked while another process
+    writes.
     """
     with lake.writer("withdrawal", now, note=f"{statement.statement_id} withdrawn") as writer:
         withdrawal, lacking = _withdrawal(writer.base, statement, is_planned=False)

@@ -1,8 +1,8 @@
-"""The rows of a call that are written: those of movements that are new, or known less well.
+"""The rows of a call to write: movements that are new, or better than the known version.
 
-Most rows are either of a movement that nothing else is like, or word for word what is stored: SQL
-tells them by their ids alone. Only the others are compared one by one (`movement_identity`), those
-of equal content together, some ten thousand at a time.
+Most rows are unlike any other, or equal the stored ones: SQL recognises them by their ids. Only the
+others are compared one by one (`movement_identity`), some ten thousand at a time, with rows of
+equal content together.
 """
 
 # ruff: noqa: S608 - names, numbers, days and hashes of our own are all that is put into queries
@@ -54,16 +54,16 @@ _PART: Final = {
     name: step_sql(_STEPS, name)
     for name in ("contents_repeated", "rows_unchanged", "rows_compared", "rows_known")
 }
-"""What is to be compared of a part, those of equal content being in the same one, step by step."""
+"""SQL steps of a part, in order; rows of equal content are in the same part."""
 
 
 def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> Versions:
-    """What the rows that came say beside the stored ones, which are looked up for it.
+    """Compare the rows that came with stored ones, which are looked up.
 
-    `files` has the statements that the rows are of, a table a file.
+    `files` has the statements of the rows, one table per file.
     """
     statements = pa.concat_tables(files)
-    # The stored movements that the incoming ones could be: those of days not far from theirs.
+    # The stored movements that the incoming ones could be, of days close to theirs.
     first, last = _days(staging, statements)
     names = "entry_id, statement_id, entry_status, booking_date, is_twin"
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
@@ -73,7 +73,7 @@ def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table])
             f" FROM ({snapshot.views()[STATEMENT_ENTRIES.name]}) WHERE {where}"
         )
     except StorageError:
-        # If it is a stored file that does not read, the lake says which, and what to do.
+        # If a stored file cannot be read, the lake's error names it and the remedy.
         snapshot.sql(f"SELECT count({RAW_HASH}) FROM {STATEMENT_ENTRIES.name} WHERE {where}")
         raise
     exports = statements.filter(pc.starts_with(statements["format"], "CSV"))
@@ -98,12 +98,12 @@ def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table])
 def write_rows(
     writer: Writer, staging: Staging, heads: Heads, statements: pa.Table
 ) -> tuple[int, int]:
-    """Write the movements that are new, or better than the version known; how many of each.
+    """Write movements that are new or better than the known version; return the counts.
 
-    `statements` are the statements of the rows. A version that a later one of the same call undoes
-    is no change.
+    `statements` are the statements of the rows. A version that a later one of the same call reverts
+    is not a change.
     """
-    # Statements whose rows may change whatever they are like: reports, and corrected ones.
+    # Rows of these statements may change in any case: reports, and corrected ones.
     reports = {key for key, facts in heads.counting.items() if facts.is_provisional}
     reports |= {key for key, row in heads.incoming.items() if facts_of(row).is_provisional}
     changed = {key for key, state in heads.came.states.items() if state == "changed"}
@@ -147,7 +147,7 @@ def write_rows(
 
 
 def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
-    """The days of the written rows that may be known movements in other words, by file."""
+    """Return the days of written rows that may be known movements in other words, by file."""
     found: dict[int, list[date]] = defaultdict(list)
     query = "SELECT file, booking_date FROM doubtful JOIN came USING (file, place) ORDER BY ALL"
     for file, day in staging.run(query).fetchall():
@@ -156,7 +156,7 @@ def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
 
 
 def moved_days(staging: Staging) -> dict[int, list[tuple[date, date]]]:
-    """The day of each row that is a known movement of another day, and that day, by file."""
+    """Return the day of each row that is a known movement of another day, and that day, by file."""
     found: dict[int, list[tuple[date, date]]] = defaultdict(list)
     query = "SELECT file, booking_date, known_date FROM moved_rows ORDER BY ALL"
     for file, day, known_day in staging.run(query).fetchall():
@@ -165,7 +165,7 @@ def moved_days(staging: Staging) -> dict[int, list[tuple[date, date]]]:
 
 
 def _mark_doubtful(staging: Staging) -> None:
-    """Mark as twins the rows that may be known movements in other words, and those movements."""
+    """Mark rows that may be known movements in other words as twins, with those movements."""
     # A row that is not written, as of a version that does not count, puts nothing in doubt.
     staging.run("DELETE FROM doubtful WHERE place NOT IN (SELECT place FROM chosen)")
     alike = "place IN (SELECT place FROM doubtful) OR entry_id IN (SELECT entry_id FROM doubtful)"
@@ -183,7 +183,7 @@ def _table(**columns: tuple[Sequence[Any], pa.DataType]) -> pa.Table:
 
 
 def _days(staging: Staging, statements: pa.Table) -> tuple[date, date]:
-    """The days around which a stored movement may be one that came."""
+    """Return the first and last day between which stored movements may match."""
     query = "SELECT min(booking_date), max(booking_date) FROM came"
     days = [day for row in staging.run(query).fetchall() for day in row if day]
     for facts in map(facts_of, statements.select(list(FACT_COLUMNS)).to_pylist()):
@@ -200,7 +200,7 @@ def _count(staging: Staging, table: str) -> int:
 
 
 def _compare(staging: Staging, heads: Heads, details: BatchDetails) -> None:
-    """Compare the rows of a part one by one, and keep what is chosen of them."""
+    """Compare the rows of a part one by one, and keep the chosen ones."""
     if not _count(staging, "rows_compared") and not _count(staging, "rows_known"):
         return
     before = {key: facts_of(row) for key, row in heads.stored.items()}
@@ -246,7 +246,7 @@ def _compare(staging: Staging, heads: Heads, details: BatchDetails) -> None:
 def _incoming_versions(
     staging: Staging, statements: Mapping[str, StatementFacts], details: BatchDetails
 ) -> dict[tuple[int, str], list[MovementVersion]]:
-    """The incoming rows to compare, by file and statement; twins are those alike in one of them."""
+    """Return the incoming rows to compare, by file and statement, with twins marked."""
     alike = "file, statement_id, content, booking_date"
     compared = staging.run(
         "SELECT file, entry_id, statement_id, entry_status, booking_date, raw,"
@@ -270,7 +270,7 @@ def _incoming_versions(
 
 
 def _write(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
-    """The chosen rows, as they were read but for what was found out about them."""
+    """Write the chosen rows as read, with their ids, status and twin flag."""
     for place, rows in staging.parts():
         identities = staging.run(
             "SELECT place, entry_id, entry_status, is_twin FROM chosen"
@@ -283,7 +283,7 @@ def _write(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -
 
 
 def _patch(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
-    """The stored rows that are marked otherwise now."""
+    """Write the stored rows with a changed status or twin flag."""
     for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
         identities = staging.run(
             f"FROM patches ORDER BY entry_id LIMIT {_PATCHED_AT_ONCE} OFFSET {start}"
@@ -298,7 +298,7 @@ def _patch(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -
 
 
 def _with_identities(rows: pa.Table, identities: pa.Table) -> pa.Table:
-    """The rows with what was found out about each, the marks being in the same order."""
+    """Return the rows with the given ids, statuses and twin flags, in the same order."""
     for name in ("entry_id", "entry_status", "is_twin"):
         rows = rows.set_column(rows.schema.get_field_index(name), name, identities[name])
     return rows.cast(STATEMENT_ENTRIES.row_schema)

@@ -1,9 +1,8 @@
-"""What both services publish about themselves: OpenAPI 3.1, made from the tables of routes.
+"""OpenAPI 3.1 documents of both services, made from the route tables.
 
-A document has every operation with its parameters, body, answer and each status that it can be
-answered with, from the routes and the bodies' types, and the enums, formats and examples of
-`openapi_fields`. There is one document for each service and one for both, which has the token
-address too.
+A document has every operation with its parameters, body, answer and all possible statuses, from the
+routes and the bodies' types, and the enums, formats and examples of `openapi_fields`. There is one
+document for each service and one for both, which includes the token address.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ _PARTS: Final = decode_json(
     package_text(__package__, "openapi_parts.json"),
     dict[str, dict[str, Any]],
 )
-"""What is the same for every operation: shapes, the token address, words for statuses."""
+"""Parts that all operations share: shapes, the token address, descriptions of statuses."""
 _PARTS["scheme"]["flows"]["clientCredentials"]["scopes"] = {
     scope: f"Held by {', '.join(role for role in SCOPES if scope in SCOPES[role])}."
     for scope in sorted(SCOPES["COMPANY_ADMIN"])
 }
 _TITLES: Final = {FINANCE: "Finance service", RAMP: "Ramp service", "": "Both services"}
 _ABOUT: Final = (
-    "A practice sandbox: no money moves. What the specification leaves open is the sandbox's own."
+    "A practice sandbox: no money moves. The sandbox defines what the specification leaves open."
 )
 
 
 @cache
 def document(profile: str, service: str = "") -> dict[str, Any]:
-    """The document of one service, `FINANCE` or `RAMP`, with paths below its address; or of both.
+    """Return the document of one service, `FINANCE` or `RAMP`, with relative paths; or of both.
 
     The one of both has whole paths and the token address. It is shared: change a copy.
     """
@@ -68,7 +67,7 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
             operation = _operation(route, address, schemas, components)
             path = route.path if service else address + route.path
             paths.setdefault(path, {})[route.method.lower()] = operation
-    # Events that registered addresses receive: the sandbox's own invention.
+    # Events for registered addresses, defined by the sandbox itself.
     webhooks = {
         event: {"post": _PARTS["webhook"] | {"operationId": event.replace(".", "_")}}
         for event in EVENTS
@@ -88,23 +87,21 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
 
 
 def statuses(route: Route) -> list[int]:
-    """Every status that an operation can be answered with."""
+    """Return every status with which an operation can be answered."""
     guarded = bool(route.scope) or route.roles != EVERYONE
     codes = {route.status, *route.refuses, *_ANY_TIME}
     if route.method not in {"GET", "DELETE"}:
         codes |= {400, 415}
-        codes |= {422} if guarded else set()  # a key may stand in any body
+        # Any body may have a key.
+        codes |= {422} if guarded else set()
     codes |= {400} if route.query else set()
     codes |= {403} if guarded else set()
     codes |= {404} if "{" in route.path else set()
     return sorted(codes)
 
 
-# schemas
-
-
 def _plainly(schema: Any) -> Any:
-    """The schema, with amounts as the services write them: as JSON numbers."""
+    """Return the schema with amounts as the services write them: as JSON numbers."""
     if isinstance(schema, Mapping):
         if schema.get("format") == "decimal":
             return {"type": "number"}
@@ -120,11 +117,8 @@ def _bodies(route: Route) -> tuple[Any, ...]:
 
 
 def _each(route: Route) -> Any:
-    """The type of the result, or of each of its items."""
+    """Return the type of the result, or of each of its items."""
     return get_args(route.gives)[0] if get_origin(route.gives) is list else route.gives
-
-
-# operations
 
 
 def _operation(
@@ -169,7 +163,7 @@ def _operation(
 def _answer(
     route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The body of an answer: none with 204, a file without envelope, else JSON."""
+    """Return the body of an answer: none with 204, a file without envelope, else JSON."""
     if route.media_type != "application/json":
         return {"content": {route.media_type: {"schema": {"type": "string"}}}}
     if route.status == HTTPStatus.NO_CONTENT:

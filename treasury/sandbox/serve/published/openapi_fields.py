@@ -1,8 +1,8 @@
-"""The enums, formats and examples of fields that the published documents add to the types' schemas.
+"""Enums, formats and examples that the published documents add to the types' schemas.
 
-The services' enums are open, so the types of their answers are text and `openapi_fields.json` names
-the values that are known. An entry is for one field of one schema (`Party.status`) or for every
-field of that name (`kycStatus`); the first wins.
+The services' enums are open, so the types of their answers are text, and `openapi_fields.json`
+lists the known values. An entry is for one field of one schema (`Party.status`) or for every field
+of that name (`kycStatus`); the first match wins.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enums: dict[str, list[str]]
     formats: dict[str, str]
     bare_times: frozenset[str]
-    """Schemas whose times carry no zone, which is no `date-time` of RFC 3339."""
+    """Schemas with times without a zone, which are not a `date-time` of RFC 3339."""
     examples: dict[str, Any]
 
 
@@ -40,7 +40,7 @@ def _schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _field(schema: str, field: str, value: dict[str, Any]) -> dict[str, Any]:
-    """Return one field's schema; of one that may be null, the other branch gets the details."""
+    """Return one field's schema; in a nullable field the other branch gets the details."""
     if "anyOf" in value:
         branches = [
             branch if branch.get("type") == "null" else _field(schema, field, branch)

@@ -1,6 +1,6 @@
-"""The addresses of the published documents, and a page that a person can browse.
+"""Addresses of the published documents, and a page to browse them.
 
-The page holds everything itself: it loads nothing from elsewhere and runs no script.
+The page is self-contained: it loads nothing from elsewhere and runs no script.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAGE: Final = "/openapi.html"
 
 
 def document_routes(profile: str) -> list[WebRoute]:
-    """The documents' addresses: one for each service, one for both, and the page."""
+    """Return the documents' addresses: one for each service, one for both, and the page."""
 
     def answering(path: str, make: Callable[[], bytes], media_type: str) -> WebRoute:
         async def serve(_: Request) -> Response:
@@ -43,7 +43,7 @@ def document_routes(profile: str) -> list[WebRoute]:
 
 @cache
 def page(profile: str) -> str:
-    """Both services' operations and bodies as one HTML page."""
+    """Return both services' operations and bodies as one HTML page."""
     contract = document(profile)
     return _TEMPLATE.render(
         info=contract["info"],
@@ -62,7 +62,7 @@ def _groups(contract: dict[str, Any]) -> dict[str, list[tuple[str, str, dict[str
 
 
 def _words(schema: dict[str, Any]) -> str:
-    """A schema in a few words; a component by its name."""
+    """Return a schema in a few words; a component by its name."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:

@@ -1,10 +1,10 @@
-"""Rows of CSV exports that are known movements on another day, and exports that contradict.
+"""Rows of CSV exports that are known movements on another day, and contradicting exports.
 
-Two proved exports that share days are followed together: the opening balance of the first and all
-rows of both must lead to the closing balance of the last. If they do only when a row with the
-amount and balance of a known movement is that movement, it is, although its day is another one. If
-they do in no way, the new export is not proved. Where no balances show it, or days between the two
-are in neither, a person decides.
+Two proved exports that share days are combined: the opening balance of the first and all rows of
+both must lead to the closing balance of the last. If they do only when a row with the amount and
+balance of a known movement is that movement, it is, although its day differs. If they do in no way,
+the new export is not proved. If no balances show it, or days between the two are in neither, a
+person decides.
 """
 
 # ruff: noqa: S608 - names of our own tables are all that is put into queries
@@ -63,7 +63,7 @@ class ComparedExports(msgspec.Struct, frozen=True):
     first_day: date
     last_day: date
     is_overlapping: bool
-    """Whether they share days, so that no movement between them is in neither."""
+    """Whether they share days, so that there are no movements between them."""
     is_version: bool
     """Whether the two are versions of one statement, which are compared as a whole."""
     openings: list[Decimal]

@@ -69,7 +69,7 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
         )  # fmt: skip
 
     def proofs(self) -> tuple[object, ...]:
-        """Keys that identify a movement among rows of one day and amount, the surest first."""
+        """Return keys that identify a movement among rows of one day and amount, surest first."""
         account, name = self.counterparty_account, self.counterparty_name or ""
         texts = [*self.remittance, *self.structured_references]
         words = plain("".join([name, *texts]))

@@ -38,7 +38,7 @@ _REFERENCE: Final = re.compile(r"<(?:[\w.-]+:)?AcctSvcrRef(?:\s[^>]*)?>\s*([^<]*
 _DETAILS: Final = re.compile(r"<(?:[\w.-]+:)?(?:NtryDtls|TxDtls)[\s>]")
 
 _REPORTS: Final = frozenset({"camt.052", "camt.054"})
-"""Formats that report the payments of a batch one by one; MT942 has a line for an entry."""
+"""Formats that report the payments of a batch one by one; MT942 has one line per entry."""
 
 _Key = tuple[str | None, date, str | None, str]
 """Account, day, currency and the bank's reference of an entry."""
@@ -63,7 +63,7 @@ class _Row(msgspec.Struct, frozen=True):
     moved: Decimal
     entry: str
     is_whole_entry: bool
-    """It is no part of an entry: a total, or a payment with its own entry."""
+    """Whether it is a complete entry: a total, or a payment with its own entry."""
     place: int | None = None
 
     @property
@@ -97,7 +97,7 @@ def find_batch_details(
         *_stored_rows(snapshot, days, references=references),
         *_incoming_rows(staging, references=references),
     ):
-        # If its statement came in a newer version, a stored row is only known by what came.
+        # If its statement came in a newer version, only the incoming rows identify a stored row.
         is_replaced = row.place is None and row.statement_id in changed
         if not is_replaced and row.statement_id not in heads.repeated:
             totals[row.key].append(row)
@@ -108,7 +108,7 @@ def find_batch_details(
     }
     pairs = []
     for key, rows in totals.items():
-        # Only statements that have the last word about the day count.
+        # Only the statements that decide about the day count.
         final = [
             row
             for row in rows
@@ -131,9 +131,10 @@ def find_batch_details(
 def _explained(
     totals: list[_Row], details: Sequence[_Row], facts: Mapping[str, StatementFacts]
 ) -> tuple[list[_Row], list[_Row]] | None:
-    """Return the rows of one total and those of its details, if there are such."""
+    """Return the rows of one total and those of its details, if there are any."""
     if len({(row.entry_id, row.moved) for row in totals}) != 1:
-        return None  # none, or several with the same reference
+        # None, or several with the same reference.
+        return None
     by_entry: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     payments = [row for row in details if not (row.is_whole_entry and row.moved == totals[0].moved)]
     for row in payments:
@@ -147,7 +148,7 @@ def _explained(
     ids = {row.entry_id for row in fitting}
     parts = [row for row in payments if row.entry_id in ids]
     # A stored total may be superseded for another reason: only stored details that count show that
-    # it is for them.
+    # they replace it.
     if not any(row.place is not None or row.counts for row in totals) and not any(
         row.place is None and row.counts for row in parts
     ):
@@ -162,7 +163,7 @@ def _rank(parts: list[_Row], facts: Mapping[str, StatementFacts]) -> tuple[bool,
 
 
 def _moved(parts: list[_Row]) -> Decimal | None:
-    """Return what the rows of an entry move together; the same row may have come again."""
+    """Return the sum of an entry's rows; repeated rows count once."""
     moved = {row.entry_id: row.moved for row in parts}
     return total(moved.values()) if len(moved) > 1 else None
 
@@ -211,7 +212,7 @@ def _rows(table: pa.Table, places: list[int] | None = None) -> Iterator[_Row]:
     for at, row in enumerate(table.to_pylist()):
         reference = row["account_servicer_reference"]
         if "/" in row["position"]:
-            # The column of a detail may hold a reference of its own.
+            # The column of a detail may hold its own reference.
             matched = _REFERENCE.search(_DETAILS.split(row["raw"], maxsplit=1)[0])
             reference = (matched[1] or None) if matched else None
         if row["amount"] is None or row["booking_date"] is None or reference is None:

@@ -1,8 +1,8 @@
-"""Texts of a payment that another message or a later export states, for the row that lacks them.
+"""Texts of a payment from another message or a later export, for a row that lacks them.
 
-Some banks book a payment in camt.053 with amount, day and reference alone, and state in camt.054
-who paid it and why. Both are one movement: the statement's row counts and takes the texts over. So
-does a row of a CSV export from one that overlaps and has a text for it.
+Some banks book a payment in camt.053 with only amount, day and reference, and state payer and
+purpose in camt.054. Both are one movement: the statement's row counts and takes over the texts. A
+row of a CSV export does the same from an overlapping one with a text.
 """
 
 # ruff: noqa: S608 - numbers, days and hashes of our own are all that is put into queries

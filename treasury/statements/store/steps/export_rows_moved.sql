@@ -1,5 +1,5 @@
--- One row of the new export and one known movement of another day that it may be: the amount and the balance after it
--- agree, or, where one states no balance, all words. Each of several alike is paired with one. Not stored.
+-- One row per row of the new export and known movement of another day that it may be: amount and balance agree or, if
+-- one states no balance, all words. Each of several equal ones is in one pair. Not stored.
 WITH unmatched AS (
     SELECT k.file, NULL AS place, k.* EXCLUDE (file, place)
     FROM known_exports AS k

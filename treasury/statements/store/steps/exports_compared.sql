@@ -1,5 +1,5 @@
--- One new export and one known export of the same account and format that share days or are a few days apart, with what
--- all rows of their days move together. Not stored.
+-- One row per new export and known export of the same account and format that share days or are a few days apart, with
+-- the sum of all their rows. Not stored.
 WITH compared AS (
     SELECT b.statement_id, a.file AS known_file, a.statement_id AS known_statement_id,
         least(a.first_day, b.first_day) AS first_day, greatest(a.last_day, b.last_day) AS last_day,

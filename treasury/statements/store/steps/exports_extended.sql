@@ -1,5 +1,5 @@
--- An export that has all rows of another of the same days, one row a pair: a later one of a day in progress.
--- File -1 is what is stored. Not stored.
+-- One row per pair of exports of the same days of which the first, a later one of an unfinished day, has all rows of
+-- the second. File -1 are the stored rows. Not stored.
 WITH versions AS (
     SELECT file, statement_id, entry_id FROM came SEMI JOIN exports USING (statement_id)
     UNION ALL

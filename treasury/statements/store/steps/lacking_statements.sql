@@ -1,6 +1,6 @@
--- What lacks movements once statement $id is withdrawn, one row each: other statements of its account whose movements
--- of its days are stored with it, reports and exports of a day of which it had the last word, and statements with a
--- total of which it had the details. Not stored.
+-- One row per statement that lacks movements once statement $id is withdrawn: other statements of its account with
+-- movements of the same days stored with it, reports and exports of a day that it decided, and statements with a total
+-- of which it had the details. Not stored.
 WITH gone AS (
     SELECT booking_date FROM statement_entries WHERE vanished_at IS NULL AND statement_id = $id
 ), others AS (

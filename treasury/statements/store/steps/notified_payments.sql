@@ -1,5 +1,5 @@
--- A row of a report or an export that came and is not written, but states texts of a payment which the row written or
--- stored with its id lacks. Not stored.
+-- One row per incoming row of a report or an export that is not written, but has texts of a payment that the row
+-- written or stored with its id lacks. Not stored.
 WITH wordless AS (
     FROM chosen_wordless
     UNION ALL

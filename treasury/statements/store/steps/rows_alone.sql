@@ -1,4 +1,4 @@
--- A row that came and is like no other: it is written as it is. Not stored.
+-- One row per incoming row that is unlike any other: it is written as it is. Not stored.
 SELECT place, entry_id, entry_status, FALSE AS is_twin
 FROM mine
 WHERE statement_id NOT IN (SELECT statement_id FROM looked_at)

@@ -1,4 +1,4 @@
--- A stored row with which those that came are compared. Not stored.
+-- One row per stored row to compare with those of the call. Not stored.
 SELECT * FROM theirs
 WHERE statement_id IN (SELECT statement_id FROM looked_at)
     OR content IN (SELECT content FROM rows_compared)

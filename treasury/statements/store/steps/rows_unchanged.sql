@@ -1,4 +1,4 @@
--- A row that came, and all that it and its statement say is the same as in the only stored row like it. Not stored.
+-- One row per incoming row that equals the only stored row like it, and its statement too. Not stored.
 SELECT m.place
 FROM mine AS m
 JOIN theirs AS t ON t.entry_id = m.entry_id AND t.statement_id = m.statement_id

@@ -1,4 +1,4 @@
--- A stored row that takes the texts of a notified payment over, and is not written otherwise. Not stored.
+-- One row per stored movement that takes over the texts of a notified payment and has no other change. Not stored.
 SELECT NULL AS place, entry_id, entry_status, is_twin
 FROM stored
 WHERE entry_id IN (SELECT entry_id FROM notified_payments)
