@@ -42,15 +42,15 @@ def with_units(schema: pa.Schema, **units: str) -> pa.Schema:
 
 
 def units_of(schema: pa.Schema) -> dict[str, str]:
-    """Return the amounts' columns that have a unit, with the column that holds their currency."""
+    """Return the columns of amounts, each with the column of its currency."""
     names = frozenset(schema.names)
-    units = {field.name: _unit_of(field) for field in schema}
-    return {name: unit for name, unit in units.items() if unit in names}
-
-
-def _unit_of(field: pa.Field) -> str:
-    stated: bytes | None = (field.metadata or {}).get(_UNIT)
-    return _USUAL.get(field.name, "") if stated is None else stated.decode()
+    units = {}
+    for field in schema:
+        stated: bytes | None = (field.metadata or {}).get(_UNIT)
+        unit = _USUAL.get(field.name, "") if stated is None else stated.decode()
+        if unit in names:
+            units[field.name] = unit
+    return units
 
 
 def grouped_schema(

@@ -126,22 +126,22 @@ def _find_line(connection: duckdb.DuckDBPyConnection, name: str, within: Month |
             )
     query = connection.execute(step_sql(_PACKAGE, "lines_of_name"), {"name": name})
     lines = {entry_id: (day, is_meant) for entry_id, day, is_meant in query.fetchall()}
-    meant = [entry_id for entry_id, (_, is_meant) in lines.items() if is_meant]
-    if name in meant:
-        meant = [name]
-    if len(name) < _SHORTEST and meant != [name]:
-        meant = []
-    if not meant:
+    named_ids = [entry_id for entry_id, (_, is_meant) in lines.items() if is_meant]
+    if name in named_ids:
+        named_ids = [name]
+    if len(name) < _SHORTEST and named_ids != [name]:
+        named_ids = []
+    if not named_ids:
         nearest = next(iter(lines), "")
         raise InputError(
             f"there is no bank line {clean(name)[:60]!r}",
             do=f"the nearest id is {clean(nearest)}" if nearest else "add bank statements first",
         )
-    if len(meant) > 1:
+    if len(named_ids) > 1:
         raise InputError(
-            f"{len(meant)} ids begin with {clean(name)[:60]!r}", do="give more of the id"
+            f"{len(named_ids)} ids begin with {clean(name)[:60]!r}", do="give more of the id"
         )
-    (entry_id,) = meant
+    (entry_id,) = named_ids
     day = lines[entry_id][0]
     if within is not None and not within.first <= day <= within.last:
         raise InputError(

@@ -17,7 +17,7 @@ _FIELDS: Final = {
     "end_to_end_id": "end-to-end id",
     "creditor_reference": "creditor reference",
 }
-_SHOWN: Final = 5
+_READINGS_IN_WORDS: Final = 5
 """Readings that are shown in words; the table has all."""
 
 
@@ -43,7 +43,7 @@ def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
     """Yield the strongest readings, with their proof and contradiction."""
     if not readings:
         yield "reading", "", "the text is read as no code that is expected"
-    for reading in readings[:_SHOWN]:
+    for reading in readings[:_READINGS_IN_WORDS]:
         damaged = f", {reading['damage']}" if reading["needs"] == "person" else ""
         parts = [f"{reading['words']}{damaged}", f"proves {reading['proves']}"]
         if reading["expected"] is None:
@@ -53,8 +53,8 @@ def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
         if reading["contradiction"]:
             parts.append(f"contradicted: {reading['contradiction']}")
         yield "reading", reading["reference"] or reading["expectation_id"], "; ".join(parts)
-    if len(readings) > _SHOWN:
-        yield "reading", "", f"and {len(readings) - _SHOWN} more, none of them stronger"
+    if len(readings) > _READINGS_IN_WORDS:
+        yield "reading", "", f"and {len(readings) - _READINGS_IN_WORDS} more, none of them stronger"
 
 
 def question_sentences(
