@@ -1,4 +1,4 @@
-"""The page about matching shows what the function answers."""
+"""The page about matching shows the function's current output."""
 
 import pytest
 from doc_examples import ROOT, as_run
