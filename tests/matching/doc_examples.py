@@ -1,8 +1,8 @@
-"""The examples of a page: its Python blocks, run in order, beside the output that it shows.
+"""Run the Python blocks of a page in order and insert their output.
 
     python tests/matching/doc_examples.py docs/reconciliation.md
 
-writes what the blocks print into the page; the test only compares.
+writes the output of the blocks into the page; the test only compares it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ _BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTAL
 
 
 def as_run(page: str) -> str:
-    """The page with what its examples print now."""
-    if str(ROOT) not in sys.path:  # the page measures with the benchmarks of this checkout
+    """Return the page with the current output of its examples."""
+    # The page measures with the benchmarks of this checkout.
+    if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     names: dict[str, Any] = {"__name__": "example"}
 

@@ -1,9 +1,9 @@
-"""A company whose payers give no reference in the last month: what is left is what they did before.
+"""A company with payers who give no reference in the last month, only their earlier habits.
 
 Payers pay every month, to codes of one pooled account or for invoices in their name. They share
-amounts, days and words of their names, some pay through an account that others use too, some move
-to another bank or are written in another legal form. The months before were settled: most lines by
-a person, the rest by the code in their text.
+amounts, days and words of their names. Some pay through an account that others use too, some move
+to another bank or are written with another legal form. The months before were settled: most lines
+by a person, the rest by the code in their text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Habits", "draw_habits"]
 
 POOL: Final = "LT663510000098765432"
 CLEARING: Final = "NL44CLRG0000000001"
-"""A payment institution's account, through which several payers pay."""
+"""The account of a payment institution, through which several payers pay."""
 FIRST = (
     "Jansen", "Müller", "Peeters", "Nordström", "García", "Kowalski", "Dubois", "Rossi", "Novák",
     "Virtanen", "Maes", "Vries", "Łukasz", "Søndergaard", "Bauer", "Moreau", "Conti",
@@ -52,16 +52,16 @@ SHARED = tuple(map(Decimal, ("50", "100", "250", "500", "750", "1000")))
 
 
 class Habits(msgspec.Struct, frozen=True):
-    """A world with what people decided about its months before the last."""
+    """A world with people's decisions about all months before the last."""
 
     world: World
     decisions: pa.Table
     last_month: frozenset[str]
-    """The lines of the last month, which name nothing."""
+    """The lines of the last month, which have no reference."""
 
 
 class Payer(msgspec.Struct):
-    """Who pays: the name as two words and a legal form, and the account of the day."""
+    """A payer: the name as two words and a legal form, and the account of the day."""
 
     words: tuple[str, str]
     forms: tuple[str, ...]
@@ -70,22 +70,24 @@ class Payer(msgspec.Struct):
     new_account: str
 
     def name(self, random: Random) -> str:
-        """The name as a bank writes it this time."""
+        """Return the name as a bank writes it this time."""
         words = list(self.words)
         if random.random() < 0.15:
             words.reverse()
         text = " ".join([*words, random.choice(self.forms)]).strip()
         turn = random.random()
         if turn < 0.03:
-            return text[:-5]  # cut off
+            # The bank cut the name off.
+            return text[:-5]
         if turn < 0.06:
-            return text[:2] + text[3:]  # mistyped
+            # A letter is missing.
+            return text[:2] + text[3:]
         if turn < 0.25:
             return text.upper()
         return text.translate(_BARE) if turn < 0.4 else text
 
     def account_in(self, month: int) -> str:
-        """The account it pays from in a month."""
+        """Return the account from which it pays in a month."""
         return self.new_account if month >= self.moves_in else self.account
 
 
@@ -93,7 +95,7 @@ _BARE = str.maketrans("üöäéíáøóńŁ", "uoaeiaoonL")
 
 
 class Standing(msgspec.Struct):
-    """What a payer does every month for one code: how much, around which day, in which words."""
+    """The monthly payment of a payer for one code: its amount, usual day and words."""
 
     payer: Payer
     code: dict[str, Any]
@@ -104,7 +106,7 @@ class Standing(msgspec.Struct):
 
 
 def draw_habits(seed: int, payers: int = 60, months: int = 7) -> Habits:
-    """A world of payers over months; the last month's lines are to be placed."""
+    """Draw a world of payers over several months; in the last month they give no reference."""
     return _Drawing(seed, payers, months).draw()
 
 
@@ -155,7 +157,7 @@ class _Drawing:
         return Decimal(self.random.randrange(2_000, 200_000)).scaleb(-2)
 
     def standing(self, payer: Payer) -> Iterator[Standing]:
-        """One to three codes that the payer pays for; one in eight is another payer's too."""
+        """Draw one to three codes that the payer pays for; one in eight is another payer's too."""
         for _ in range(self.random.choice((1, 1, 2, 3))):
             accounts = [row for row in self.world.expectations if row["amount"] is None]
             is_shared = accounts and self.random.random() < 0.12
@@ -191,7 +193,7 @@ class _Drawing:
         self.line(habit.payer, habit.code, amount, on, text=text, to=POOL)
 
     def invoice(self, customer: Payer, month: int) -> None:
-        """An invoice in the customer's name, paid some days later, at times short by a charge."""
+        """Add an invoice in the customer's name, paid some days later, sometimes less a charge."""
         amount = self.amount()
         opened = self.random.randrange(1, 10)
         request = self.expect(
@@ -201,13 +203,14 @@ class _Drawing:
         )  # fmt: skip
         turn = self.random.random()
         if turn < 0.1:
-            return  # never paid
+            # Some invoices are never paid.
+            return
         paid = amount - 5 if turn > 0.95 else amount
         on = date(2026, month, opened + self.random.randrange(1, 19))
         self.line(customer, request, paid, on, text=self.random.choice(PLAIN), to=OWN)
 
     def stranger(self, month: int) -> None:
-        """A payment that belongs to nothing."""
+        """Add a payment that belongs to no expectation."""
         payer, on = self.payer(), date(2026, month, self.random.randrange(1, 29))
         to = self.random.choice((OWN, POOL))
         self.line(payer, None, self.amount(), on, text=self.random.choice(PLAIN), to=to)
@@ -233,7 +236,8 @@ class _Drawing:
         account, name = payer.account_in(month), payer.name(self.random)
         if account == CLEARING and self.random.random() < 0.5:
             name = "Clearing Services NV"
-        if expected and month > 2 and self.random.random() < 0.03:  # somebody else pays for it
+        # Another payer pays for the code.
+        if expected and month > 2 and self.random.random() < 0.03:
             text, name, account = f"{text} {name}", self.payer().name(self.random), self.account()
         self.world.lines.append(
             {

@@ -1,7 +1,8 @@
-"""A company's bank lines whose truth is known, drawn from a seed: the proof of the matching.
+"""A company's bank lines with known right answers, drawn from a seed, to measure matching.
 
-Every line carries its kind, how far a matcher may go at most (`auto`, `suggest` or `never`) and
-where it belongs. The kinds are the ways of writing a code and the scenes of a company's month.
+Every line carries its kind, how far a matcher may go at most (`auto`, `suggest` or `never`), and
+the expectation that it belongs to. The kinds are ways of writing a code, and scenes from a
+company's month.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from mangled_world import SCENES, Builder, Kind, World
 __all__ = ["KINDS", "draw", "drawn"]
 
 ENTERED = (mangled_near, mangled_rivals, mangled_scenes, mangled_serials)
-"""The modules whose scenes take part."""
+"""The modules with the scenes."""
 MOST_OF_A_KIND = 200
-"""Lines of each kind in a world; beyond, the drawing has no more codes."""
+"""Most lines of each kind in a world; for more lines there are not enough codes."""
 
 
 def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World:
-    """A world in which every kind occurs `each` times, in any order."""
+    """Draw a world in which every kind occurs `each` times, in any order."""
     builder = Builder(seed)
     turns = [kind for kind in (KINDS if kinds is None else kinds) for _ in range(each)]
     builder.random.shuffle(turns)
@@ -37,9 +38,10 @@ def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World
 
 
 def drawn(rows: int) -> tuple[pa.Table, pa.Table]:
-    """So many lines, of as few worlds as they fit into, and their expectations.
+    """Draw this many lines from as few worlds as possible, with their expectations.
 
-    The worlds share accounts, and their codes recur: a hundred small ones would make each a flood.
+    The worlds share accounts, and their codes recur: with a hundred small worlds, very many
+    expectations would have the same code.
     """
     of_a_kind = max(1, min(MOST_OF_A_KIND, rows // MOST_OF_A_KIND))
     parts: list[tuple[pa.Table, pa.Table]] = []
@@ -56,7 +58,7 @@ def drawn(rows: int) -> tuple[pa.Table, pa.Table]:
 
 
 def _of_world(table: pa.Table, seed: int) -> pa.Table:
-    """A world's table with ids of its own; its codes may be another world's as well."""
+    """Return a world's table with unique ids; another world may have the same codes."""
     name = "entry_id" if "entry_id" in table.column_names else "expectation_id"
     ids = pc.binary_join_element_wise(f"w{seed}", table[name].cast(pa.string()), "-")
     return table.set_column(table.schema.get_field_index(name), name, ids)

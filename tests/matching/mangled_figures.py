@@ -1,7 +1,7 @@
-"""What a matcher made of a world whose truth is known: false matches, and how much it found.
+"""Measure a matcher on a world with known right answers: false matches, and how much it found.
 
-`falls` are the sentences about every line that a matcher must not have written; the figures count
-the rest, kind by kind.
+`falls` lists sentences about lines that a matcher must not have written. The figures count the rest
+by kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Figure", "Totals", "falls", "figures", "misnamed", "run", "totals"]
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """The lines of one kind and ceiling: matched, and with the right one first."""
+    """The lines of one kind and ceiling: how many are matched, and with the right one first."""
 
     kind: str
     ceiling: Ceiling
@@ -41,16 +41,16 @@ class Totals(msgspec.Struct, frozen=True):
     findable: int
     """Lines of the classes auto and suggest."""
     first: int
-    """Of those, the lines whose right expectation is first."""
+    """Lines of these with the right expectation first."""
 
 
 def run(world: World) -> Matches:
-    """The matching of a world under the standard rules."""
+    """Match a world under the standard rules."""
     return match_references(*world.tables())
 
 
 def falls(world: World, matches: Matches) -> Iterator[str]:
-    """Each automatic match that is above its ceiling or to another expectation, in words."""
+    """Yield each automatic match above its ceiling or to another expectation, in words."""
     shares = _shares(matches)
     for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
@@ -59,7 +59,7 @@ def falls(world: World, matches: Matches) -> Iterator[str]:
 
 
 def misnamed(world: World, matches: Matches) -> Iterator[str]:
-    """Each line whose outcome is not the one that the contract names, in words."""
+    """Yield each line with an outcome other than the contract's, in words."""
     shares = _shares(matches)
     for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
@@ -69,7 +69,7 @@ def misnamed(world: World, matches: Matches) -> Iterator[str]:
 
 
 def scene_words(world: World, row: dict[str, Any]) -> str:
-    """A line, its truth and what became of it, for a person who looks for the reason."""
+    """Describe a line, its right answer and its outcome, for a person who looks for the reason."""
     line = next(line for line in world.lines if line["entry_id"] == row["entry_id"])
     truth = world.truths[row["entry_id"]]
     texts = [line[name] for name in ("remittance", "end_to_end_id", "creditor_reference")]
@@ -83,7 +83,7 @@ def scene_words(world: World, row: dict[str, Any]) -> str:
 
 
 def figures(world: World, matches: Matches) -> list[Figure]:
-    """What was found, a row for each kind and ceiling."""
+    """Return the results, one row per kind and ceiling."""
     rows: dict[tuple[str, Ceiling], list[tuple[bool, bool]]] = defaultdict(list)
     for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
@@ -102,7 +102,7 @@ def figures(world: World, matches: Matches) -> list[Figure]:
 
 
 def totals(figures_of_world: Iterable[Figure], false_matches: int) -> Totals:
-    """All kinds together."""
+    """Return the sum of all kinds."""
     rows = list(figures_of_world)
     auto = [row for row in rows if row.ceiling == "auto"]
     findable = [row for row in rows if row.ceiling != "never"]

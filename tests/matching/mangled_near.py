@@ -1,7 +1,7 @@
-"""Scenes of codes that lie in, beside or across other codes and numbers, and codes with a check.
+"""Scenes of codes inside, next to or across other codes and numbers, and codes with a check.
 
-A code that begins another, a code that neighbouring words happen to form, a code inside an IBAN:
-where the text alone cannot tell, no matcher may say that it can.
+A code that another code begins with, a code that neighbouring words form by chance, a code inside
+an IBAN: if the text alone cannot decide, no matcher may decide either.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mangled_world import Builder, scene
 
 
 def _nested(b: Builder) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A code, and one that begins with it."""
+    """Return a code, and one that begins with it."""
     while True:
         long = f"PAY-2025-{b.random.randrange(100_000, 999_999)}"
         if b.claim(long, long[:-1]):
@@ -168,7 +168,7 @@ def _shared(b: Builder) -> None:
 
 
 def _rf(b: Builder) -> str:
-    """A creditor reference with its check digits (ISO 11649)."""
+    """Return a creditor reference with its check digits (ISO 11649)."""
     while True:
         body = str(b.random.randrange(10**11, 10**12))
         check = 98 - int(f"{body}271500") % 97

@@ -1,4 +1,4 @@
-"""Scenes of a payment that names one request and may be another's, and of honest ones like them.
+"""Scenes of payments that name one request and may belong to another, and of similar honest ones.
 
 The amount, the payer, a cut text, a label or a second spelling points to another request: no
 matcher may choose between the two.
@@ -36,7 +36,7 @@ def _day(of: int) -> date:
 
 
 def _two_of_one(b: Builder) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Two requests that one fact ties to each other and to the payer, and that payer."""
+    """Return two requests that one fact ties to each other and to the payer, and that payer."""
     payer = b.payer()
     owner = f"owner {payer}"
     tie: dict[str, Any] = b.random.choice(
@@ -50,7 +50,7 @@ def _two_of_one(b: Builder) -> tuple[dict[str, Any], dict[str, Any], dict[str, A
 
 
 def _long_code(b: Builder, end: int) -> tuple[str, str]:
-    """A code, and the same without its last characters."""
+    """Return a code, and the same code without its last characters."""
     while True:
         letters = "".join(b.random.choices("BCDFGHJKMNPQRSTVWX", k=3))
         middle = f"{b.random.randrange(10)}KY{b.random.randrange(10)}"

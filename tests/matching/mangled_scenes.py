@@ -1,6 +1,6 @@
-"""Scenes of a company's month: what contradicts, repeats, comes back, or says too little.
+"""Scenes of a company's month: contradictions, repetitions, returns, and lines with few facts.
 
-Where the contract names the outcome of such a line, the scene does too.
+If the contract names the outcome of a line, the scene does too.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _split_known_wrongly(b: Builder) -> None:
     )
 
 
-# What contradicts
+# Contradictions
 
 
 @scene("wrong currency")
@@ -219,7 +219,7 @@ def _two_that_add_up(b: Builder) -> None:
     b.line("never", None, text, outcomes=("matched",), shares=shares, amount=total)
 
 
-# What repeats, and what comes back
+# Lines that repeat, and lines that come back
 
 
 @scene("paid twice")
@@ -227,7 +227,8 @@ def _twice(b: Builder) -> None:
     request = b.any_request()
     first = ("auto", request, request["code"])
     again = ("never", request, request["code"])
-    if b.random.choice([True, False]):  # the files may come in any order
+    # The files may arrive in any order.
+    if b.random.choice([True, False]):
         b.line(*first, booking_date=_day(6))
         b.line(*again, outcomes=("duplicate",), booking_date=_day(19))
     else:
@@ -361,7 +362,7 @@ def _sum(b: Builder) -> None:
         b.line("never", request, filler(b.random), amount=amount, booking_date=_day(14), **payer)
 
 
-# Lines that are not what they seem
+# Lines that look like others
 
 
 @scene("pending at the bank")

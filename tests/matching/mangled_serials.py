@@ -1,7 +1,7 @@
 """Scenes of serial numbers written another way, hostile and honest ones.
 
-Another request of the amount lies one slip from the text, the text continues to a longer code or
-was cut, or the digits are in other groups: no matcher may choose the code automatically.
+Another request of the amount is one slip away from the text, the text continues to a longer code or
+was cut off, or the digits are grouped otherwise: no matcher may match the code automatically.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WORDS = ("thanks", "with thanks", "as agreed", "for the order", "final payment"
 
 
 def _serial(b: Builder) -> tuple[str, int]:
-    """The beginning of a series and a number in it, of which no code was drawn."""
+    """Return the beginning of a series and a number in it, of which no code was drawn."""
     while True:
         letters = "".join(b.random.choices("BCDFGHJKMNPQRSTVWX", k=4))
         number = b.random.randrange(1_200, 9_800)
@@ -24,7 +24,7 @@ def _serial(b: Builder) -> tuple[str, int]:
 
 
 def _one_slip_away(b: Builder, **more: Any) -> tuple[dict[str, Any], str]:
-    """A request, its code without zeros, and a second request with a code one slip from that."""
+    """Return a request, its code without zeros, and a second request with a code one slip away."""
     series, number = _serial(b)
     request = b.expect(code=f"{series}00{number}", **more)
     digits = str(number)
@@ -48,7 +48,7 @@ def _slip_of_another_amount(b: Builder) -> None:
 
 
 def _longer_beside(b: Builder) -> tuple[dict[str, Any], str, str]:
-    """A request, its code without zeros, and the last digit of a longer code."""
+    """Return a request, its code without zeros, and the last digit of a longer code."""
     series, number = _serial(b)
     request = b.expect(code=f"{series}00{number}")
     digit = str(b.random.randrange(1, 10))
@@ -77,7 +77,7 @@ def _words_after(b: Builder) -> None:
 
 
 def _two_divisions(b: Builder) -> tuple[str, str]:
-    """A code of groups of digits, and the same characters divided elsewhere."""
+    """Return a code of groups of digits, and the same characters divided at other places."""
     while True:
         letters = "".join(b.random.choices("BCDFGHJKMNPQRSTVWX", k=3))
         first, second = b.random.randrange(1, 10), b.random.randrange(11, 100)

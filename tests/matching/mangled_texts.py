@@ -1,8 +1,8 @@
-"""What becomes of a reference between the person who types it and the bank's file, way by way.
+"""The ways in which a reference changes between the person who types it and the bank's file.
 
 Each way writes a code into the reference fields of a line and declares how far a matcher may go at
-most: `known`, where the amount is the expected one, and `standing`, where the expectation has no
-amount and the payer was never seen before. It is written from the contract, not from any matcher.
+most: `known` if the amount is the expected one, and `standing` if the expectation has no amount and
+the payer was never seen before. The ways follow from the contract, not from any matcher.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ __all__ = ["CEILINGS", "TEXTS", "Ceiling", "Way", "Written", "filler", "plain"]
 
 Ceiling = Literal["auto", "suggest", "never"]
 CEILINGS: tuple[Ceiling, ...] = ("auto", "suggest", "never")
-_UNSTRUCTURED, _STRUCTURED = 140, 35  # characters that SEPA leaves
+# The most characters that SEPA allows.
+_UNSTRUCTURED, _STRUCTURED = 140, 35
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -29,7 +30,7 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Way(msgspec.Struct, frozen=True):
-    """One way of writing a code; `write` gives None for a code that cannot be written so."""
+    """One way of writing a code; `write` returns None if a code cannot be written this way."""
 
     name: str
     known: Ceiling
@@ -38,18 +39,18 @@ class Way(msgspec.Struct, frozen=True):
 
 
 def plain(code: str) -> str:
-    """A code as the contract compares it: upper case without hyphens, dots and slashes."""
+    """Return a code in its compared form: upper case without hyphens, dots and slashes."""
     return code.upper().translate(str.maketrans("", "", "-./"))
 
 
 def filler(random: Random) -> str:
-    """Words that people write beside a reference; never a code."""
+    """Draw words that people write next to a reference, never a code."""
     words = ("invoice", "Rechnung", "order", "facture", "for October", "thanks", "as agreed", "ref")
     return f"{random.choice(words)} {random.randrange(10, 9999)}"
 
 
 def _around(change: Callable[[str, Random], str | None]) -> Callable[[str, Random], Written | None]:
-    """The changed code between other words."""
+    """Return the changed code between other words."""
 
     def write(code: str, random: Random) -> Written | None:
         changed = change(code, random)
@@ -61,11 +62,11 @@ def _around(change: Callable[[str, Random], str | None]) -> Callable[[str, Rando
 
 
 BOLD = {65 + n: 0x1D400 + n for n in range(26)} | {48 + n: 0x1D7CE + n for n in range(10)}
-"""Mathematical letters and digits in bold, for plain ones."""
+"""Mathematical bold letters and digits, by the plain ones."""
 
 
 def _fixed(pattern: str) -> Callable[[str, Random], Written | None]:
-    """The code in a fixed text, `{}` for it and `{lower}` for its lower case."""
+    """Write the code into a fixed text: `{}` for the code and `{lower}` for its lower case."""
     return lambda code, _: Written(pattern.format(code, lower=code.lower()))
 
 
@@ -81,7 +82,7 @@ def _cut_twice(code: str, random: Random) -> str:
 
 
 def _folded(code: str, random: Random) -> Written:
-    """Folded by the bank at 27 characters, in the middle of the code."""
+    """Fold the text at 27 characters, as a bank does, in the middle of the code."""
     before = ("Payment for " + filler(random) + " " * 20)[: 27 - random.randrange(2, len(code) - 2)]
     text = f"{before.rstrip():x<{len(before) - 1}} {code} thank you"
     return Written("\n".join(text[at : at + 27] for at in range(0, len(text), 27)))
@@ -121,7 +122,8 @@ def _transposed(code: str, random: Random) -> str | None:
 def _one_missing(code: str, random: Random) -> str | None:
     at = random.choice(_places(code)[:-1])
     if code[at] == "0" and not code[: code.index("0", at)].endswith(tuple("123456789")):
-        return None  # a dropped zero is another way of writing the code
+        # A dropped zero is another way of writing the code.
+        return None
     return code[:at] + code[at + 1 :]
 
 
@@ -207,4 +209,4 @@ TEXTS: tuple[Way, ...] = (
     Way("question marks for dashes", "suggest", "suggest",
         _around(lambda code, _: code.replace("-", "?"))),
 )  # fmt: skip
-"""Every way of writing a code that is there, most of it or all."""
+"""Every way of writing a code that leaves the code or most characters intact."""

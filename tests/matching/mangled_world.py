@@ -1,8 +1,8 @@
-"""What the proof of the matching is built from: lines, expectations, and the truth about both.
+"""The parts of worlds with known right answers: lines, expectations, and the truth about both.
 
-Nothing is drawn twice: each code, amount and payer is its own, unless a scene wants it otherwise.
-Codes have the services' own forms and lie as close together as real ones do. A mangled code is
-drawn again where it would be another valid one: no matcher could know.
+Each code, amount and payer is drawn once, unless a scene needs a repetition. Codes have the
+services' forms and are as close together as real ones. A mangled code that happens to be another
+valid one is drawn again, because no matcher could know.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ STATUSES = ("CANCELLED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "E
 
 
 class Truth(msgspec.Struct, frozen=True):
-    """What a line really is."""
+    """The right answer for a line."""
 
     kind: str
     ceiling: Ceiling
     expectation_id: str | None
     outcomes: tuple[str, ...] = ()
-    """Where the contract names the outcome: one of these."""
+    """The outcome is one of these, if the contract names it."""
     shares: tuple[tuple[str, Decimal], ...] = ()
-    """What may be allocated at most where one line pays several expectations."""
+    """The most that may be allocated if one line pays several expectations."""
 
 
 class World(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class World(msgspec.Struct, frozen=True):
     truths: dict[str, Truth]
 
     def tables(self) -> tuple[pa.Table, pa.Table]:
-        """Both as Arrow."""
+        """Return both as Arrow tables."""
         return (
             pa.Table.from_pylist(self.lines, _schema(LINES)),
             pa.Table.from_pylist(self.expectations, _schema(EXPECTATIONS)),
@@ -65,7 +65,7 @@ SCENES: list[Kind] = []
 
 
 def scene(name: str) -> Callable[[Callable[[Builder], None]], Callable[[Builder], None]]:
-    """Enter a scene under its name: what it adds to a world, and how far a matcher may go."""
+    """Register a scene under its name, with how far a matcher may go."""
 
     def enter(play: Callable[[Builder], None]) -> Callable[[Builder], None]:
         SCENES.append(Kind(name, play))
@@ -75,7 +75,7 @@ def scene(name: str) -> Callable[[Callable[[Builder], None]], Callable[[Builder]
 
 
 class Builder:
-    """What the scenes draw their parts from; nothing is drawn twice."""
+    """Draws the parts of scenes; no part is drawn twice."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -90,7 +90,7 @@ class Builder:
         self._written: set[str] = set()
 
     def amount(self, low: int = 5_000, high: int = 9_000_000) -> Decimal:
-        """An amount that no other draw gives."""
+        """Draw an amount that no other draw returns."""
         while True:
             amount = Decimal(self.random.randrange(low, high)).scaleb(-2)
             if amount not in self._amounts:
@@ -98,15 +98,15 @@ class Builder:
                 return amount
 
     def cents(self, most: int) -> Decimal:
-        """A small amount, drawn as often as it likes."""
+        """Draw a small amount, which may be drawn again."""
         return Decimal(self.random.randrange(1, most + 1)).scaleb(-2)
 
     def payment_code(self) -> str:
-        """A request's reference; the next one drawn is close to it."""
+        """Draw a request's reference; the next one is close to it."""
         return next(self._numbers)
 
     def account_code(self) -> str:
-        """A virtual account's reference code."""
+        """Draw a virtual account's reference code."""
         letters = "ABCDEFGHJKMNPQRSTUVWXYZ0123456789"
         while True:
             middle = "".join(self.random.choices(letters, k=4))
@@ -115,14 +115,14 @@ class Builder:
                 return code
 
     def claim(self, *codes: str) -> bool:
-        """Whether all of these codes were free; then they are taken."""
+        """Reserve these codes if all are free; return whether they were."""
         free = not any(code in self._used or plain(code) in self._written for code in codes)
         if free:
             self._used.update(codes)
         return free
 
     def typo(self, code: str) -> str:
-        """The code with one digit wrong, as nobody's code."""
+        """Return the code with one wrong digit, so that it is no known code."""
         while True:
             at = self.random.randrange(9, len(code))
             typed = code[:at] + self.random.choice("0123456789") + code[at + 1 :]
@@ -130,11 +130,11 @@ class Builder:
                 return typed
 
     def payer(self) -> str:
-        """An account that nobody has seen before."""
+        """Draw an account that was not used before."""
         return f"DE{self.random.randrange(10**19, 10**20)}"
 
     def expect(self, **more: Any) -> dict[str, Any]:
-        """An off-ramp request: a credit of its net amount to our own account."""
+        """Add an off-ramp request: a credit of its net amount to our own account."""
         row = {
             "expectation_id": f"r{len(self.expectations):05}",
             "kind": "off_ramp",
@@ -153,18 +153,18 @@ class Builder:
         return row
 
     def on_ramp(self, **more: Any) -> dict[str, Any]:
-        """An on-ramp request: a debit of its gross amount to the operator."""
+        """Add an on-ramp request: a debit of its gross amount to the operator."""
         wire = {"kind": "on_ramp", "account": None, "counterparty_account": OPERATOR}
         return self.expect(**(wire | {"direction": "DBIT", "status": "AWAITING_FUNDS"} | more))
 
     def standing(self, **more: Any) -> dict[str, Any]:
-        """A virtual account: credits of any amount to its own IBAN."""
+        """Add a virtual account, which expects credits of any amount to its own IBAN."""
         iban = f"LT{self.random.randrange(10**17, 10**18)}"
         own = {"kind": "virtual_bank_account", "code": self.account_code(), "amount": None}
         return self.expect(**(own | {"account": iban, "status": "ACTIVE"} | more))
 
     def any_request(self) -> dict[str, Any]:
-        """A request of either direction."""
+        """Add a request of either direction."""
         return self.random.choice([self.expect, self.on_ramp])()
 
     def line(
@@ -177,7 +177,7 @@ class Builder:
         shares: tuple[tuple[str, Decimal], ...] = (),
         **more: Any,
     ) -> dict[str, Any]:
-        """A bank line that pays `wanted` as it asks, except for what is said here."""
+        """Add a bank line that pays `wanted` as expected, except for the given fields."""
         to = request or {"account": OWN, "amount": None, "direction": "CRDT", "currency": "EUR"}
         text = written if isinstance(written, Written) else Written(written)
         row = {
@@ -199,7 +199,7 @@ class Builder:
         return row
 
     def written(self, way: Way, code: str) -> Written | None:
-        """The code written in that way; None where it cannot, or would be another valid code."""
+        """Write the code that way; return None if it is impossible or gives another code."""
         for _ in range(50):
             written = way.write(code, self.random)
             if written is None:

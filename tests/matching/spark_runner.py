@@ -1,12 +1,12 @@
-"""Runs rendered steps on Apache Spark; executed in Spark's own environment, not in ours.
+"""Run rendered steps on Apache Spark; executed in Spark's environment, not in ours.
 
     python spark_runner.py FOLDER…
 
 Each FOLDER/plan.json names the session's settings, the input tables (their Parquet files, the
-folder that these are divided under, their columns) and the steps in order. The rows of each step
+folder by which these are partitioned, their columns) and the steps in order. The rows of each step
 are written to FOLDER/rows/<step> and read from there by the steps after it. FOLDER/products.json
-then lists every join by no equal columns in Spark's own plans for tables too large to be sent
-around: the step, and the tables on either side.
+then lists every join without equal columns in Spark's plans for tables that are too large to
+broadcast: the step, and the tables on either side.
 """
 
 import json
@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 
 def run(session, folder, plan):
-    """Every step of a plan, in order."""
+    """Run every step of a plan, in order."""
     for name, table in plan["inputs"].items():
         reader = session.read.schema(table["columns"])
         if table["base"]:
@@ -37,7 +37,7 @@ def run(session, folder, plan):
 
 
 def products(session, plan):
-    """Each join of every row with every row that Spark plans where no table is small."""
+    """Return each join of every row with every row that Spark plans if no table is small."""
     session.sql("SET spark.sql.autoBroadcastJoinThreshold=-1")
     database = f"plans{plan['number']}"
     session.sql(f"CREATE DATABASE {database}")
@@ -70,14 +70,14 @@ def nodes_of(node):
 
 
 def tables_of(node):
-    """The tables that are read below a node of a plan."""
+    """Return the tables that are read below a node of a plan."""
     leaves = [leaf for leaf in nodes_of(node) if not children_of(leaf)]
     scans = [leaf for leaf in leaves if leaf.nodeName().startswith("Scan parquet")]
     return sorted({leaf.tableIdentifier().get().table() for leaf in scans})
 
 
 def main(folders):
-    """Every plan, in one session."""
+    """Run every plan in one session."""
     plans = [json.loads((folder / "plan.json").read_text("utf-8")) for folder in folders]
     builder = SparkSession.builder.master("local[1]")
     for name, value in plans[0]["settings"].items():

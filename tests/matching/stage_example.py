@@ -1,4 +1,4 @@
-"""A small month whose lines reach every stage of matching: the examples of the stage contracts."""
+"""A small month with lines for every stage of matching: the examples of the stage contracts."""
 
 from __future__ import annotations
 

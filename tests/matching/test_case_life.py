@@ -1,4 +1,4 @@
-"""Cases 24 to 38 as far as the function itself answers them: what comes back, what people say."""
+"""Cases 24 to 38 as far as the function answers them: returns and people's decisions."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_case_34_what_was_wanted_is_what_remains_and_what_was_received() -> None
     for request in world.expectations:
         if request["amount"] is not None:
             state_row = states[request["expectation_id"]]
-            # A request of the other direction in a line of several counts with its sign.
+            # A request of the other direction counts with its sign in a line that pays several.
             received = abs(shares[request["expectation_id"]])
             assert request["amount"] == received + state_row["remaining"]
 

@@ -1,4 +1,4 @@
-"""Cases 15 to 23: amounts, times and statuses beside the reference."""
+"""Cases 15 to 23: amounts, times and statuses in addition to the reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EARLIER = "PAY-2026-000001"
 
 
 def requests(*amounts: str) -> list[dict[str, object]]:
-    """Requests with codes that no line names, and one paid earlier by the known payer."""
+    """Return requests with codes that no line names, and one that the known payer paid earlier."""
     rows = [
         expectation(f"r{n}", f"PAY-2026-9{n:05}", amount) for n, amount in enumerate(amounts, 1)
     ]
@@ -64,7 +64,7 @@ def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
 
 
 def test_case_17_sums_without_references_are_suggested_at_most_in_bounded_time() -> None:
-    """Sixty equal parts have more subsets than could be tried before the test's time is up."""
+    """Sixty equal parts have more subsets than can be tried before the test times out."""
     lines = [line(f"a{n:02}", "10", "thanks", 9, **KNOWN_PAYER) for n in range(60)]
     matches = match([EARLIER_LINE, *lines], requests("300", "310", "10"))
     outcomes = {outcome(matches, f"a{n:02}")["outcome"] for n in range(60)}
@@ -111,7 +111,7 @@ def test_case_18_one_request_paid_in_two_ways_is_received_once(days: tuple[int, 
 
 
 def test_case_19_no_tolerance_hides_a_fee_and_six_decimals_stay_exact() -> None:
-    """EURC stands one to one; a hundredth of a cent is a difference."""
+    """EURC is worth exactly one euro, so a hundredth of a cent is a difference."""
     expectations = [expectation("r", CODE, "9126.400000", currency="EURC")]
     short = match([line("a", "9126.399999", CODE, currency="EURC")], expectations)
     assert state(short)["state"] == "partly_received"

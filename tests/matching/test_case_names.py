@@ -1,4 +1,4 @@
-"""Each of the 38 cases of reconciliation is a test that is named after it."""
+"""Each of the 38 cases of the contract has a test that is named after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payments that miss the amount of the request which they name and fit another one."""
+"""Payments that miss the amount of the request that they name, and fit another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was written to be mistaken: each attack and its neighbours leave the line to a person."""
+"""Lines written to be mistaken: each attack and its variants leave the line to a person."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a3_a_second_spelling_of_the_same_code_is_no_second_code() -> None:
     assert match(rows, expectations).lines.arrow["outcome"].to_pylist() == ["matched"] * 4
 
 
-# A text that goes on
+# A text that continues
 
 LONGER = [standing("v", ACCOUNT_CODE), standing("w", f"{ACCOUNT_CODE}5")]
 REQUESTS = [request("v", ACCOUNT_CODE, "70"), request("w", f"{ACCOUNT_CODE}5", "70")]
@@ -93,7 +93,7 @@ GAPS = [",", ", ", " / ", "+", "_", ";", "\n", "\r\n", "?21", "\n?22", "\u200b",
         "\u2028", "\uff0c", "\t", "\u0301", "\\x08"]  # fmt: skip
 INSIDE = ["-", "/", ".", "\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "\u2212",
           "\uff0d", "\ufe63", "\ufe58", "\uff0f", "\uff0e"]  # fmt: skip
-"""What divides a token, and what may stand inside one: with it the token is the longer code."""
+"""Characters that divide a token, or are part of one and so make it the longer code."""
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
@@ -152,7 +152,7 @@ def test_a9_a_subfield_tag_inside_a_code(amount: str) -> None:
     all_left_open([f"?20Zahlung?21 {SHORT}{tag}7 danke" for tag in tags], amount, expectations)
 
 
-# What is no code
+# Numbers that are no code
 
 
 @pytest.mark.parametrize("field", ["creditor_reference", "remittance"])
@@ -320,7 +320,7 @@ def test_a13_names_that_share_nothing_need_the_exact_amount(
     assert outcome(match([row], never))["outcome"] == "matched"
 
 
-# What is short, cut off, too much or no code
+# Amounts that are too small or too large, codes that are cut off, numbers that are no code
 
 
 def test_a_short_code_between_slashes_is_found() -> None:

@@ -1,4 +1,4 @@
-"""More that was written to be mistaken: bounds, folds, short codes, look-alikes of codes, names."""
+"""More lines written to be mistaken: bounds, folds, short codes, look-alikes of codes, names."""
 
 from __future__ import annotations
 
@@ -142,7 +142,8 @@ def test_what_reads_as_something_else_is_no_code_by_itself(code: str, text: str)
         [line("a", "70", text)], [expectation("r", code, "500")]
     )["reason"]  # fmt: skip
     matches = match([line("a", "500", text)], [expectation("r", code, "500")])
-    assert outcome(matches, "a")["outcome"] == "matched"  # the amount agrees
+    # The amount agrees, so the code is proof.
+    assert outcome(matches, "a")["outcome"] == "matched"
 
 
 @pytest.mark.parametrize("code", ["SETTLE-2026", "MARKET-2026", "ABNA0417164300"])

@@ -126,7 +126,7 @@ BANK_RULES = (
 
 
 def classed(*rules: ClassRule, **more: Any) -> list[str]:
-    """The rules that one debit of the provider's account meets, with what is said of it here."""
+    """Return the rules that one debit of the provider's account meets, with these fields."""
     texts = ("source", "account", "remittance", "bank_transaction_code", "counterparty_account",
              "counterparty_name", "return_reason")  # fmt: skip
     row = {"entry_id": "a", "direction": "DBIT", "is_reversal": False} | dict.fromkeys(texts)

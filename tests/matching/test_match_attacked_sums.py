@@ -1,4 +1,4 @@
-"""Several codes that may or may not add up to what came: each doubt leaves the line to a person."""
+"""Several codes that may or may not add up to the line: each doubt leaves it to a person."""
 
 from __future__ import annotations
 

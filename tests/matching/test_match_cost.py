@@ -1,4 +1,4 @@
-"""What nobody may make slow is bounded, and says no more than it knows."""
+"""Hostile inputs cannot slow matching down: every search is bounded, and its result is cautious."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from treasury.matching.settled_tables import NOTHING_SETTLED
 COMPARING_ALL = (
     "BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN", "CROSS_PRODUCT", "IE_JOIN", "PIECEWISE_MERGE_JOIN",
 )  # fmt: skip
-"""Joins whose cost is the product of what they join."""
+"""Joins with a cost that is the product of their inputs' sizes."""
 MOST_COMPARED = 100
-"""Rows that a step may look at for each line and expectation: a text's characters, not the rows."""
+"""Rows that a step may read for each line and expectation: a text's characters, not other rows."""
 
 
 def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
@@ -90,7 +90,8 @@ def test_of_very_many_standing_codes_of_an_account_the_latest_are_asked_about() 
     )  # fmt: skip
     latest = sorted(opened.values())[-Rules().max_same_code :]
     assert len(named) == Rules().max_candidates
-    assert named[0] == "r49"  # its payer's own
+    # The request of the payer comes first.
+    assert named[0] == "r49"
     assert all(opened[name] in latest for name in named[1:])
 
 
@@ -113,7 +114,7 @@ def test_neighbours_that_were_opened_later_hide_none_that_was_open() -> None:
 
 @pytest.mark.acceptance
 def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:
-    """Such a join grows with lines times payers; who paid is what one is joined by."""
+    """A join of every line with every payer grows with their product; parties join by equality."""
     payers = 3_000
     expectations = [expectation(f"r{n:04}", f"PAY-2026-{n:06}", None) for n in range(payers)]
     lines = [
@@ -150,7 +151,7 @@ def test_no_step_compares_every_line_with_every_expectation(
 
 
 def rows_compared(operator: dict[str, Any]) -> Iterator[int]:
-    """The rows that each operator of a profile gives, or compares with one another."""
+    """Yield the rows that each operator of a profile returns, or compares with one another."""
     children = operator.get("children", [])
     yield operator.get("operator_cardinality", 0)
     if len(children) == 2 and operator["operator_name"] in COMPARING_ALL:
@@ -162,7 +163,7 @@ def rows_compared(operator: dict[str, Any]) -> Iterator[int]:
 def loaded(
     lines: list[dict[str, Any]], expectations: list[dict[str, Any]]
 ) -> duckdb.DuckDBPyConnection:
-    """A connection with everything that the steps read."""
+    """Open a connection with every table that the steps read."""
     return holding(arrow(lines), arrow(expectations))
 
 
@@ -218,7 +219,8 @@ def test_in_little_memory_the_same_rows_come_out(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(pipeline, "make", made)
     monkeypatch.setattr(duckdb_engine, "MEMORY", 40 << 20)
-    backwards = lines.take(pa.array(range(many - 1, -1, -1)))  # else it would be remembered
+    # In the same order the result would come from the cache.
+    backwards = lines.take(pa.array(range(many - 1, -1, -1)))
     little = match_references(backwards, expectations)
     assert sum(spilled) > 0
     assert little.counts()["matched"] == many // 2

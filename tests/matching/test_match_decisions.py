@@ -1,4 +1,4 @@
-"""What people decided comes before what the references say."""
+"""People's decisions have priority over references."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_line_accepted_as_money_coming_back_is_no_original_of_another_return()
 def test_money_that_a_person_says_came_back_is_of_the_second_payment_first(
     references: tuple[str, str], back: int
 ) -> None:
-    """Two wires paid one request; nothing tells apart which of them each credit brings back."""
+    """Two wires paid one request; no fact shows which of them each credit brings back."""
     expectations = [expectation("r", CODE, "100", direction="DBIT")]
     paid = [
         line(name, "100", CODE, day, direction="DBIT", end_to_end_id=reference or None)

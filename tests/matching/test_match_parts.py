@@ -1,4 +1,4 @@
-"""Sums of several codes, and what comes back in parts, of a line or of a payment."""
+"""Sums of several codes, and returns of a part of a line or payment."""
 
 from __future__ import annotations
 

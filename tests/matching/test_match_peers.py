@@ -1,4 +1,4 @@
-"""Our matching beside others: the comparison counts what it says, and ours has no wrong match."""
+"""Our matching compared with others: the counts are right, and ours has no wrong match."""
 
 from __future__ import annotations
 

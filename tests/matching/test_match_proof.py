@@ -1,4 +1,4 @@
-"""The matching measured against worlds whose truth is known: no false match, and enough found."""
+"""Matching measured on worlds with known right answers: no false match, and enough found."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ TEXTS = st.lists(
 def test_nothing_matches_whose_code_is_not_there_letter_by_letter(
     drawn: list[tuple[str, str, str]],
 ) -> None:
-    """Whatever pieces of codes a text is made of: read without what is no letter or digit."""
+    """A text of any pieces of codes is read without characters that are no letter or digit."""
     lines = [
         line(f"e{n:02}", amount, text, 2, end_to_end_id=stated_code, counterparty_account=f"DE{n}")
         for n, (text, stated_code, amount) in enumerate(drawn)
@@ -174,7 +174,7 @@ def test_nothing_matches_whose_code_is_not_there_letter_by_letter(
                 for field in (text, stated_code)
                 if plain(code) in map(plain, re.split(r"[^\w./-]+", field))
             }
-            # Beside the only standing code of the account its one request, in full, is meant.
+            # Next to the account's only standing code, the one request in full is meant.
             beside = {STANDING} if int(amount) == 10 and len(allocated) == 1 else set()
             assert whole - beside <= allocated, row
             assert len(allocated) == 1 or int(amount) == 10 * len(allocated), row

@@ -1,4 +1,4 @@
-"""Rules are data with a hash, and matches show themselves safely."""
+"""Rules are data with a hash, and matches are displayed safely."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_words_of_the_rules_count_however_they_are_written() -> None:
 
 
 def test_a_structured_reference_is_looked_for_in_as_much_text_as_the_rules_say() -> None:
-    """A text of a quarter of a million characters took a minute where every place was tried."""
+    """A text of 250,000 characters took a minute when every place was tried."""
     long = "RF é " * 50_000
     lines = [line("a", "1", f"RF18 5390 0754 7034 {long}"), line("b", "1", f"{long} RF18 5390")]
     expectations = [expectation("r", "RF18539007547034", "1")]

@@ -25,13 +25,13 @@ SCRIPTS = {
 
 
 def in_script(code: str, script: str) -> str:
-    """The code with every letter, or zero, that has a look-alike in the script written so."""
+    """Return the code with each letter, or zero, as its look-alike in the script, if any."""
     shapes = {SHAPES[letter]: letter for letter in SCRIPTS[script]}
     return "".join(shapes.get("O" if c == "0" else c, c) for c in code)
 
 
 def in_digits(code: str, zero: str) -> str:
-    """The code in the decimal digits of the script that has this zero."""
+    """Return the code in the decimal digits of the script with this zero."""
     return "".join(chr(ord(zero) + int(c)) if c.isdigit() else c for c in code)
 
 
@@ -60,7 +60,7 @@ def test_a_code_in_the_digits_of_another_script_matches() -> None:
 
 
 def test_a_control_character_in_one_text_changes_no_other() -> None:
-    """Texts of other scripts are translated many at a time, between U+001F."""
+    """Texts of other scripts are translated many at a time, separated by U+001F."""
     rows = [
         line(f"a{n:02}", "612.35", f"{mark} {in_digits(f'PAY-2026-{n:06}', zero)} {mark}")
         for n, (zero, mark) in enumerate(

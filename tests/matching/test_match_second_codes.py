@@ -1,4 +1,4 @@
-"""Is there a second code? However it is broken, written or cut, it leaves the line to a person."""
+"""A second code, split, written another way or cut off, leaves the line to a person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DASH_LESS = "PAY2026004417"
 
 
 def beside(*pieces: str) -> list[str]:
-    """The texts that name the account's own code with these beside it, on either side."""
+    """Return texts that name the account's own code with each of these before or after it."""
     return [
         text for piece in pieces for text in (f"{ACCOUNT_CODE} {piece}", f"{piece} {ACCOUNT_CODE}")
     ]

@@ -36,8 +36,8 @@ from treasury.month.kept_run import Run
 from treasury.month.trace import lookup, tracer
 
 TRACED = (*monthly.STEPS, *tracer.TRACE_STEPS, lookup.CHOSEN)
-"""A month's steps, and those by which a payment is looked up."""
-# Some twenty seconds alone to begin, minutes beside other work.
+"""A month's steps, and the steps that look a payment up."""
+# Starting Spark takes about twenty seconds alone, and minutes next to other work.
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-spark" / "bin" / "python"
@@ -54,11 +54,11 @@ LOCAL = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
-"""Small tables on one machine: nothing compiled for a million rows, nothing listening beyond it."""
+"""Settings for small tables on one machine: no compilation for a million rows, no open port."""
 
 
 class Model(msgspec.Struct, frozen=True):
-    """Steps, a DuckDB connection on which they have run, and the folder of what Spark is to do."""
+    """Steps, a DuckDB connection on which they have run, and the folder with Spark's plan."""
 
     steps: tuple[Step, ...]
     connection: duckdb.DuckDBPyConnection
@@ -66,7 +66,7 @@ class Model(msgspec.Struct, frozen=True):
 
 
 class Input(msgspec.Struct, frozen=True):
-    """An input table as Spark reads it: Parquet files, where they are divided, and its columns."""
+    """An input table as Spark reads it: Parquet files, their partitioning, and its columns."""
 
     files: list[str]
     columns: str
@@ -77,7 +77,7 @@ class Input(msgspec.Struct, frozen=True):
 def models(
     month_end: Workspace, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Model]]:
-    """Both models, run on both engines; Spark starts once."""
+    """Run both models on both engines; Spark starts once."""
     assert PYTHON.exists(), "Apache Spark is not installed; run tools/spark"
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     with ExitStack() as stack:
@@ -98,7 +98,7 @@ def models(
 
 
 def trace_all(month: Run) -> None:
-    """Run what looks payments up on a month's run, and choose from everything there is."""
+    """Run the steps that look payments up on a month's run, without a filter."""
     month.bring(tracer.TRACE_STEPS)
     every = "SELECT DISTINCT kind, id FROM traceable_names"
     month.give({"wanted": month.connection.sql(every).to_arrow_table()})
@@ -106,8 +106,10 @@ def trace_all(month: Run) -> None:
 
 
 def matched() -> duckdb.DuckDBPyConnection:
-    """A connection on which a world has been matched, with a decision of each verdict, and payers
-    who give no reference in the last month."""
+    """Return a connection on which a world has been matched.
+
+    It has a decision of each verdict, and payers who give no reference in the last month.
+    """
     world, habits = draw(11, each=3), draw_habits(1, payers=8, months=3)
     for row in habits.world.lines:
         row["entry_id"] = f"habit-{row['entry_id']}"
@@ -141,7 +143,7 @@ def matched() -> duckdb.DuckDBPyConnection:
 
 
 def plan(model: Model, number: int, snapshot: Snapshot | None) -> None:
-    """Write what Spark is to do. It reads the snapshot's own files where a table is stored."""
+    """Write Spark's plan. It reads the snapshot's own files if a table is stored."""
     inputs = {name: source(model, name, snapshot) for name in sorted(inputs_of(model.steps))}
     targets = {
         "number": number,
@@ -153,7 +155,7 @@ def plan(model: Model, number: int, snapshot: Snapshot | None) -> None:
 
 
 def source(model: Model, name: str, snapshot: Snapshot | None) -> Input:
-    """A table that the steps read and do not make."""
+    """Return a table that the steps read and do not make."""
     table = model.connection.table(name).to_arrow_table()
     stored = snapshot.stored().get(name) if snapshot is not None else None
     if stored is not None and stored.files:
@@ -166,7 +168,7 @@ def source(model: Model, name: str, snapshot: Snapshot | None) -> Input:
 
 
 def inputs_of(steps: tuple[Step, ...]) -> set[str]:
-    """The names of the tables that steps read and do not make."""
+    """Return the names of the tables that steps read and do not make."""
     trees = [sqlglot.parse_one(step.sql, read="duckdb") for step in steps]
     read = {table.name for tree in trees for table in tree.find_all(exp.Table)}
     within = {cte.alias for tree in trees for cte in tree.find_all(exp.CTE)}
@@ -174,7 +176,7 @@ def inputs_of(steps: tuple[Step, ...]) -> set[str]:
 
 
 def run_on_spark(folders: list[Path]) -> None:
-    """Every plan, in one session of Spark's own environment."""
+    """Run every plan in one session of Spark's own environment."""
     completed = subprocess.run(
         [PYTHON, RUNNER, *folders],
         env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": str(PYTHON)},
@@ -187,7 +189,7 @@ def run_on_spark(folders: list[Path]) -> None:
 
 
 def in_order(table: pa.Table, schema: pa.Schema) -> list[tuple[Any, ...]]:
-    """The rows of a table with these columns, sorted, in the same types."""
+    """Return the rows of a table with these columns, sorted, in the same types."""
     assert table.column_names == schema.names
     rows = zip(*(column.to_pylist() for column in table.cast(schema).columns), strict=True)
     return sorted(rows, key=lambda row: tuple((value is None, str(value)) for value in row))
@@ -208,13 +210,13 @@ def test_a_step_gives_the_same_rows(models: dict[str, Model], name: str, step: s
 OWN = {"asked", "class_rules", "covered", "declared_accounts", "statement_proofs"}
 LENGTHS = {"code_lengths", "body_lengths", "part_lengths", "serial_lengths", "halves"}
 SMALL = OWN | LENGTHS | {*matching.rule_tables(Rules()), "code_initials", "search_bounds"}
-"""Tables that do not grow with what is matched: rules, our own accounts, lengths of codes, the
-characters that they begin with."""
+"""Tables that do not grow with the number of lines: rules, our own accounts, lengths and first
+characters of codes."""
 
 
 @pytest.mark.parametrize("name", ["matching", "month"])
 def test_no_step_joins_every_row_with_every_row(models: dict[str, Model], name: str) -> None:
-    """But where one side is small whatever is matched."""
+    """Joins without equal columns are allowed if one side is always small."""
     products = json.loads((models[name].folder / "products.json").read_text("utf-8"))
     large = [
         [step, sides] for step, sides in products if not any(set(side) <= SMALL for side in sides)
@@ -224,7 +226,7 @@ def test_no_step_joins_every_row_with_every_row(models: dict[str, Model], name: 
 
 
 def test_the_inputs_say_something(models: dict[str, Model]) -> None:
-    """Equal because empty would prove nothing."""
+    """Two empty results would be equal without proving anything."""
     for name, steps in {
         "matching": (
             "outcomes",

@@ -1,4 +1,4 @@
-"""Lines without a reference: ranked by what matched payments teach, in words, never matched."""
+"""Lines without a reference: ranked by the lessons of matched payments, in words, never matched."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BEFORE = [
 
 
 def candidates(matches: Matches, entry_id: str = "a") -> list[tuple[str, str]]:
-    """The candidates of a line, best first, with their reasons."""
+    """Return the candidates of a line, best first, with their reasons."""
     return [
         (row["expectation_id"], row["reason"])
         for row in matches.candidates.arrow.to_pylist()
@@ -308,7 +308,7 @@ def test_letters_are_folded_one_by_one() -> None:
 
 
 def test_on_drawn_months_the_right_one_is_first_and_none_is_matched() -> None:
-    """What `python -m benchmarks.peers_habits` measures beside Splink, on other worlds."""
+    """Use other worlds than `python -m benchmarks.peers_habits`, which compares with Splink."""
     counts: Counter[str] = Counter()
     for seed in (1, 2):
         habits = draw_habits(seed, payers=30, months=5)
@@ -339,7 +339,7 @@ def test_shuffled_rows_rank_alike() -> None:
 
 
 def test_a_payment_that_says_a_payers_name_changes_nothing_for_the_payers_own() -> None:
-    """What an earlier payment teaches is counted once, however many ways lead to it."""
+    """A lesson of an earlier payment is counted once, however many keys find it."""
     own = line(
         "a", "520", "thanks", 12, counterparty_account=None, counterparty_name="Muller Sohne"
     )
@@ -352,7 +352,7 @@ def test_a_payment_that_says_a_payers_name_changes_nothing_for_the_payers_own() 
 
 
 def run_of(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """How many earlier payments each subject of the line "a" rests on."""
+    """Return the number of earlier payments for each subject of the line "a"."""
     connection = duckdb.connect()
     tables = {
         "lines": read_table(arrow(lines), LINES, name="lines"),

@@ -1,7 +1,7 @@
-"""References, names, labels and returns that are written another way than the records have them.
+"""References, names, labels and returns that are written differently from the records.
 
-Cases that do not touch each other share one run: each has a currency of its own, and `{}` in a
-code or text stands for letters of its own.
+Cases that do not affect each other share one run: each has its own currency, and `{}` in a code or
+text is replaced by its own letters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BY_CHECK_DIGITS = Rules(structured=("RF", "QRR", "OGM"))
 
 
 class Case(NamedTuple):
-    """One line, and the codes of the requests of its currency: the first expects 100."""
+    """A line, and the codes of the requests of its currency: the first expects 100."""
 
     text: str | None
     code: str
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 def outcomes(cases: Iterable[Case], rules: Rules | None = None) -> list[str]:
-    """Return what one run makes of each case: matched, suggested, unreferenced, conflict."""
+    """Return the outcome of each case from one run: matched, suggested, unreferenced, conflict."""
     lines, expectations = [], []
     for number, given in enumerate(cases):
         own = chr(ord("A") + number) * 3
@@ -67,7 +67,7 @@ def outcomes(cases: Iterable[Case], rules: Rules | None = None) -> list[str]:
 
 
 def assert_all(expected: str, cases: list[Case], rules: Rules | None = None) -> None:
-    """Every case has this outcome; the failing ones are named."""
+    """Check that every case has this outcome; name the failing ones."""
     pairs = list(zip(cases, outcomes(cases, rules), strict=True))
     assert [(case.text, case.code, found) for case, found in pairs if found != expected] == []
 
@@ -178,17 +178,17 @@ def test_a_reference_written_another_way_is_a_question_where_it_may_be_another()
     code, second = "{}-2026-004417", "{}-2026-004471"
     cases = [
         Case("{}-125", "{}-00125", other="{}-0125"),
-        # Another request of the amount lies one slip from the text.
+        # Another request of the amount is one slip away from the text.
         Case("{}-2026-4417", code, other="{}-2026-14417", other_amount="100"),
         Case("{}-2026-4417", code, other="{}-2026-44170", other_amount="100"),
         Case("{}-2026-4417", code, other="{}-2026-4471", other_amount="100"),
         Case("{}-2026-4417", code, other="{}-2026-4418", other_amount="100"),
-        # The text goes on to a longer code, or was cut where banks cut.
+        # The text continues to a longer code, or was cut off where banks cut.
         Case("{}-2026-4417 7", code, other="{}-2026-0044177"),
         Case("{} 125, 6", "{}-00125", other="{}-01256"),
         Case("rent {} 125\n6", "{}-00125", other="{}-01256"),
         Case("RENTS {}-2026-441", "{}-2026-00441", other=code),
-        # A second code.
+        # There is a second code.
         Case("{}-2026-4417 {}-2026-4471", code, other=second),
         Case("{}-2026-4417 and {} 2026 004471", code, other=second),
         Case("{}-2026-4417 and {}-2O26-004471", code, other=second),

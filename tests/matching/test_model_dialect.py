@@ -1,4 +1,4 @@
-"""What SQLGlot leaves different between the engines is put right before it writes."""
+"""Differences between the engines that SQLGlot does not translate are corrected first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES = sorted(path for room in ("matching", "month") for path in (TREASURY / ro
 
 
 def written(sql: str) -> str:
-    """The step for Spark, on one line."""
+    """Return the step for Spark, on one line."""
     return " ".join(render(Step("s", sql)).split())
 
 
@@ -49,7 +49,7 @@ def test_lists_that_are_unnested_side_by_side_become_one() -> None:
 def test_qualify_sees_what_the_query_gives() -> None:
     window = "row_number() OVER (PARTITION BY t.a ORDER BY t.b) = 1"
     assert "WHERE a > 0 AND _w = 1" in written(f"SELECT t.a FROM t QUALIFY t.a > 0 AND {window}")
-    with pytest.raises(InputError, match=r"names t\.b, which the query does not give"):
+    with pytest.raises(InputError, match=r"names t\.b, which the query does not select"):
         written(f"SELECT t.a FROM t QUALIFY t.b > 0 AND {window}")
 
 

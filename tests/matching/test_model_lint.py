@@ -1,7 +1,6 @@
-"""Every step keeps to the SQL that DuckDB and Spark read alike, and computes nothing in floats.
+"""Every step keeps to the SQL that DuckDB and Spark read alike, and computes no float.
 
-Each rule names a construct that was tried and gave other rows, or none, or an error, on one of the
-two engines.
+Each rule names a construct that gave other rows, none, or an error on one of the two engines.
 """
 
 from __future__ import annotations
@@ -43,20 +42,20 @@ ROOT = Path(__file__).resolve().parents[2] / "treasury"
 FILES = sorted(
     path for path in ROOT.glob("**/*.sql") if not {"journal", "sandbox"} & set(path.parts)
 )
-"""Every query; the journal and the sandbox make tables of another database."""
+"""Yield every query; the journal and the sandbox use another database and are excluded."""
 FLOATS = {"DOUBLE", "FLOAT", "REAL"}
 
 Rule = Callable[[exp.Expression], bool]
 
 
 def is_ordered(node: exp.Expression) -> bool:
-    """An aggregate that depends on an order of rows."""
+    """An aggregate that depends on the order of rows."""
     inside = isinstance(node, exp.AggFunc) and isinstance(node.this, exp.Order)
     return inside or isinstance(node, exp.WithinGroup)
 
 
 def is_any_row(node: exp.Expression) -> bool:
-    """A value from whichever row comes first; a list of all of them that is sorted is none."""
+    """A value from an arbitrary row; a sorted list of all values is allowed."""
     names = (exp.First, exp.Last, exp.AnyValue, exp.ArrayAgg, exp.GroupConcat)
     return isinstance(node, names) and not isinstance(node.parent, exp.Window | exp.ArraySort)
 
@@ -67,7 +66,7 @@ def is_finer_than_a_day(node: exp.Expression) -> bool:
 
 
 def is_first_only(node: exp.Expression) -> bool:
-    """A replacement of the first occurrence alone."""
+    """A replacement of only the first occurrence."""
     if not isinstance(node, exp.RegexpReplace):
         return False
     modifiers = node.args.get("modifiers")
@@ -75,7 +74,7 @@ def is_first_only(node: exp.Expression) -> bool:
 
 
 def is_wide_product(node: exp.Expression) -> bool:
-    """A product whose factors are not narrowed by name: 38 digits times 38 digits do not fit."""
+    """A product of factors that are not narrowed first: 38 digits times 38 digits overflow."""
     if not isinstance(node, exp.Mul):
         return False
     return not all(_is_narrow(factor.unnest()) for factor in (node.left, node.right))
@@ -100,7 +99,7 @@ def is_float(node: exp.Expression) -> bool:
 
 
 def is_nested_unnest(node: exp.Expression) -> bool:
-    """Rows made inside an expression: Spark makes rows only where the column is that alone."""
+    """Rows made inside an expression: Spark allows this only as a whole column."""
     is_made = isinstance(node, exp.Explode | exp.Unnest) and not isinstance(
         node.parent, exp.From | exp.Join | exp.Lateral
     )
@@ -109,12 +108,12 @@ def is_nested_unnest(node: exp.Expression) -> bool:
 
 
 def is_asked_of_the_window(node: exp.Expression) -> bool:
-    """A subquery in QUALIFY: written for another engine, its columns are looked for outside."""
+    """A subquery in QUALIFY: translated to another engine, its columns are searched outside it."""
     return isinstance(node, exp.Qualify) and node.find(exp.Select) is not None
 
 
 def is_compared_row_by_row(node: exp.Expression) -> bool:
-    """An outer join by more than comparisons of both sides, of which DuckDB makes a nested loop."""
+    """An outer join by more than comparisons of both sides, for which DuckDB uses a nested loop."""
     if not isinstance(node, exp.Join) or not node.side or node.args.get("on") is None:
         return False
     joined, asked = node.this.alias_or_name, node.args["on"].unnest()
@@ -123,7 +122,7 @@ def is_compared_row_by_row(node: exp.Expression) -> bool:
 
 
 def _is_of_both_sides(part: exp.Expression, joined: str) -> bool:
-    """Whether this compares the joined table with the others, or is of the joined one alone."""
+    """Return whether this compares the joined table with others, or is about it alone."""
     if not isinstance(part, exp.Predicate) or not isinstance(part, exp.Binary):
         return _tables(part) <= {joined}
     left, right = _tables(part.left), _tables(part.right)
@@ -137,7 +136,7 @@ def _tables(node: exp.Expression) -> set[str]:
 
 
 def is_called(node: exp.Expression, *names: str) -> bool:
-    """A function that SQLGlot passes on by its name."""
+    """A function that SQLGlot passes on unchanged."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in names
 
 
@@ -169,11 +168,11 @@ RULES: dict[str, Rule] = {
 
 
 def broken(sql: str) -> Iterator[str]:
-    """The rules that a query breaks, by name."""
+    """Return the names of the rules that a query breaks."""
     tree = sqlglot.parse_one(sql, read="duckdb")
     for node in tree.walk():
         yield from (name for name, rule in RULES.items() if rule(node))
-    # `len` measures texts and lists alike, and is parsed as what measures texts alone.
+    # `len` measures texts and lists alike, but is parsed as a function of texts only.
     yield from ("len" for token in sqlglot.tokenize(sql, read="duckdb") if token.text == "len")
 
 
@@ -224,7 +223,8 @@ MODEL = (
 
 
 def test_every_file_is_a_step_of_a_model() -> None:
-    steps = {path.stem for path in FILES if "views" not in path.parts}  # of records, beside a model
+    # Views of records do not belong to a model.
+    steps = {path.stem for path in FILES if "views" not in path.parts}
     assert steps == {step.name for step in MODEL}
 
 
@@ -290,7 +290,7 @@ def test_results_are_read_in_turn_and_what_they_came_from_is_given_back() -> Non
 
 
 def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
-    """A step named like a table of the lake would hide it from the steps after it."""
+    """A step named like a table of the lake would hide the table from the steps after it."""
     names = [step.name for step in MODEL[len(matching.STEPS) :]]
     assert len(names) == len(set(names))
     stored = [table.name for group in dictionary.GROUPS for table in group.tables]

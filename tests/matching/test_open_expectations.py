@@ -1,4 +1,4 @@
-"""What money may still come for."""
+"""Expectations that may still receive money."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step is left out only where it would have had no row, and no answer shows whether it was."""
+"""A step is skipped only if it would have no rows, and the results do not change."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_every_aggregate_that_a_step_uses_is_known() -> None:
 def test_a_step_that_is_said_to_have_no_row_has_none(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    """Few lines at a time, so that now one and now another step is without rows."""
+    """Match few lines at a time, so that different steps are without rows."""
     world = draw(1)
     lines, expectations = world.tables()
     rowless_steps, left_out = 0, set()
@@ -100,7 +100,8 @@ def test_a_step_that_is_said_to_have_no_row_has_none(
             load(fresh, tables)
             rowless = {name for name, table in tables.items() if not table.num_rows}
             for step in matching.STEPS:
-                run(fresh, [step])  # alone it knows of nothing that is without rows
+                # Alone, the step does not know which tables are empty.
+                run(fresh, [step])
                 rows = fresh.table(step.name).limit(1).fetchall()
                 if is_rowless(connection, step.sql, rowless):
                     assert not rows, step.name
@@ -124,7 +125,7 @@ def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.Mo
 
 
 def test_lines_of_a_month_have_the_columns_that_matching_takes() -> None:
-    """Columns are remembered by a step's text, so a month and a match must read the same ones."""
+    """Columns are cached by a step's text, so a month and a match must read the same ones."""
     (lines,) = (step for step in monthly.STEPS if step.name == "lines")
     columns = sqlglot.parse_one(lines.sql, dialect="duckdb").named_selects
     assert columns == [field.name for field in LINES]
@@ -133,7 +134,7 @@ def test_lines_of_a_month_have_the_columns_that_matching_takes() -> None:
 def test_no_class_rule_is_asked_about_a_line_with_a_whole_reference(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    """Their texts are a month's many: a pattern that is none fails as soon as it is tried."""
+    """A month has many such lines; the invalid pattern would fail if it was tried on one."""
     (classed,) = (step for step in monthly.STEPS if step.name == "classed_lines")
     rule = dict.fromkeys(ClassRule.__struct_fields__) | {"name": "odd", "remittance": "("}
     line = {"entry_id": "a", "direction": "DBIT", "is_reversal": False, "return_reason": None}
@@ -166,7 +167,8 @@ def test_what_a_step_reads_is_what_the_parser_finds(step: pipeline.Step) -> None
     with duckdb.connect() as connection:
         try:
             found = connection.get_table_names(step.sql)
-        except duckdb.BinderException:  # it also counts the columns of a set operation
+        # DuckDB also counts the columns of a set operation.
+        except duckdb.BinderException:
             found = {
                 table.name for table in sqlglot.parse_one(step.sql, "duckdb").find_all(exp.Table)
             }

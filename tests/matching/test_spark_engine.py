@@ -1,4 +1,4 @@
-"""A person picks Apache Spark as the engine: the same rows, and the same refusals."""
+"""Matching with Apache Spark as the engine: the same rows, and the same errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DECISIONS = pa.Table.from_pylist(
 
 
 def with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
-    """The first rows of a table, one column exchanged."""
+    """Return the first rows of a table, with one column replaced."""
     few = table.slice(0, len(values))
     return few.set_column(few.schema.get_field_index(name), name, pa.array(values))
 
@@ -73,7 +73,7 @@ def said(folder: Path) -> dict[str, Any]:
 
 
 def assert_same(folder: Path) -> None:
-    """What Spark wrote is what DuckDB gives."""
+    """Spark writes the same rows as DuckDB."""
     matches = match_references(LINES, EXPECTATIONS, decisions=DECISIONS)
     for name in ("lines", "expectations", "allocations", "candidates"):
         table = getattr(matches, name)
@@ -115,9 +115,11 @@ def test_a_wrong_table_is_refused_in_the_same_words(name: str, said: dict[str, A
         )
     here = f"{type(caught.value).__name__}: {caught.value}"
     assert said[name] is not None
-    if name == "expectations-blank":  # rows have no number there
+    # Rows have no number on Spark.
+    if name == "expectations-blank":
         here = here.replace("in row 1", "in a row")
-    if name in {"lines-places", "expectations-much"}:  # the rest quotes a library, or a sum
+    # The rest of the message quotes a library, or a sum.
+    if name in {"lines-places", "expectations-much"}:
         here, said[name] = here.partition("(")[0][:60], said[name].partition("(")[0][:60]
     assert said[name] == here
 

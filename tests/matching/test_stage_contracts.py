@@ -1,4 +1,4 @@
-"""Each stage of matching keeps to the contract that the README of its folder states."""
+"""Each stage of matching keeps to the contract in the README of its folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stated_outputs(stage: str) -> list[str]:
 
 
 def inputs(stage: str) -> set[str]:
-    """The tables that the stage's steps read and that no step of the stage gives."""
+    """Return the tables that the stage's steps read and no step of the stage gives."""
     steps = [step for step in STEPS if STAGE_OF[step.name] == stage]
     return {name for step in steps for name in step.reads if STAGE_OF.get(name) != stage}
 

@@ -1,4 +1,4 @@
-"""The tiers are declared once: `tiers.csv`, which the rules and the SQL steps read."""
+"""`tiers.csv` is the only declaration of the tiers; the rules and the SQL steps read it."""
 
 from __future__ import annotations
 

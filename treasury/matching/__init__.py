@@ -1,4 +1,4 @@
-"""Matching: which bank line is which expected payment, by proof. Tables in, tables out."""
+"""Match bank lines to expected payments by proof: tables in, tables out."""
 
 from treasury.matching.reference_matching import Matches, match_references
 from treasury.matching.rules import ClassRule, Rules, load_rules

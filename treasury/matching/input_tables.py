@@ -1,8 +1,8 @@
-"""Tables handed to the matching function, brought to one typed form or refused by name.
+"""Validate the input tables of matching and convert them to one typed form.
 
-Pandas, Arrow, a DuckDB relation or a Parquet path go in; an Arrow table of exactly the declared
-columns comes out. A missing optional column becomes nulls, and so does an empty text; an amount
-that is a float, and a day with an hour, are refused.
+The input is pandas, Arrow, a DuckDB relation or a Parquet path; the output is an Arrow table of
+exactly the declared columns. A missing optional column becomes nulls, and so does an empty text.
+Amounts that are floats and days with an hour are refused.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A column of an input table: its type, and whether a table without it is refused."""
+    """A column of an input table: its type, and whether it is required."""
 
     name: str
     type: pa.DataType
     required: bool = False
     values: tuple[str, ...] = ()
     is_account: bool = False
-    """Compared as `treasury.core.identifiers.plain_account` writes it."""
+    """Whether it holds accounts, compared in the form of `core.identifiers.plain_account`."""
     is_reference: bool = False
-    """Whether a code may stand in it: a table without any such column is refused."""
+    """Whether it may contain a code: a table without any such column is refused."""
     may_be_list: bool = False
-    """Whether a row may hold a list of texts, one a line."""
+    """Whether a row may be a list of texts, one per line."""
 
 
 LINES = (
@@ -97,7 +97,10 @@ NULLABLE = {"amount": "expectations", "code": "expectations"}
 
 
 def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str) -> pa.Table:
-    """`source` as an Arrow table of exactly `fields`; TableError names the table and the column."""
+    """Return `source` as an Arrow table of exactly `fields`.
+
+    Raises TableError with the table and the column if a value does not fit.
+    """
     table = _arrow(source, name) if source is not None else pa.table({})
     if table.num_rows == 0 and table.num_columns == 0:
         return pa.schema([(field.name, field.type) for field in fields]).empty_table()
@@ -106,7 +109,7 @@ def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str
 
 
 def _require_shape(table: pa.Table, fields: tuple[Field, ...], name: str) -> None:
-    """Raise TableError that names every missing, repeated and mistyped column at once."""
+    """Raise one TableError that names every missing, repeated and mistyped column."""
     errors = _column_errors(table.column_names, fields, name)
     for field in fields:
         if table.column_names.count(field.name) == 1:
@@ -126,21 +129,21 @@ def _require_shape(table: pa.Table, fields: tuple[Field, ...], name: str) -> Non
 
 
 def require_columns(given: Sequence[str], fields: tuple[Field, ...], name: str) -> None:
-    """TableError where a column is there twice, or one that is needed is not there."""
+    """Raise TableError if a column is repeated, or a required column is missing."""
     for error in _column_errors(given, fields, name):
         raise error
 
 
 def _column_errors(given: Sequence[str], fields: tuple[Field, ...], name: str) -> list[TableError]:
-    """Return an error for each repeated column, and each that is needed and missing."""
+    """Return an error for each repeated column and each missing required column."""
     errors = []
     for field in fields:
         count = given.count(field.name)
         if count > 1:
             errors.append(
                 TableError(
-                    f"{name}: the column {field.name!r} is there {count} times",
-                    do="keep the one you mean",
+                    f"{name}: the column {field.name!r} occurs {count} times",
+                    do="keep one of them",
                 )
             )
         if not count and field.required:
@@ -154,8 +157,8 @@ def _column_errors(given: Sequence[str], fields: tuple[Field, ...], name: str) -
     if references and not set(references) & set(given):
         errors.append(
             TableError(
-                f"{name}: there is no column that a reference may stand in",
-                do=f"add {', '.join(references)}, or one of them",
+                f"{name}: there is no column for references",
+                do=f"add at least one of {', '.join(references)}",
             )
         )
     return errors
@@ -171,21 +174,22 @@ def _arrow(source: TableLike, name: str) -> pa.Table:
             return pq.read_table(source)
         except (OSError, pa.ArrowInvalid) as error:
             raise TableError(
-                f"{name}: {source} does not read as Parquet", do="give the path of a Parquet file"
+                f"{name}: {source} cannot be read as Parquet", do="give the path of a Parquet file"
             ) from error
     try:
         return _converted(source)
     except (pa.ArrowException, duckdb.Error, AttributeError, TypeError, ValueError) as error:
         raise TableError(
-            f"{name}: not a table of one type a column ({str(error)[:120]})",
+            f"{name}: not a table with one type per column ({str(error)[:120]})",
             do="give pandas, Arrow, a DuckDB relation or a Parquet path",
         ) from error
 
 
 def _converted(source: Any) -> pa.Table:
-    if hasattr(source, "to_arrow_table"):  # a DuckDB relation
+    # A DuckDB relation, then pandas: neither library has to be imported for the check.
+    if hasattr(source, "to_arrow_table"):
         return source.to_arrow_table()
-    if hasattr(source, "iloc"):  # pandas; through Arrow's own reader, without the index
+    if hasattr(source, "iloc"):
         return pa.Table.from_pandas(source, preserve_index=False)
     return pa.table(source)
 
@@ -197,7 +201,7 @@ def _column(table: pa.Table, field: Field, name: str) -> pa.ChunkedArray:
     if field.type == TEXT:
         column = _text_column(column, field, name)
     if field.type == DATE:
-        # Days are written as ten characters: in the years 1 to 9999.
+        # The steps write a day as ten characters, which is possible in the years 1 to 9999.
         days = pc.min_max(column.cast(pa.int32())).as_py()
         if days["min"] is not None and not _FIRST_DAY <= days["min"] <= days["max"] <= _LAST_DAY:
             raise TableError(
@@ -220,7 +224,7 @@ def _column(table: pa.Table, field: Field, name: str) -> pa.ChunkedArray:
 
 
 def _text_column(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:
-    """The texts that say something: an empty or blank one is missing."""
+    """Return the texts in compared form; an empty or blank text becomes null."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid as error:
@@ -267,7 +271,7 @@ def _cast(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:
 
 
 def require_convertible(kind: pa.DataType, field: Field, name: str) -> None:
-    """TableError where a column of this type cannot become the field exactly."""
+    """Raise TableError if a column of this type cannot be converted to the field exactly."""
     if kind != field.type and not _convertible(kind, field):
         raise TableError(
             f"{name}: column {field.name!r} is {kind}, not {TYPE_NAMES[field.type]}",
@@ -278,7 +282,7 @@ def require_convertible(kind: pa.DataType, field: Field, name: str) -> None:
 
 
 def _joined(lists: pa.Array) -> pa.Array:
-    """Each list as one text with line breaks; what is missing in a list leaves out nothing else."""
+    """Return each list as one text with line breaks; missing items of a list are skipped."""
     if not lists.flatten().null_count:
         return pc.binary_join(lists, "\n")
     rows = lists.to_pylist()
@@ -288,7 +292,7 @@ def _joined(lists: pa.Array) -> pa.Array:
 
 
 def _days(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:
-    """Midnights as days; an hour would have to be cut off, and in which zone is not known."""
+    """Return midnights as days; refuse other hours, because their time zone is not known."""
     local = pc.local_timestamp(column) if column.type.tz else column
     days = local.cast(DATE)
     if not pc.all(pc.equal(days.cast(local.type), local)).as_py():
@@ -307,7 +311,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _convertible(kind: pa.DataType, field: Field) -> bool:
-    """Whether a column of `kind` may become this one without losing or inventing anything."""
+    """Return whether a column of `kind` can become this field without changing a value."""
     if field.type == TEXT:
         listed = field.may_be_list and _is_list(kind)
         return _is_text(kind) or (listed and _is_text(kind.value_type))

@@ -1,9 +1,9 @@
-"""Other forms of letters, digits and signs, each beside the plain one that it is.
+"""Plain characters for other forms of letters, digits and signs.
 
-Unicode's compatibility form (NFKC) makes one character of many: full-width and mathematical
-letters, circled ones, small digits above and below the line. A decimal digit of any script is the
-plain digit. A letter of another alphabet, or of an older spelling, stays unchanged. The step
-`fields` names the ranges in which these characters are searched.
+Unicode's compatibility form (NFKC) maps many characters to one: full-width, mathematical and
+circled letters, superscript and subscript digits. A decimal digit of any script becomes the plain
+digit. A letter of another alphabet, or of an older spelling, stays unchanged. The step
+`reference_fields` lists the ranges in which it searches for these characters.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from treasury.core.files.package_files import package_toml
 
 _INVISIBLE: Final = "\u2060"
 _SEVERAL: Final = "\u20dd"
-"""What a sign that stands for several characters becomes: like a mark over the letter before it, it
-is part of no code and ends none, and the step `doubts` asks about its line."""
+"""Replaces a sign for several characters. Like a mark over the letter before it, it is part of no
+code and ends none, and the step `question_doubts` leaves its line to a person."""
 _NUMERO: Final = "\u2116"
-"""The sign for "number", which stands before a code and is no part of it."""
+"""The sign for "number", which precedes a code and is not part of the code."""
 _DASHES: Final = (
     "\u02d7\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\ufe58\ufe63\uff0d"
 )
 _UNSEEN: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(
     map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 )
-"""Letters and marks that are drawn as nothing."""
+"""Letters and marks without a visible shape."""
 _BLOCKS: Final = (
     (0x00AA, 0x00BB), (0x0132, 0x0134), (0x01C4, 0x01CD), (0x01F1, 0x01F4), (0x02B0, 0x0300),
     (0x1D2C, 0x1DC0), (0x2024, 0x2025), (0x2070, 0x2190), (0x2460, 0x2500), (0x2C7C, 0x2C7E),
@@ -35,21 +35,21 @@ _BLOCKS: Final = (
     (0xFE10, 0xFE70), (0xFF00, 0xFFF0), (0x10780, 0x107C0), (0x1D400, 0x1D800), (0x1F100, 0x1F200),
     (0x1FBF0, 0x1FBFA),
 )  # fmt: skip
-"""Where such forms of characters below U+0080 are."""
+"""Ranges with other forms of characters below U+0080."""
 _SCRIPTS_END: Final = 0x1FC00
-"""Past the last character that a script writes a digit as."""
+"""The code point after the last decimal digit of any script."""
 
 
 def latin_shapes() -> dict[str, str]:
     """Map each letter of another script to the Latin capital or digit that it looks like.
 
-    A small letter that the table lacks has the shape of its capital.
+    A small letter that the table lacks is mapped like its capital.
     """
     table = package_toml("treasury.core", "look_alikes.toml")
     shapes: dict[str, str] = {}
     for case in ("small", "capital"):
         for letter, alike in table[case].items():
-            # I, l and 1 share one shape; the rules' look-alikes then try 1 for I.
+            # I, l and 1 look alike; the `look_alikes` of the rules then try 1 for I.
             latin = "I" if letter == "l" else letter.upper()
             if latin.isalnum():
                 shapes |= dict.fromkeys((c for c in alike if not c.isascii()), latin)
@@ -58,7 +58,7 @@ def latin_shapes() -> dict[str, str]:
 
 
 def plain_forms() -> Iterator[tuple[str, str]]:
-    """Each character beside what it is."""
+    """Yield each character with its plain form."""
     yield from zip(string.ascii_lowercase, string.ascii_uppercase, strict=True)
     for digit in filter(str.isdecimal, map(chr, range(0x80, _SCRIPTS_END))):
         yield digit, str(unicodedata.decimal(digit))
@@ -82,5 +82,5 @@ def plain_forms() -> Iterator[tuple[str, str]]:
 
 WRITTEN, MEANT = map("".join, zip(*dict(plain_forms()).items(), strict=True))
 FOREIGN, SHAPES = map("".join, zip(*latin_shapes().items(), strict=True))
-"""Letters of other scripts, and the Latin capitals and digits that they look like. A text is read
-so for a doubt or a candidate; it never proves."""
+"""Letters of other scripts, and the Latin capitals and digits that they look like. A text that is
+read this way can raise a doubt or suggest a candidate; it never proves a match."""

@@ -1,9 +1,9 @@
-"""What a line without a reference is ranked by: each fact with its weight and its words.
+"""The facts that rank the candidates of a line without a reference, with weights and words.
 
-They are the rows of `ranked_facts.csv`. The facts of one part of the score say the same more or
-less strongly: of each part the weightiest counts. All parts together stay under 1 with what every
-candidate gets for its amount and for a known counterparty. Names are compared as `name_folding`
-writes them.
+They are the rows of `ranked_facts.csv`. The facts of one part of the score are degrees of the same
+evidence, so only the greatest weight of each part counts. The sum of all parts, and of what every
+candidate gets for its amount and a known counterparty, stays below 1. Names are compared in the
+form that `name_folding` gives them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from treasury.matching.rules import Rules
 
 
 class RankedFact(msgspec.Struct, frozen=True):
-    """A fact that connects a line with an expectation: its part, its weight, and its words."""
+    """A fact that connects a line with an expectation: the part of the score, weight and words."""
 
     name: str
     part: str
     weight: Decimal
     received: str
-    """Its words for a credit; what completes them follows."""
+    """Its words for a credit; a detail may follow them."""
     sent: str
     """Its words for a debit."""
 
@@ -42,7 +42,7 @@ _FACT: Final = grouped_schema(
 
 
 def fact_tables(rules: Rules) -> dict[str, pa.Table]:
-    """The facts, and in one row how names are folded: legal forms, and letters without accents."""
+    """Return the facts, and one row for folding names: legal forms and accented letters."""
     folding = grouped_schema((TEXTS, "forms"), (TEXT, "accented", "plain"))
     return {
         "fact_weights": table_of([msgspec.structs.astuple(fact) for fact in FACTS], _FACT),
@@ -51,13 +51,13 @@ def fact_tables(rules: Rules) -> dict[str, pa.Table]:
 
 
 _ACCENTED: Final = ((0xC0, 0x250), (0x386, 0x3D0), (0x1E00, 0x1F00))
-"""Where the letters with accents are of Latin and Greek names are."""
+"""Ranges of the accented letters in Latin and Greek names."""
 _STRUCK: Final = {"Ø": "O", "Đ": "D", "Ð": "D", "Ł": "L", "Ħ": "H", "Ŧ": "T", "Æ": "A", "Œ": "O"}
-"""Letters that no accent can be taken from."""
+"""Letters that Unicode does not decompose into a letter and an accent."""
 
 
 def _letters() -> tuple[str, str]:
-    """Upper-case letters with an accent, and the letter that each is without it."""
+    """Return the upper-case letters with an accent, and the same letters without it."""
     letters = dict(_STRUCK)
     for letter in (chr(code) for block in _ACCENTED for code in range(*block)):
         bare = unicodedata.normalize("NFD", letter)[0]

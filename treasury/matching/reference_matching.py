@@ -1,7 +1,7 @@
-"""The matching function: bank lines and expectations in, one outcome a line out.
+"""The matching function: bank lines and expectations in, one outcome per line out.
 
-The steps are SQL over four tables (lines, expectations, decisions, rules) and know no clock, no
-workspace and no network. Steps that later ones share are kept as temporary tables.
+The steps are SQL over four tables (lines, expectations, decisions, rules) and use no clock, no
+workspace and no network. Steps that several later steps read are stored as temporary tables.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ RESULTS: Final = {
     "allocations": "entry_id, expectation_id",
     "candidates": "entry_id, rank, tier, expectation_id",
 }
-"""The steps that the result is read from, each with the order of its rows."""
+"""The steps from which the result is read, each with the order of its rows."""
 STEPS = pipeline.in_order(pipeline.steps_of(PACKAGE), ("outcomes", "candidates", *RESULTS))
-"""The longest results come first: what was read is held beside what is left to read."""
+"""The longest results come first, while fewer results are already in memory."""
 
 _LABEL: Final = grouped_schema((TEXT, "label"), (BOOL, "is_weak"))
 _NEIGHBOUR: Final = grouped_schema((TEXT, "word"), (BOOL, "is_other"))
@@ -57,13 +57,13 @@ _CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BO
 
 
 class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
-    """What became of every line and every expectation, as Arrow tables sorted by id.
+    """The outcome of every line and the state of every expectation, as tables sorted by id.
 
     `lines`: entry_id, outcome, expectation_id, tier, reason, matched_amount, runner_up_id, margin,
     line_class; amounts are in the line's currency. `expectations`: expectation_id, state, received,
     remaining, last_entry_id. `allocations`: entry_id, expectation_id, amount. `candidates`:
     entry_id, expectation_id, tier, score, reason, rank, lost, group_id. `sql` is the composed query
-    of the outcomes, `rules_hash` the hash of the rules that were used.
+    of the outcomes, `rules_hash` the hash of the applied rules.
     """
 
     lines: Table
@@ -74,7 +74,7 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
     rules_hash: str
 
     def sheets(self) -> Mapping[str, Table]:
-        """The lines, what they may belong to, and what was allocated to what."""
+        """Return the four tables by sheet name, for a workbook."""
         return {
             "Lines": self.lines,
             "Expectations": self.expectations,
@@ -84,13 +84,16 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that its tables hold."""
+        """The size of its tables in bytes."""
         return sum(table.arrow.nbytes for table in self.sheets().values())
 
     def groups(self) -> dict[str, dict[str, str]]:
-        """Return the group of equal payments of each line that is in one.
+        """Return the group of equal payments of each line that belongs to one.
 
-        A group gives the expectation that is assigned to each of its lines.
+        Returns
+        -------
+        dict[str, dict[str, str]]
+            By `entry_id`, the line's group: the `expectation_id` assigned to each of its lines.
         """
         candidates = self.candidates.arrow
         rows = candidates.filter(pc.is_valid(candidates["group_id"]))
@@ -100,7 +103,7 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
         return {line: group for group in by_id.values() for line in group}
 
     def counts(self) -> dict[str, int]:
-        """How many lines ended in each outcome, every outcome named."""
+        """Return the number of lines with each outcome, including outcomes without lines."""
         counts = dict.fromkeys(OUTCOMES, 0)
         for row in pc.value_counts(self.lines.arrow["outcome"]).to_pylist():
             counts[row["values"]] = row["counts"]
@@ -120,11 +123,11 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 FEW = 20_000
-"""Lines and expectations that one thread matches as soon as several do."""
+"""Number of lines and expectations below which one thread is as fast as several."""
 _NEXT_TO_NOTHING: Final = 1_000
-"""Lines and expectations of which opening a database and dropping tables is much of the work."""
+"""Number of lines and expectations below which opening a database costs more than matching."""
 _KEPT: Final = 4
-"""Sets of rules whose tables are kept, for the next matching by the same."""
+"""Number of sets of rules for which the tables are cached."""
 
 
 def match_references(
@@ -134,14 +137,51 @@ def match_references(
     decisions: TableLike | None = None,
     rules: Rules | None = None,
 ) -> Matches:
-    """Match bank lines to expectations by reference; what is not proved is suggested only.
+    """Match bank lines to expectations by reference; matches without proof are only suggested.
 
-    Tables are pandas, Arrow, a DuckDB relation or a Parquet path; their columns are those of
-    `treasury.matching.input_tables`. Raises TableError for a missing or mistyped column, a
-    repeated `entry_id` or `expectation_id`, an amount that is not positive, or decisions that
-    cannot all hold. Rows may come in any order: the result is the same.
+    The order of the rows does not change the result. `treasury.matching.spark.match_references`
+    runs the same steps on a Spark cluster.
 
-    `treasury.matching.spark.match_references` runs the same steps on a Spark cluster.
+    Parameters
+    ----------
+    lines
+        The bank lines, one row each, with amounts above 0 in `currency`. This and the other tables
+        are pandas, Arrow, a DuckDB relation or the path of a Parquet file, with the columns of
+        `treasury.matching.input_tables`.
+    expectations
+        The expected payments, one row each. A missing amount means that any amount is expected.
+    decisions
+        People's verdicts (accept, reject, ignore, file) on lines; default: none.
+    rules
+        The choices that matching makes; default: `Rules()`.
+
+    Returns
+    -------
+    Matches
+        The outcome of every line and the state of every expectation.
+
+    Raises
+    ------
+    TableError
+        If a column is missing or has the wrong type, an `entry_id` or `expectation_id` is repeated,
+        an amount is not positive, or decisions contradict each other.
+    SettingsError
+        If the rules are not valid.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from datetime import date
+    >>> from decimal import Decimal
+    >>> amount = pa.array([Decimal("9126.40")])
+    >>> line = {"entry_id": ["a"], "account": ["BE68539007547034"], "currency": ["EUR"]}
+    >>> line |= {"direction": ["CRDT"], "booking_date": [date(2026, 10, 6)], "amount": amount}
+    >>> request = {"expectation_id": ["r1"], "kind": ["on_ramp"], "code": ["PAY-2026-004417"]}
+    >>> request |= {"currency": ["EUR"], "direction": ["CRDT"], "amount": amount}
+    >>> match_references(
+    ...     pa.table(line | {"remittance": ["invoice PAY-2026-004417"]}), pa.table(request)
+    ... )
+    <Matches of 1 lines: 1 matched>
     """
     require_tables(lines, expectations)
     rules = Rules() if rules is None else check_rules(rules)
@@ -163,17 +203,17 @@ def match_references(
 
 
 def require_tables(lines: object, expectations: object) -> None:
-    """TableError where a table is None."""
+    """Raise TableError if a table is None."""
     if lines is None or expectations is None:
         table = "lines" if lines is None else "expectations"
-        raise TableError(f"{table}: no table is given", do="give one; it may have no rows")
+        raise TableError(f"{table}: no table is given", do="pass a table; it may have no rows")
 
 
 _MATCHES: Final[Memo[Matches]] = Memo()
 
 
 def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
-    """Match tables that were checked; they are let go as soon as the connection has them."""
+    """Match checked tables; `tables` is emptied as soon as the connection has the rows."""
     count = tables["lines"].num_rows + tables["expectations"].num_rows
     few, gives_back = count < FEW, count >= _NEXT_TO_NOTHING
     standing = _standing_tables(rules)
@@ -186,8 +226,9 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
         connection.register("expectations", tables.pop("expectations"))
         pipeline.load(connection, tables)
         loaded = tuple(tables)
-        tables.clear()  # a million lines are held once, by the connection
-        # What is read through is planned wherever it is read, which for few rows takes longer.
+        # Only the connection holds the rows from here on: a million lines are not in memory twice.
+        tables.clear()
+        # Each reader plans a view again, so for few rows storing every step is faster.
         steps = pipeline.stored(STEPS) if few else STEPS
         results = pipeline.read_in_turn(
             connection,
@@ -203,15 +244,15 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
 
 @lru_cache(maxsize=_KEPT)
 def _standing_tables(rules: Rules) -> dict[str, pa.Table]:
-    """What goes in beside lines, expectations and decisions: the rules, and nothing settled."""
+    """Return the other tables that the steps read: the rules, and empty settled tables."""
     return {**NOTHING_SETTLED, **rule_tables(rules)}
 
 
 def _database(rules: Rules, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
-    """A new database that has the rules."""
+    """Open a database with the tables of the rules."""
     connection = duckdb_engine.connect(one_thread=one_thread)
     connection.execute("SET preserve_insertion_order = false")
-    # Expectations are read where they are: a scan of Arrow cannot take every filter of a join.
+    # Expectations are read in place, and a scan of Arrow cannot apply every filter of a join.
     connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
     pipeline.load(connection, _standing_tables(rules), kind="")
     return connection
@@ -219,20 +260,21 @@ def _database(rules: Rules, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
 
 @lru_cache(maxsize=_KEPT)
 def _kept_database(
-    process: int,  # noqa: ARG001 - one for each
+    process: int,  # noqa: ARG001 - one database per process
     rules: Rules,
 ) -> duckdb.DuckDBPyConnection:
-    """The database in which next to nothing is matched by some rules, on a connection each time.
+    """Return the cached database that small inputs with these rules share.
 
-    What is made on a connection is temporary: no other sees it, and it goes with it.
+    Each run has its own connection. Its tables are temporary, so no other run sees them.
     """
     return _database(rules, one_thread=True)
 
 
 def read_decisions(decisions: TableLike | None) -> pa.Table:
-    """People's decisions, checked: a line is ignored once and alone, or accepted once for each.
+    """Read and check people's decisions.
 
-    Accepting and rejecting say what for, and ignoring says why.
+    A line is either ignored by one decision, with a reason, or accepted or rejected at most once
+    for each expectation.
     """
     table = read_table(decisions, DECISIONS, name="decisions")
     is_ignored = pc.equal(table["verdict"], "ignore")
@@ -241,7 +283,7 @@ def read_decisions(decisions: TableLike | None) -> pa.Table:
     settling = table.filter(pc.not_equal(table["verdict"], "reject"))
     ignored = pc.is_in(settling["entry_id"], table.filter(is_ignored)["entry_id"].combine_chunks())
     _unique(settling.filter(ignored), "entry_id", "decisions", "keep the verdict that holds")
-    # That a line belongs to an expectation is said once, and not beside that it does not.
+    # One verdict per pair: no second accept, and no accept together with a reject.
     rejected = table.filter(pc.equal(table["verdict"], "reject"))
     pair = ["entry_id", "expectation_id"]
     stated_pairs = pa.concat_tables(
@@ -263,14 +305,14 @@ def _require_said(decisions: pa.Table, column: str) -> None:
 
 
 def read_matches(rows: Callable[[str], pa.Table], steps: tuple[Step, ...], rules: Rules) -> Matches:
-    """The result of `steps` that have run; `rows` gives those of one in its order."""
+    """Return the result of a run; `rows` returns the sorted rows of a step by name."""
     lines, expectations, allocations, candidates = map(rows, RESULTS)
     sql = compose(needed(steps, "outcomes"), "outcomes")
     return Matches(lines, expectations, allocations, candidates, sql, rules.hash)
 
 
 def rule_tables(rules: Rules) -> dict[str, pa.Table]:
-    """The rules as the tables that the steps read."""
+    """Return the rules as the tables that the steps read."""
     row = {name: pa.array([getattr(rules, name)], pa.int32()) for name in _NUMBERS}
     row["over_tolerance"] = pa.array([rules.over_tolerance], AMOUNT)
     written, stands_for = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
@@ -292,7 +334,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
             letter=tuple(letter_forms.FOREIGN), latin=tuple(letter_forms.SHAPES)
         ),
         "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
-        # Each label, with whether its number may be another party's.
+        # A weak label may announce the number of another party.
         "labels": table_of([(label, label in rules.weak_labels) for label in rules.labels], _LABEL),
         "label_neighbours": table_of(
             [
@@ -314,7 +356,7 @@ _NUMBERS = tuple(
 
 
 def _cut_lengths(rules: Rules) -> pa.Table:
-    """Lengths at which a field may end because it was cut: exact ones, and the most it can hold."""
+    """Return the lengths at which a text may have been cut off: exact ones, and maximum lengths."""
     rows = [
         *((length, None, False) for length in rules.cut_lengths),
         (rules.remittance_limit, "remittance", True),
@@ -329,18 +371,19 @@ def _texts(**columns: Sequence[str]) -> pa.Table:
 
 
 def _filled(lines: pa.Table) -> pa.Table:
-    """Marks that a bank leaves out are marks that are not set."""
+    """Set a missing reversal flag to false."""
     index = lines.schema.get_field_index("is_reversal")
     reversals = pc.fill_null(lines["is_reversal"], fill_value=False)
     return lines.set_column(index, "is_reversal", reversals)
 
 
-UNIQUE = "give each row an id of its own"
+UNIQUE = "give each row a unique id"
 
 
 def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.Table:
     keys = table[key]
-    if len(keys) >= FEW:  # as many hashes as keys: no key is there twice
+    if len(keys) >= FEW:
+        # As many distinct hashes as keys prove that no key is repeated; this is faster for many.
         with duckdb_engine.connect() as connection:
             connection.register("keys", pa.table({"key": keys}))
             hashes = connection.execute("SELECT count(DISTINCT hash(key)) FROM keys").fetchone()
@@ -351,12 +394,12 @@ def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.
     counts = pc.value_counts(keys)
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
     raise TableError(
-        f"{table_name}: {key} {repeated[0]['values'].as_py()!r:.80} is there more than once", do=do
+        f"{table_name}: {key} {repeated[0]['values'].as_py()!r:.80} occurs more than once", do=do
     )
 
 
-SIGN = "give the amount without a sign and say CRDT or DBIT in `direction`"
-STANDING = "give what is expected, or no amount where any is"
+SIGN = "give the amount without a sign, and CRDT or DBIT in `direction`"
+STANDING = "give the expected amount, or none if any amount is expected"
 
 
 def _require_positive(table: pa.Table, key: str, table_name: str, do: str) -> None:
@@ -368,7 +411,7 @@ def _require_positive(table: pa.Table, key: str, table_name: str, do: str) -> No
 
 
 def _require_addable(*amounts: pa.ChunkedArray) -> None:
-    """Whatever is added up on the way fits the type of amounts, if all of them together do."""
+    """Refuse totals that DECIMAL(38,18) cannot hold, so that no partial sum can overflow."""
     most = sum(len(each) * (pc.max(each).as_py() or 0) for each in amounts)
     if most < 10**20:
         return
@@ -376,5 +419,5 @@ def _require_addable(*amounts: pa.ChunkedArray) -> None:
     if total >= 10**20:
         raise TableError(
             f"lines and expectations: all amounts together are {total:.2E}, more than can be added",
-            do="correct the amount that cannot be, or match them in parts",
+            do="correct the wrong amount, or match the lines in parts",
         )

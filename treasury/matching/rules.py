@@ -1,8 +1,8 @@
-"""The rules of matching and ageing as data: a frozen struct, loadable from TOML, with its own hash.
+"""The rules of matching and ageing as data: a frozen struct, loadable from TOML, with a hash.
 
-The hash travels with every result, so that an answer can be traced to the rules it was given under.
-A rule that could not mean what it says (a negative number, a pattern that does not read, a class
-that every line meets) is refused where the rules are read and where they are used.
+Every result carries the hash, so that it can be traced to its rules. A rule that makes no sense (a
+negative number, an invalid pattern, a class that every line meets) is refused, both when the rules
+are read and when they are used.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ StructuredKind = Literal["RF", "QRR", "OGM"]
 
 
 class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Lines that are other business: every condition given must hold; texts are RE2 patterns.
+    """A class of lines that take no part in matching. A line meets it if every condition holds.
 
-    `bank_transaction_code` matches from the start of the ISO 20022 code (`PMNT/ICDT/SALA`);
-    `remittance` and `counterparty_name` are searched without regard to case; `account` and
-    `counterparty_account` are whole accounts; `source` and `direction` are the statement's words.
-    A rule by text alone never meets a credit, whose text its payer wrote, and none meets a return.
+    `bank_transaction_code` is an RE2 pattern that matches from the start of the ISO 20022 code
+    (`PMNT/ICDT/SALA`). `remittance` and `counterparty_name` are RE2 patterns that are searched
+    without regard to case. `account` and `counterparty_account` are whole accounts. `source` and
+    `direction` are values of the statement. A rule with only text conditions never applies to a
+    credit, because the payer wrote the text, and no rule applies to a return.
     """
 
     name: str
@@ -60,13 +61,13 @@ _STANDARD_CLASSES: Final = convert(_STANDARD, tuple[ClassRule, ...])
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every choice that matching and ageing make; the defaults are those of the contract."""
+    """The choices that matching and ageing make; the defaults are those of the contract."""
 
     min_segment: Size = 8
-    """A code of fewer letters and digits proves only in a structured field, behind a label, with
-    the exact amount or from a known payer; none is read out of an RF reference."""
+    """A code with fewer letters and digits is proof only in a structured field, after a label, with
+    the exact amount or from a known payer. Such a code is never read from an RF reference."""
     min_code: Size = 5
-    """A code between slashes is read from this many letters and digits on."""
+    """Least number of letters and digits for a code between slashes to be read."""
     labels: tuple[_Written, ...] = (
         "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REFERENCIA", "REFERENS", "INVOICE", "INV",
         "PAY", "PAYMENT", "ORDER", "CODE", "RECHNUNG", "RECHNUNGSNR", "RECHNUNGSNUMMER", "RECHN",
@@ -84,13 +85,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "ORDER", "CODE", "RE", "KENMERK", "VIITE", "VIITENUMERO", "VIITENUMBER", "VIITENRO", "OCR",
         "KID",
     )  # fmt: skip
-    """Labels that banks and other parties use, too: one of them counts at the beginning of its
-    phrase, after another label, or after one of `label_openers`."""
+    """Labels that banks and other parties use too. They count only at the beginning of a phrase,
+    after another label, or after one of `label_openers`."""
     label_openers: tuple[_Written, ...] = (
         "YOUR", "THE", "FOR", "WITH", "PER", "BY", "RE", "IHRE", "IHR", "MIT", "ZUR", "UW", "MET",
         "VOTRE", "VOS", "AVEC", "SU", "CON", "VOSTRA", "VOSTRO", "VAR", "ERES",
     )  # fmt: skip
-    """Words before a label that leave its number ours; letters and digits, upper case."""
+    """Words before a label after which its number is still ours; letters and digits, upper case."""
     other_numbers: tuple[_Written, ...] = (
         "OUR", "OURS", "MY", "UNSER", "UNSERE", "UNSEREN", "MEIN", "MEINE", "NOTRE", "NOS", "MON",
         "MA", "ONZE", "ONS", "MIJN", "NUESTRA", "NUESTRO", "MI", "NOSTRA", "NOSTRO", "NASZ",
@@ -103,8 +104,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "NO", "NR", "NUM", "NUMBER", "NUMMER", "NUMERO", "ID", "AND", "OR", "UND", "ODER", "EN",
         "OF", "ET", "OU", "Y", "O", "E",
     )  # fmt: skip
-    """Words before a label that announce a number of another party, of the bank, or a second one;
-    letters and digits, upper case."""
+    """Words before a label that announce a number of another party, a number of the bank, or a
+    second number; letters and digits, upper case."""
     legal_forms: tuple[_Written, ...] = (
         "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
         "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",
@@ -114,81 +115,86 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET",
         "U", "E", "EN", "I", "OG", "OCH", "Y",
     )  # fmt: skip
-    """Words that do not tell two names apart."""
+    """Words that do not distinguish two names."""
     over_tolerance: Decimal = Decimal("1.00")
-    """A payment above what remains by more than this is a question, unless its payer is known."""
+    """A payment that exceeds what remains by more than this is a question, unless its payer is
+    known."""
     usual_charges: tuple[Decimal, ...] = ()
-    """What banks on the way may keep of a payment: one so much short may be somebody else's."""
+    """Charges that intermediary banks may deduct: a payment that is short by one of these may
+    belong to another request."""
     cut_lengths: tuple[Size, ...] = (
         16, 18, 20, 25, 27, 30, 32, 35, 50, 60, 65, 70, 78, 80, 100, 105, 108, 140,
     )  # fmt: skip
-    """Lengths, in characters or octets, at which banks cut a text."""
+    """Lengths, in characters or octets, at which banks cut off a text."""
     placeholders: tuple[_Written, ...] = (
         "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
         "NA", "UNKNOWN",
     )  # fmt: skip
-    """What stands in a field that has no reference; letters and digits, upper case."""
+    """Texts in a field without a reference; letters and digits, upper case."""
     max_words: Size = 5
-    """A code may be broken into up to this many words."""
+    """Number of words into which a code may be split."""
     max_text: Size = 2000
-    """Broken and damaged references are looked for in this many characters of a field; a line with
-    a longer one is a question."""
+    """Number of characters of a field that are searched for split and damaged references. A line
+    with a longer field is a question."""
     structured: tuple[StructuredKind, ...] = ("RF",)
-    """References with check digits that prove a line by themselves, printed in any groups."""
+    """Kinds of references with check digits that alone prove a line, printed in any groups."""
     remittance_limit: Size = 140
-    """A remittance text as long as this may have been cut off at its end."""
+    """A remittance text of at least this length may have been cut off at its end."""
     reference_limit: Size = 35
     """The same for an end-to-end id or a creditor reference."""
     min_damaged: Size = 8
-    """A damaged reference is looked for in tokens of at least this many letters and digits, or of
-    one less where a code has just as many."""
+    """Least number of letters and digits of a token that may be a damaged reference; one less if a
+    code has exactly this many."""
     look_alikes: tuple[tuple[_Written, _Written], ...] = (
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),
     )  # fmt: skip
-    """Letters and digits as written, and the ones they may stand for. Letters of other scripts are
+    """Letters and digits as written, and the ones they may mean. Letters of other scripts are
     compared by Unicode's confusables."""
     max_alike: Count = 20
-    """A damaged text that fits more codes than this says nothing, unless the amount agrees."""
+    """A damaged text that fits more codes than this is no evidence, unless the amount agrees."""
     window_days: Count = 30
     """Without a reference, a line is suggested up to this many days after the request was made, and
     a refund up to this many days after the payment."""
     max_same_code: Size = 20
-    """Of a code with more expectations, `max_candidates` are looked at, and as many of the line's
-    amount; of more that are one slip away from it, the first. A person decides."""
+    """If a code has more expectations than this, `max_candidates` of them are considered, and as
+    many with the line's amount. If more expectations are one slip away, the first are considered.
+    A person decides."""
     max_candidates: Size = 5
-    """Candidates kept for each line."""
+    """Number of candidates kept for each line."""
     max_lessons: Size = 4
-    """So many of a payer's latest payments for each expectation or counterparty teach what one
-    without a reference is for."""
+    """Number of a payer's latest payments, for each expectation or counterparty, that suggest the
+    purpose of a payment without a reference."""
     usual_days: Count = 3
-    """A payment this many days of the month from the others is around their usual day."""
+    """A payment at most this many days of the month from the others is around their usual day."""
     max_pool: Count = 40
-    """Sums are looked for among at most this many open requests, or lines, of one counterparty."""
+    """Most open requests, or lines, of one counterparty among which sums are searched."""
     max_sum_steps: Count = 200_000
-    """Pairs of requests that the search for sums may look at; the earliest lines come first."""
+    """Most pairs of requests that the search for sums compares; the earliest lines come first."""
     contradicting_statuses: tuple[_Written, ...] = (
         "CANCELLED", "CANCELED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
     )  # fmt: skip
     """Statuses of the service that contradict a match."""
     ours_target_days: Count = 1
-    """Our clock: an approved request is due at the end of so many TARGET days later (policy)."""
+    """Our deadline: an approved request is due at the end of the day this many TARGET days later
+    (policy)."""
     theirs_target_days: Count = 1
-    """Their clock: the service reacts to a standard SEPA payment within this many TARGET days."""
+    """Their deadline: the service reacts to a standard SEPA payment within this many TARGET
+    days."""
     unreferenced_hours: Count = 48
-    """Their clock for a virtual-account credit without its reference: clock hours."""
+    """Their deadline for a virtual-account credit without its reference, in clock hours."""
     late_target_days: Count = 2
-    """From due, a payment is late for this many TARGET days, then missing."""
+    """After its due date, a payment is late for this many TARGET days, then missing."""
     conversion_band: Decimal = Decimal(2)
     """Per cent by which the rate that a conversion implies may lie outside the recorded rates."""
     one_to_one: tuple[_Pair, ...] = ("EUR/EURC",)
-    """Conversions at exactly one to one: no band, and so no room for a fee."""
+    """Conversions at exactly one to one: without a band, and so without room for a fee."""
     coins_at_par: tuple[_Pair, ...] = ("USDC/USD", "USDT/USD", "USDS/USD", "EURC/EUR")
-    """Coins that are valued as a currency, one for one, where no file of rates has them."""
+    """Coins valued one to one as a currency if no file of rates has them."""
     classes: tuple[ClassRule, ...] = ()
-    """The company's own rules for what is other business; the first that a line meets counts."""
+    """The company's rules for other business. The first class that a line meets counts."""
     standard_classes: tuple[ClassRule, ...] = _STANDARD_CLASSES
-    """Rules that go by the bank's own codes, after those of the company."""
+    """Rules based on the bank's codes, applied after those of the company."""
 
     @property
     def hash(self) -> str:
@@ -197,7 +203,33 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def load_rules(path: Path) -> Rules:
-    """Read rules from a TOML file; SettingsError names the file and the key that is wrong."""
+    """Read rules from a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file; a key that it does not have keeps its default.
+
+    Returns
+    -------
+    Rules
+        The validated rules.
+
+    Raises
+    ------
+    SettingsError
+        If the file is missing, or a key in it is wrong.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "rules.toml"
+    ...     _ = path.write_text("window_days = 20")
+    ...     load_rules(path).window_days
+    20
+    """
     try:
         content = parse_toml(read_settings(path), parse_float=Decimal)
     except FileNotFoundError:
@@ -208,7 +240,7 @@ def load_rules(path: Path) -> Rules:
 
 
 def check_rules(rules: Rules) -> Rules:
-    """The same rules; SettingsError names what could not mean what it says, or what is no Rules."""
+    """Return the same rules; raise SettingsError if a value is invalid or they are no `Rules`."""
     if not isinstance(rules, Rules):
         raise SettingsError(
             f"rules: a {type(rules).__name__} is no Rules",
@@ -240,36 +272,36 @@ def _read(content: object, where: str) -> Rules:
 
 
 def _require_par(pairs: tuple[str, ...], where: str) -> None:
-    """SettingsError for what cannot count as a currency one for one."""
+    """Raise SettingsError for a coin that cannot be valued one to one as a currency."""
     coins = [pair.split("/") for pair in pairs]
     for coin, unit in coins:
         pair = f"{where}coins_at_par has {coin}/{unit}"
         if coin in NATIVE_COINS.values():
             raise SettingsError(
-                f"{pair}: {coin} is a chain's own coin, which is no currency's worth",
-                do="remove it, and add its rates by a file of your own: treasury rates add FILE",
+                f"{pair}: {coin} is the native coin of a chain and not tied to a currency",
+                do="remove it, and add a file with its rates: treasury rates add FILE",
             )
         if coin in CURRENCIES or unit not in CURRENCIES or [c for c, _ in coins].count(coin) > 1:
             raise SettingsError(
-                pair, do="give each coin once, with the currency of which it counts as one unit"
+                pair, do="give each coin once, with the currency that it is tied to"
             )
 
 
 def is_text_alone(rule: ClassRule) -> bool:
-    """Whether a class goes by text alone, which of a credit its payer wrote: no credit meets it."""
+    """Return whether a class has only text conditions, so that no credit meets it."""
     by_text = rule.remittance is not None or rule.counterparty_name is not None
     return by_text and rule.bank_transaction_code is None and rule.counterparty_account is None
 
 
 def met_by_none(rules: Rules) -> tuple[str, ...]:
-    """The names of classes for credits that no line can meet, for they go by text alone."""
+    """Return the names of classes for credits that no line can meet: they have only text."""
     return tuple(
         rule.name for rule in rules.classes if rule.direction == "CRDT" and is_text_alone(rule)
     )
 
 
 def _wrong(rule: ClassRule) -> str:
-    """What keeps a class from meaning what it says."""
+    """Return why a class is invalid, or an empty text."""
     conditions = [name for name in _CONDITIONS if getattr(rule, name) is not None]
     if not conditions:
         return "has no condition, so that every line would meet it"

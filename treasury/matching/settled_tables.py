@@ -1,4 +1,4 @@
-"""What closed months settled, as tables that the steps of matching read beside the records."""
+"""Tables of what closed months settled, which the steps of matching read with the open records."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ SETTLED: Final = {
     "settled_standing": grouped_schema((TEXT, "id", "terms")),
     "settled_totals": grouped_schema((TEXT, "name"), (INTEGER, "total")),
 }
-"""The lines and requests that are settled, `amount` in `currency`, a code as texts are compared
-with it and as it is written; what they taught; what they rest on; and how many records there were
-of each table."""
+"""The settled lines and requests (`amount` in `currency`; `code` as it is compared, `written_code`
+as it is written), the payers and lessons learned from them, the records they depend on, and the
+number of records of each table."""
 UNSETTLED: Final = {
     "statement_entries": "unsettled_entries",
     "ramp_requests": "unsettled_requests",
     "ramp_requests_history": "unsettled_versions",
     "ramp_request_events": "unsettled_events",
 }
-"""By the lake's table: its records that are not settled, with the columns that the steps read."""
+"""For each table of the lake, the table of its unsettled records, with the columns that the steps
+read."""
 _READ_BY_MATCHING: Final = (
     "settled_requests", "settled_payers", "settled_counterparties", "settled_lessons",
 )  # fmt: skip
 NOTHING_SETTLED: Final = {name: SETTLED[name].empty_table() for name in _READ_BY_MATCHING}
-"""What matching reads where everything is matched."""
+"""Empty tables for a run in which nothing is settled yet."""

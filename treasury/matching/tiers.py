@@ -1,7 +1,7 @@
 """The tiers of evidence, as `tiers.csv` declares them.
 
 `tiers.csv` is the only place that names a tier. The SQL steps read it as the table `tiers`: a row
-of evidence carries the step that gave it (`given_by`), and later steps ask what its tier `needs`.
+of evidence has the step that gave it (`given_by`), and later steps read what its tier `needs`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.schemas import grouped_schema, table_of
 
 Needs: TypeAlias = Literal["nothing", "amount", "amount_or_payer", "exact_sum", "person"]
-"""What a tier needs besides its text before it matches a line by itself.
+"""The requirement of a tier, in addition to the text, for a match without a person.
 
-`nothing`: the text is enough unless a question speaks against it. `amount`: exactly the amount that
-the expectation still expects. `amount_or_payer`: that amount or, where none is expected, a known
-payer. `exact_sum`: several references whose expectations add up to the line. `person`: it never
-matches by itself.
+- `nothing`: the text is enough unless a question speaks against it.
+- `amount`: exactly the amount that the expectation still expects.
+- `amount_or_payer`: that amount or, if no amount is expected, a known payer.
+- `exact_sum`: several references, with expectations that add up to the line.
+- `person`: a person always decides.
 """
 
 
 class Tier(msgspec.Struct, frozen=True):
-    """One kind of evidence: its rank (1 is the strongest), its words, and what it proves."""
+    """One kind of evidence: its rank (1 is the strongest), words and proof."""
 
     name: str
     rank: int
     words: str
     proves: str
-    """What it proves, in words."""
+    """The proof that it gives, in words."""
     needs: Needs
     given_by: str
-    """The SQL step whose rows are evidence of this tier."""
+    """The SQL step that gives evidence of this tier."""
 
 
 TIERS: Final = tuple(

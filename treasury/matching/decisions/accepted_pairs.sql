@@ -1,5 +1,5 @@
--- One row per line and expectation that a person accepted it for, or per debit of a payment file and its order. A line in
--- another currency or direction is settled by that and counts for nothing.
+-- One row per line and expectation that a person accepted it for; also per debit of a payment file and its order. A
+-- line in another currency or direction is settled by the decision, but its money does not count (`counts`).
 SELECT
     d.entry_id,
     d.expectation_id,

@@ -1,4 +1,4 @@
--- The lines that a person closed, and why.
+-- One row per line that a person set aside, with the reason.
 SELECT entry_id, reason
 FROM decisions
 WHERE verdict = 'ignore'

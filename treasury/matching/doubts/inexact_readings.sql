@@ -1,5 +1,5 @@
--- Lines and the codes that their text is read as, where the amount does not tell: the expectation takes any, or expects
--- another one; of a settled request, or of a pair that a person rejected, as well.
+-- One row per line and code that its text is read as, if the amount proves nothing: the expectation takes any amount,
+-- or expects another one. Codes of settled requests and of rejected pairs are included.
 SELECT r.entry_id, r.code, l.amount, l.charges, l.currency, l.direction, l.booking_date
 FROM (
     SELECT entry_id, code

@@ -1,4 +1,5 @@
--- The other codes that a line's text may mean, from the questions that the text alone answers.
+-- One row per line and other expectation that its text may mean, by the questions that the text alone answers (1 to
+-- 3).
 SELECT entry_id, expectation_id, code, 1 AS question, is_cut AS is_damaged, 'cut off at the end' AS damage
 FROM longer_codes
 UNION

@@ -1,1 +1,1 @@
-"""The named SQL steps as a run: composed, kept, remembered, and rendered for other engines."""
+"""Run named SQL steps: compose them, store and cache their rows, render them for other engines."""

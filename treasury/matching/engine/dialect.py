@@ -1,9 +1,9 @@
-"""The steps of a model in another engine's SQL, so that the same model runs where the data is.
+"""Steps in the SQL of another engine, so that the same model runs where the data is.
 
-SQLGlot writes the text; what it leaves different in meaning is put right on the parsed step first:
-a series that would run backwards is empty, lists unnested side by side become one, a group in a
-replacement is named as Java does, a pattern's test keeps its brackets where it becomes an operator,
-and QUALIFY, which becomes a query around its own, sees that query's columns by their names alone.
+SQLGlot translates the text. Five differences in meaning are first corrected in the parsed step: a
+series that would count down is empty; several lists unnested in one query become one list; a group
+in a replacement is written as in Java; a regular expression test keeps its brackets when it becomes
+an operator; and QUALIFY, which becomes an outer query, names the inner columns without a table.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ SPARK_SETTINGS = {
     "spark.sql.ansi.enabled": "true",  # an overflow or a text that is no number is an error
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
-"""What a Spark session must be told so that the steps mean there what they mean in DuckDB."""
+"""Settings under which a Spark session gives the same results as DuckDB."""
 
 
 def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | None = None) -> str:
-    """The step's SELECT in another dialect of SQLGlot; InputError where there is no equivalent.
+    """Return the step's SELECT in another dialect of SQLGlot.
 
-    `called` says under which other name a table that it reads is there.
+    `called` maps tables that the step reads to their names in the other engine. Raises InputError
+    if a construct has no equivalent.
     """
     try:
         from sqlglot import ErrorLevel, exp, parse_one
@@ -46,7 +47,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
         for call in tree.find_all(exp.RegexpReplace):
             replacement = call.args["replacement"]
             if replacement.is_string:
-                # Group 1 is `$1` in Java, where a dollar must be told apart from it.
+                # Group 1 is `$1` in Java, so a literal dollar needs an escape.
                 text = replacement.this.replace("$", "\\$")
                 replacement.set("this", re.sub(r"\\(\d)", r"$\1", text))
         for qualify in tree.find_all(exp.Qualify):
@@ -55,7 +56,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
             test.replace(exp.Paren(this=test.copy()))
         _zip_unnested(list(tree.find_all(exp.Select)))
         for series in list(tree.find_all(exp.GenerateSeries)):
-            # A series from 1 to 0 has no rows; Spark's would count down.
+            # A series from 1 to 0 has no rows in DuckDB; Spark would count down.
             start, end = series.args["start"], series.args["end"]
             is_forwards = exp.LTE(this=start.copy(), expression=end.copy())
             rows = exp.If(this=is_forwards, true=series.copy())
@@ -71,12 +72,12 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
     except (SqlglotError, ValueError) as error:
         raise InputError(
             f"the step {step.name!r} has no equivalent in {dialect}: {error}",
-            do="write it with what both engines have",
+            do="write it with constructs that both engines have",
         ) from error
 
 
 def _zip_unnested(queries: Iterable[exp.Select]) -> None:
-    """Unnest several lists of a query as one list of structs: Spark takes one generator a query."""
+    """Unnest several lists of a query as one list of structs: Spark allows one generator each."""
     from sqlglot import exp
 
     for query in queries:
@@ -90,7 +91,7 @@ def _zip_unnested(queries: Iterable[exp.Select]) -> None:
 
 
 def _unqualify_outside_windows(qualify: exp.Qualify) -> None:
-    """A column beside the windows is looked for among those that the query gives."""
+    """Remove the table from columns outside window functions; these must be in the SELECT list."""
     from sqlglot import exp
 
     query = qualify.find_ancestor(exp.Select)
@@ -99,5 +100,5 @@ def _unqualify_outside_windows(qualify: exp.Qualify) -> None:
     for column in list(qualify.find_all(exp.Column)):
         if column.table and not column.find_ancestor(exp.Window):
             if selected.get(column.name) != column:
-                raise ValueError(f"QUALIFY names {column.sql()}, which the query does not give")
+                raise ValueError(f"QUALIFY names {column.sql()}, which the query does not select")
             column.set("table", None)

@@ -1,9 +1,8 @@
-"""What was worked out before in this process, given again where the same is asked.
+"""A cache of results within the process.
 
-An answer is a function of the files of a commit, the decisions and the question, and of nothing
-else; so what has all of these equal is not worked out twice. Only the latest answers are kept: the
-last one whatever its size, those before it up to some bytes. A file that was touched since makes
-another key.
+A result depends only on the files of a commit, the decisions and the arguments, so results with
+equal inputs are computed once. The latest result is always kept, earlier ones up to a number of
+bytes. A file that was changed since has another key.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 
 class Sized(Protocol):
-    """An answer that knows how much it holds."""
+    """A result that knows its size."""
 
     @property
     def nbytes(self) -> int:
@@ -29,19 +28,19 @@ class Sized(Protocol):
 T = TypeVar("T", bound=Sized)
 
 MOST: Final = 64 << 20
-"""Bytes of tables that a memo keeps beside its last, and that are looked through for a key."""
+"""Bytes of all results that a cache keeps, and limit of the tables that are hashed for a key."""
 
 
 class Memo(Generic[T]):
-    """The latest answers by what they are made from."""
+    """The latest results by key."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        """Each with its bytes, which take long to ask of many."""
+        """Each result with its size, which takes long to compute for many."""
         self._lock = threading.Lock()
 
     def of(self, key: Hashable | None, make: Callable[[], T]) -> T:
-        """The answer to `key`; made, and not kept, where the key is None."""
+        """Return the cached result of `key`, or make it; the result of None is not cached."""
         with self._lock:
             if key is not None and key in self._kept:
                 self._kept.move_to_end(key)
@@ -57,7 +56,7 @@ class Memo(Generic[T]):
 
 
 def fingerprint(*tables: pa.Table | None) -> bytes | None:
-    """A hash of what the tables hold, None where that is much."""
+    """Return a hash of the tables' content, or None if they exceed `MOST` bytes."""
     if sum(table.nbytes for table in tables if table is not None) > MOST:
         return None
     digest = blake2b(digest_size=32)

@@ -1,8 +1,8 @@
-"""Named SQL steps, each a short SELECT in a file of its own, composed into one query.
+"""Named SQL steps, each a short SELECT in a separate file, composed into one query.
 
-A step may name other steps and the input tables; nothing is formatted into its text. The composed
-text is what runs and what a person sees. What a step reads follows from its text, and the order of
-the steps from what they read.
+A step may name other steps and the input tables; nothing is formatted into its text. A person sees
+the same composed text that runs. The text of a step determines which tables it reads, and these
+determine the order of the steps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from treasury.core.tables.duckdb_engine import quoted
 from treasury.matching.engine.rowless import is_rowless
 
 READ_THROUGH: Final = "-- read through"
-"""The first line of a step whose rows are many and read once or twice: storing them costs more."""
+"""First line of a step with many rows that are read once or twice, so that storing costs more."""
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _READ: Final = re.compile(r'(?:(?<!DISTINCT )FROM|JOIN)\s+"?(\w+)')
 _WITH: Final = "WITH"
@@ -33,21 +33,21 @@ _LOADED: Final = "given_table"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One SELECT and the name that other steps know it by."""
+    """One SELECT and the name by which other steps read it."""
 
     name: str
     sql: str
     is_stored: bool = True
-    """Whether its rows are stored; else other steps read through it."""
+    """Whether its rows are stored; otherwise it is a view."""
 
     @property
     def reads(self) -> frozenset[str]:
-        """The steps and tables that its text selects from."""
+        """The steps and tables in its FROM and JOIN clauses."""
         return frozenset(_mentioned_in(self.sql))
 
     @property
     def mentions(self) -> Mapping[str, int]:
-        """How many times its text selects from each of them."""
+        """How often its text selects from each step or table."""
         return _mentioned_in(self.sql)
 
 
@@ -60,7 +60,7 @@ def _mentioned_in(sql: str) -> Mapping[str, int]:
 
 @cache
 def steps_of(package: str) -> Mapping[str, Step]:
-    """Every step of a package and its folders by its name, each from the file `<name>.sql`."""
+    """Return every step of a package and its folders by name, each from the file `<name>.sql`."""
     steps: dict[str, Step] = {}
     for file in _sql_files(resources.files(package)):
         name = file.name.removesuffix(".sql")
@@ -80,7 +80,7 @@ def _sql_files(folder: Traversable) -> Iterator[Traversable]:
 
 
 def in_order(steps: Mapping[str, Step], targets: Iterable[str]) -> tuple[Step, ...]:
-    """The wanted steps and all that they rest on, each after what it reads."""
+    """Return the target steps and the steps that they need, each after the steps that it reads."""
     ordered: dict[str, Step] = {}
 
     def visit(name: str, below: tuple[str, ...] = ()) -> None:
@@ -98,18 +98,18 @@ def in_order(steps: Mapping[str, Step], targets: Iterable[str]) -> tuple[Step, .
 
 
 def needed(steps: Sequence[Step], *targets: str) -> tuple[Step, ...]:
-    """Those of the steps that the wanted ones rest on, themselves included, in their order."""
+    """Return the target steps and the steps that they need, in the given order."""
     names = {step.name for step in in_order({step.name: step for step in steps}, targets)}
     return tuple(step for step in steps if step.name in names)
 
 
 def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps, each of them stored: where rows are few and read again and again."""
+    """Return the steps with all rows stored, for few rows that are read repeatedly."""
     return tuple(msgspec.structs.replace(step, is_stored=True) for step in steps)
 
 
 def compose(steps: Iterable[Step], final: str) -> str:
-    """One query: every step as a common table expression, then all rows of `final`."""
+    """Return one query: every step as a common table expression, then all rows of `final`."""
     indented = {step.name: step.sql.replace("\n", "\n    ") for step in steps}
     parts = ",\n".join(f"{quoted(name)} AS (\n    {sql}\n)" for name, sql in indented.items())
     return f"WITH {parts}\nSELECT * FROM {quoted(final)}"
@@ -118,9 +118,9 @@ def compose(steps: Iterable[Step], final: str) -> str:
 def load(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table], *, kind: str = "TEMP"
 ) -> None:
-    """Give the connection each Arrow table under its name, in the place of one that it had.
+    """Load each Arrow table into the connection under its name, and replace a table of that name.
 
-    Without the `kind` other connections of the database see them, too.
+    With an empty `kind`, other connections of the database see the tables too.
     """
     for name, table in tables.items():
         created = f"CREATE OR REPLACE {kind} TABLE {quoted(name)}"
@@ -139,10 +139,10 @@ def run(
     *,
     targets: Collection[str] | None = None,
 ) -> None:
-    """Run each step once and keep its rows for the steps after it, or only its name.
+    """Run each step once, as a table or a view for the steps after it.
 
-    With `targets`, rows are given back as soon as no later step and no target reads them.
-    What can have no row is not asked again once its columns are known.
+    With `targets`, a table is dropped as soon as no later step and no target reads it. A step that
+    cannot have rows is not run if its columns are known.
     """
     spent = {} if targets is None else spent_steps(steps, targets)
     without: set[str] = set()
@@ -163,12 +163,12 @@ def read_in_turn(
     rowless: Collection[str] = (),
     gives_back: bool = True,
 ) -> dict[str, pa.Table]:
-    """Run the steps, and read each of the results by its order as soon as it has run.
+    """Run the steps, and read each result in its order as soon as its step has run.
 
-    What no later step reads is given back before the next one runs, so that results that were read
-    and the rows that they come from are not held together. So are the tables that were `loaded`
-    and those that are registered and read `in_place`. Of few rows that takes longer than it is
-    worth: where it is not `gives_back`, all goes with the connection.
+    A table that no later step reads is dropped before the next step runs, so that results and the
+    rows they come from are not in memory together. This includes the `loaded` tables, and the
+    tables that are registered and read `in_place`. For few rows dropping takes longer than it
+    saves: without `gives_back`, the connection drops all tables when it closes.
     """
     given = (*loaded, *in_place)
     spent = spent_steps(steps, (), given=given, results=results) if gives_back else {}
@@ -188,21 +188,21 @@ def read_in_turn(
 
 
 def drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Give back the rows of a step or of a table that was given."""
+    """Drop the table of a step or an input."""
     connection.execute(f"DROP TABLE {quoted(name)}")
 
 
 def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
-    """Call a table otherwise."""
+    """Rename a table."""
     connection.execute(f"ALTER TABLE {quoted(name)} RENAME TO {quoted(new)}")
 
 
 _COLUMNS: Final[dict[str, str]] = {}
-"""The columns of each step that has run in this process by its text: its inputs have one schema."""
+"""The columns of each step that has run in this process, by its text. Inputs have one schema."""
 
 
 def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
-    """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
+    """Run a step and return its number of rows; for a view, 1 for any number."""
     name, columns = quoted(step.name), _COLUMNS.get(step.sql)
     if columns is not None and is_rowless(connection, step.sql, rowless):
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
@@ -223,10 +223,10 @@ def spent_steps(
     given: Collection[str] = (),
     results: Collection[str] = (),
 ) -> dict[int, list[str]]:
-    """The stored steps that nothing reads any more, by the place of the last step that does.
+    """Return the stored steps to drop after each step, by the position of their last reader.
 
-    So are the tables that were `given`, where a step reads them. What `targets` read is kept; the
-    `results` are read where they stand, and no later.
+    The tables `given` are included if a step reads them. Steps that `targets` read are kept. Each
+    of the `results` is read when its step has run, and not later.
     """
     rows = {name: frozenset({name}) for name in given}
     last: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""Which steps can have no row, because nothing that their rows would come from has any.
+"""Steps that cannot have rows, because the tables they read have none.
 
-Most steps of matching are about what is rare: of a few lines they have no row, and planning one
-costs far more than finding none. When a step has none follows from DuckDB's own syntax tree of its
-text. A clause that is not known to pass emptiness on counts as having rows.
+Most steps of matching handle rare cases: for a few lines they have no rows, and planning them costs
+far more than running them. DuckDB's syntax tree of a step shows when it has no rows. A clause that
+is not known to pass on emptiness counts as having rows.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import msgspec
 
 
 class _Any(msgspec.Struct, frozen=True):
-    """Has no row as soon as one of its parts has none: a join; without parts it has one."""
+    """A join: without rows if any part has none. Without parts, it has rows."""
 
     parts: tuple[_Source, ...]
 
 
 class _All(msgspec.Struct, frozen=True):
-    """Has no row once all of its parts have none: a union."""
+    """A union: without rows if every part has none."""
 
     parts: tuple[_Source, ...]
 
@@ -33,7 +33,7 @@ _PARSE: Final = (
     "SELECT json_serialize_sql(?, skip_null := true, skip_empty := true, skip_default := true)"
 )
 _SOURCES: Final[dict[str, _Source]] = {}
-"""Where the rows of each text come from: a text is parsed once per process."""
+"""The sources of each query by its text, so that a text is parsed once per process."""
 AGGREGATES: Final = frozenset(
     {
         "any_value", "arg_max", "arg_min", "array_agg", "avg", "bool_and", "bool_or", "count",
@@ -41,18 +41,18 @@ AGGREGATES: Final = frozenset(
         "sum",
     }
 )  # fmt: skip
-"""The aggregates, which over no row at all still give one."""
+"""The aggregate functions, which return one row even for an empty input."""
 
 
 def is_rowless(connection: duckdb.DuckDBPyConnection, sql: str, rowless: Collection[str]) -> bool:
-    """Whether a query has no row for certain while the named tables have none."""
+    """Return whether a query certainly has no rows if the named tables have none."""
     if sql not in _SOURCES:
         _SOURCES[sql] = _rows_from(connection, sql)
     return _is_without(_SOURCES[sql], rowless)
 
 
 def _rows_from(connection: duckdb.DuckDBPyConnection, sql: str) -> _Source:
-    """Where the rows of a query come from, by DuckDB's own syntax tree of it."""
+    """Return the sources of a query from DuckDB's syntax tree."""
     row = connection.execute(_PARSE, [sql]).fetchone()
     assert row is not None
     return _query(msgspec.json.decode(row[0])["statements"][0]["node"], {})
@@ -69,14 +69,14 @@ def _is_without(source: _Source, rowless: Collection[str]) -> bool:
 
 
 def _query(node: Mapping[str, Any], own: _Names) -> _Source:
-    """Where the rows of a query come from; `own` are the queries that it names itself."""
+    """Return the sources of a query; `own` are its common table expressions."""
     for part in node.get("cte_map", {}).get("map", ()):
         named = part["value"]
         # DuckDB 1 nests the query once more than DuckDB 2.
         query = named.get("query_node") or named["query"]["node"]
         own = {**own, part["key"]: _query(query, own)}
     match node:
-        # Without groups an aggregate has a row whatever it reads.
+        # An aggregate without GROUP BY has one row even if its input is empty.
         case {"type": "SELECT_NODE"} if "group_expressions" in node or not _aggregates(
             node["select_list"]
         ):
@@ -104,7 +104,8 @@ def _table(node: Mapping[str, Any], own: _Names) -> _Source:
 def _aggregates(node: object) -> bool:
     match node:
         case {"class": "SUBQUERY"} | {"class": "WINDOW"}:
-            return False  # of other rows, or of each row that there is
+            # An aggregate in a subquery or window does not make this query an aggregate.
+            return False
         case {"class": "FUNCTION", "function_name": name} if name in AGGREGATES:
             return True
         case dict():

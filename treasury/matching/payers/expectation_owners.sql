@@ -1,4 +1,4 @@
 -- read through
--- Whom each expectation belongs to; one for which no owner is given is its own.
+-- One row per expectation, with its owner. An expectation without an owner is its own owner.
 SELECT expectation_id, coalesce(owner, expectation_id) AS owner
 FROM expectations

@@ -1,4 +1,5 @@
--- Each name and what is left of it without case, accents, legal forms and the order of its words; none where nothing is.
+-- One row per name, folded: without case, accents, legal forms and word order. A name that is empty after that has no
+-- row.
 SELECT name, folded
 FROM (
     SELECT s.name,

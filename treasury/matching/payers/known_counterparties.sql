@@ -1,6 +1,6 @@
--- Who has paid, or was paid, under a whole reference or an accepted decision for the same kind of
--- expectation on the same account, and since when, settled lines included. A standing expectation without an account
--- knows only its own.
+-- One row per kind of expectation, account (`tie`) and party that paid, or was paid, under a whole reference or an
+-- accepted decision, with the first day. Settled lines count too. For a standing expectation without an account,
+-- `tie` is its own id.
 SELECT kind, tie, party, min(since) AS since
 FROM (
     SELECT

@@ -1,5 +1,6 @@
--- Unplaced payments, and what their counterparty is known for from an earlier line; of very much what it was known for
--- last. The days are counted rather than compared, so that payers are joined by who they are.
+-- One row per unplaced payment and kind of expectation that its counterparty is known for from an earlier line. At
+-- most `max_same_code` kinds per party, the latest first. The condition on days is a difference, so that the join is
+-- an equality of parties.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
     u.party, k.kind, k.tie

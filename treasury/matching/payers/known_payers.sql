@@ -1,5 +1,6 @@
--- Who is known for an expectation, and since when: by an accepted decision, or by a whole reference that passed every
--- question about its text and its amount. One who paid several times is there as often.
+-- One row per expectation, party that is known for it and day since when. A party becomes known by an accepted
+-- decision, or by a whole reference that passed every question about its text and amount. Several payments of one
+-- party are several rows.
 SELECT provisional.expectation_id, line.party, line.counterparty_account IS NOT NULL AS is_account,
     provisional.booking_date AS since
 FROM provisional_pairs AS provisional

@@ -1,4 +1,4 @@
 -- read through
--- The lines, each with who is on its other side: the account, else the name; null where neither is given.
+-- One row per line, with the party on its other side: the account, else the name, else null.
 SELECT *, coalesce(counterparty_account, nullif(upper(replace(counterparty_name, ' ', '')), '')) AS party
 FROM lines

@@ -1,4 +1,5 @@
--- Each name in capitals without accents, with the digraphs that stand for an accented letter as that letter.
+-- One row per name in capitals and without accents. Digraphs that replace an accented letter (AE, OE, UE, AA) become
+-- that letter without its accent.
 SELECT d.name,
     replace(replace(replace(replace(
         CASE

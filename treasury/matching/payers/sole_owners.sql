@@ -1,5 +1,5 @@
--- The only owner for whom the account of a line's payer was known before its day, of lines with an inexact or a missed
--- amount. The two owners who were first known for an account are enough to tell whether there is only one.
+-- One row per line with an inexact or a missed amount, if its payer's account was known for exactly one owner before
+-- the line's day. The first two owners of an account are enough to decide this.
 WITH payments AS (
     SELECT l.entry_id, l.counterparty_account, l.booking_date
     FROM lines AS l

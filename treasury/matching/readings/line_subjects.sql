@@ -1,5 +1,6 @@
 -- read through
--- The expectation that a line is about, whether it counts or not: as accepted, else the one it names.
+-- One row per line and expectation that it is about, whether its money counts or not: the accepted expectation, else
+-- the one that it names.
 SELECT entry_id, expectation_id
 FROM accepted_pairs
 UNION ALL

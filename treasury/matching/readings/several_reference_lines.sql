@@ -1,6 +1,6 @@
--- One row per line with several whole references: its first and last code, its strongest tier, the number of expectations that it names and
--- of those that nothing contradicts, whether they are one code that one of these may be paid by, and the first
--- contradiction.
+-- One row per line with several whole references: its first and last code, its strongest tier, the number of
+-- expectations that it names (`named`), how many of these have no contradiction (`viable`), and the first
+-- contradiction. `is_single`: all have the same code, and exactly one has no contradiction.
 SELECT
     p.entry_id,
     min(p.code) AS code,

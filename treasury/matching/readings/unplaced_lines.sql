@@ -1,4 +1,4 @@
--- Lines that still look for their expectation: they name none in full, and no person has settled them.
+-- One row per line that has no expectation yet: it names none in full, and no person has settled it.
 SELECT l.*
 FROM line_parties AS l
 ANTI JOIN whole_references AS w ON w.entry_id = l.entry_id

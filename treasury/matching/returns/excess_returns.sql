@@ -1,4 +1,4 @@
--- Returns of more than any payment that carries the reference which they state.
+-- One row per return of more money than any payment with the reference that it states.
 SELECT m.entry_id
 FROM marked_returns AS m
 JOIN (

@@ -1,6 +1,6 @@
--- Returns of a whole line: among lines that nothing tells apart (account, amount, expectation, reference, payer), a
--- return takes the one line that is still there. Where several are, it is a question about all of them, and so is
--- each return after it; one that comes when every line is already back belongs to none.
+-- One row per return of a whole line, with that line. Among lines with the same account, amount, expectation,
+-- reference and payer, a return takes the only line that is not yet returned. If several are left, this return and
+-- each later one remains a question. A return that comes after every line is returned takes none.
 SELECT b.id AS return_id, f.id AS original_id, b.return_reason, b.amount, b.booking_date, b.expectation_id
 FROM (
     SELECT *, row_number() OVER (

@@ -1,5 +1,5 @@
--- Each return or reversal with the earlier line whose money it brings back, whole or in part. A part is linked
--- only to the one line it can belong to, and only while that line has as much left.
+-- One row per return or reversal and the earlier line that it brings back, in full or in part. A partial return is
+-- linked only to the one line that it can belong to, and only while that line has as much left.
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM full_returns
 UNION ALL

@@ -1,4 +1,4 @@
--- Returns of a part of a line, each with the one line that it can belong to, while that line has as much left.
+-- One row per return of a part of a line, with the only line that it can belong to, while that line has as much left.
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM (
     SELECT

@@ -1,4 +1,4 @@
--- How much of each line came back, and on which day first.
+-- One row per line from which money came back, with the amount and the first day.
 SELECT
     original_id AS entry_id,
     CAST(sum(amount) AS DECIMAL(38, 18)) AS amount,

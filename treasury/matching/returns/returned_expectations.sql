@@ -1,6 +1,6 @@
--- Each expectation whose money came back: the return, the line it brings back, and when. A return of a whole line
--- brings back what all expectations received that a person, or a payment file, gave the line to; or what those expect
--- together whose codes it names in full.
+-- One row per expectation and return of its money, with the line that the return brings back and the day. If a person
+-- or a payment file divided that line among several expectations, or the line names several that add up to it, a
+-- return of the whole line returns the money of them all.
 SELECT return_id, original_id, return_reason, booking_date, expectation_id
 FROM linked_returns
 WHERE expectation_id <> ''

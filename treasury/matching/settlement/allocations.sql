@@ -1,5 +1,5 @@
 -- read through
--- Every share of a line that counts towards an expectation.
+-- One row per share of a line that counts towards an expectation.
 SELECT entry_id, expectation_id, matched_amount AS amount
 FROM received_shares
 WHERE NOT is_duplicate AND matched_amount > 0

@@ -1,5 +1,5 @@
--- Lines whose whole references cannot settle them: two different codes that do not add up, or nothing but
--- contradicted ones. Codes are told as the services write them.
+-- One row per line that its whole references cannot settle: they are two different codes that do not add up, or all
+-- are contradicted. The reason has the codes as the services write them.
 SELECT
     named.entry_id,
     named.tier,

@@ -1,5 +1,6 @@
--- A line that a person accepted for several expectations: each takes what the person divided off for it, else, in
--- turn, what it still expects, and one without an amount the rest. What came back of one of them is none of its own.
+-- One row per line that a person accepted for several expectations, and expectation, with its share: the amount that
+-- the person gave it, else in order what each still expects, and the rest for one without an amount. Money of an
+-- expectation that came back reduces its share.
 SELECT
     entry_id, expectation_id, booking_date, expected, reason AS accepted_reason,
     CAST(CASE

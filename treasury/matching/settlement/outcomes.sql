@@ -1,5 +1,5 @@
 -- read through
--- One row per line: what its ground means.
+-- One row per line, with the outcome that follows from its ground.
 SELECT
     line.entry_id,
     CASE

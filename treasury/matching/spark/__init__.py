@@ -1,4 +1,4 @@
-"""Matching on Apache Spark: the same steps, checks and rows, where the rows are."""
+"""Matching on Apache Spark: the same steps, checks and rows, on the cluster."""
 
 from treasury.matching.spark.spark_matching import SparkMatches, match_references
 

@@ -1,8 +1,8 @@
-"""Tables on Spark, held to what `matching_inputs` asks of them; their rows stay where they are.
+"""Validate tables on Spark like `input_tables` does; their rows stay on the cluster.
 
-Each column is brought to its declared type by an expression that gives NULL where a value does not
-fit; one pass over the rows then looks for what is refused. What a person may not give is refused in
-the same words as on this machine, but for a row's number, which rows on a cluster do not have.
+An expression converts each column to its declared type and gives NULL if a value does not fit. One
+pass over the rows then searches for invalid values. The errors have the same words as on one
+machine, except for row numbers, which rows on a cluster do not have.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ _BLANK: Final = r"'(?U)^[\\s\\x1c-\\x1f]*$'"
 
 
 def read_spark_table(run: SparkRun, source: Any, fields: tuple[Field, ...], name: str) -> Any:
-    """`source` as a Spark table of exactly `fields`; TableError names the table and the column.
+    """Return `source` as a Spark table of exactly `fields`.
 
-    It is a DataFrame, the name of a table, a path of Parquet, or what `read_table` reads. Its
-    values are worked out once, here: many steps read them.
+    `source` is a DataFrame, the name of a table, a path of Parquet files, or an input of
+    `read_table`. Its values are computed here once, because many steps read them. Raises TableError
+    with the table and the column if a value does not fit.
     """
     if isinstance(source, str | Path):
         rows = _at(run.session, str(source), name)
@@ -77,13 +78,13 @@ def _at(session: Any, source: str, name: str) -> Any:
         return session.read.parquet(source) if is_path else session.table(source)
     except AnalysisException as error:
         raise TableError(
-            f"{name}: {source} is no Parquet and no table on Spark",
-            do="give a DataFrame, the name of a table, or a path that the cluster sees",
+            f"{name}: {source} is neither Parquet nor a table on Spark",
+            do="give a DataFrame, the name of a table, or a path that the cluster can read",
         ) from error
 
 
 def _column(field: Field, kind: pa.DataType) -> str:
-    """The column in the field's type; NULL where a value does not fit it."""
+    """Return an expression of the column in the field's type; NULL if a value does not fit."""
     column = f"`{field.name}`"
     if field.type == TEXT:
         if pa.types.is_list(kind):
@@ -108,7 +109,7 @@ def _column(field: Field, kind: pa.DataType) -> str:
 def _checks(
     fields: tuple[Field, ...], given: pa.Schema, columns: dict[str, str], name: str
 ) -> Iterator[tuple[str, str, str]]:
-    """What is looked for, as an aggregate that is NULL where nothing is wrong; its words."""
+    """Yield each check as an aggregate that is NULL if nothing is wrong, with the error's words."""
     for field in fields:
         if field.name not in given.names:
             continue

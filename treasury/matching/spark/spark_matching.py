@@ -1,4 +1,4 @@
-"""The matching function on Apache Spark: the same steps, checks and rows, where the rows are."""
+"""The matching function on Apache Spark: the same steps, checks and rows, on the cluster."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _ANSWERS: Final = {
     "allocations": "allocations",
     "candidates": "candidates",
 }
-"""What is written, and the step that each is read from."""
+"""The tables that are written, each with the step that it is read from."""
 KEPT: Final = tuple(_ANSWERS)
 
 
 class SparkMatches(msgspec.Struct, frozen=True, eq=False):
-    """What became of every line and every expectation, as Spark tables in the place that was named.
+    """The outcome of every line and the state of every expectation, as Spark tables in `into`.
 
     The columns are those of `Matches`; amounts are in the line's currency. `sql` is the composed
-    query of the outcomes, in DuckDB's words, `rules_hash` the hash of the rules that were used.
+    query of the outcomes, in DuckDB's dialect, `rules_hash` the hash of the applied rules.
     """
 
     lines: Any
@@ -51,7 +51,7 @@ class SparkMatches(msgspec.Struct, frozen=True, eq=False):
     rules_hash: str
 
     def counts(self) -> dict[str, int]:
-        """How many lines ended in each outcome, every outcome named."""
+        """Return the number of lines with each outcome, including outcomes without lines."""
         rows = self.lines.groupBy("outcome").count().collect()
         return dict.fromkeys(OUTCOMES, 0) | {row["outcome"]: row["count"] for row in rows}
 
@@ -67,11 +67,34 @@ def match_references(
 ) -> SparkMatches:
     """Match bank lines to expectations on a Spark cluster, as `treasury.match_references` does.
 
-    `engine` is a Spark session or its address. Lines and expectations may be Spark's DataFrames,
-    names of its tables or paths that it sees, besides what is taken here. The result is written to
-    `into`, a folder that the cluster sees or a schema of its catalog.
+    Parameters
+    ----------
+    lines, expectations
+        As in `treasury.match_references`; also Spark DataFrames, names of Spark tables, or paths
+        that the cluster can read.
+    decisions
+        People's verdicts on lines; default: none.
+    rules
+        The choices that matching makes; default: `Rules()`.
+    engine
+        A Spark session or its address.
+    into
+        Where the result is written: a folder that the cluster can write, or a schema of its
+        catalog.
 
-    Raises TableError as there, StorageError where `into` cannot be written.
+    Returns
+    -------
+    SparkMatches
+        The same four tables as `Matches`, on Spark.
+
+    Raises
+    ------
+    TableError
+        If a table is not valid, as in `treasury.match_references`.
+    InputError
+        If `engine` is not a Spark session or its address.
+    StorageError
+        If `into` cannot be written, or already has one of the tables.
     """
     require_tables(lines, expectations)
     rules = Rules() if rules is None else check_rules(rules)
@@ -88,7 +111,7 @@ def match_references(
 
 
 def kept_matches(run: SparkRun, rules: Rules) -> SparkMatches:
-    """What the steps of matching gave, written to the run's place."""
+    """Write the results of a run to its place, and return them."""
     written = side_by_side(lambda name: run.keep(name, run.table(_ANSWERS[name])), KEPT)
     answers = dict(zip(KEPT, written, strict=True))
     sql = compose(needed(STEPS, "outcomes"), "outcomes")
@@ -119,14 +142,15 @@ def _inputs(
     for name, key in (("lines", "entry_id"), ("expectations", "expectation_id")):
         twice = tables[name].groupBy(key).count().where("count > 1").head()
         if twice is not None:
-            raise TableError(f"{name}: {key} {twice[0]!r:.80} is there more than once", do=UNIQUE)
+            raise TableError(f"{name}: {key} {twice[0]!r:.80} occurs more than once", do=UNIQUE)
     if sum(sums) >= 10**20:
         raise TableError(
             f"lines and expectations: all amounts together are {sum(sums):.2E}, more than can be"
             " added",
-            do="correct the amount that cannot be, or match them in parts",
+            do="correct the wrong amount, or match the lines in parts",
         )
-    if hasattr(decisions, "toArrow"):  # a person's, and few
+    # People's decisions are few, so they are checked on this machine.
+    if hasattr(decisions, "toArrow"):
         decisions = decisions.toArrow()
     small: dict[str, pa.Table] = {
         "decisions": read_decisions(decisions),

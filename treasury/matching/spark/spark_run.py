@@ -1,9 +1,9 @@
-"""The steps of a model on Apache Spark: run where the rows are, written where a person says.
+"""Run the steps of a model on Apache Spark, and write the results to a given place.
 
-A step that is stored is written and read again from there, so that no plan grows with the steps
-before it, and a worker that is lost takes nothing along that was done. Several steps run at a time:
-while the driver plans one, the workers do others. A step that is read once is a part of its reader,
-unless the reader is spared where that step has no row.
+A stored step is written and then read from storage, so that its plan does not contain the steps
+before it, and the loss of a worker loses no finished step. Several steps run at a time: while the
+driver plans one, the workers run others. A step that is read once becomes part of its reader,
+unless the reader can be skipped when that step has no rows.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from treasury.matching.engine.rowless import is_rowless
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
-_ELSEWHERE: Final = "name another folder or schema with `into`; nothing is written over"
+_ELSEWHERE: Final = "name another folder or schema with `into`; nothing is overwritten"
 _INSTALL: Final = "install it: pip install 'treasury-toolkit[spark]'"
 
 
 def session_of(engine: Any, token: Secret | None = None) -> Any:
-    """The Spark session that `engine` is, or the one at its address.
+    """Return `engine` if it is a Spark session, else the session at that address.
 
-    An address is what Spark itself takes: `sc://host:15002` of a Spark Connect server, or
-    `spark://host:7077`, `yarn`, `local[2]` of a master. A server that asks for a token is given it.
-    InputError for anything else, or where pyspark is not installed.
+    An address has Spark's own form: `sc://host:15002` of a Spark Connect server, or
+    `spark://host:7077`, `yarn`, `local[2]` of a master. The `token` is sent to a Connect server.
+    Raises InputError for anything else, or if pyspark is not installed.
     """
     if not isinstance(engine, str):
         if hasattr(engine, "sql") and hasattr(engine, "createDataFrame"):
@@ -89,12 +89,12 @@ _LOCAL: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""A Spark of this process listens on this machine alone."""
+"""Settings under which a Spark of this process listens only on this machine."""
 
 
 @contextmanager
 def spark_settings(session: Any) -> Iterator[None]:
-    """What the steps need said to a session, for as long as they run; then it is as it was."""
+    """Apply the settings that the steps need, and restore the session's settings afterwards."""
     former = {name: session.conf.get(name, None) for name in (*SPARK_SETTINGS, *_OF_SIZE)}
     for name, setting in SPARK_SETTINGS.items():
         session.conf.set(name, setting)
@@ -110,21 +110,21 @@ def spark_settings(session: Any) -> Iterator[None]:
 
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _OF_SIZE: Final = (_PARTITIONS, "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode")
-"""What depends on how many rows there are."""
+"""Settings that depend on the number of rows."""
 _ROWS_OF_PARTITION: Final = 100_000
 FEW: Final = 20_000
-"""Up to so many rows, compiling a step costs more than its rows do."""
+"""Number of rows up to which compiling a step costs more than running it."""
 _AT_ONCE: Final = 4
 """Steps that run at the same time."""
 
 
 def spark_columns(schema: pa.Schema) -> str:
-    """The columns of an Arrow table as Spark writes them."""
+    """Return the columns of an Arrow table in Spark's syntax."""
     return ", ".join(f"`{name}` {kind}" for name, kind in spark_types(schema).items())
 
 
 def spark_types(schema: pa.Schema) -> dict[str, str]:
-    """Spark's type of each column of an Arrow table."""
+    """Return Spark's type of each column of an Arrow table."""
     return {field.name: _spark_type(field.type) for field in schema}
 
 
@@ -150,7 +150,7 @@ _SPARK_TYPES: Final = {
 
 
 def literal_path(path: str) -> str:
-    """A path as Spark reads it where each of its characters stands for itself."""
+    """Escape a path so that Spark reads no character as a wildcard."""
     return _GLOB.sub(r"\\\1", path)
 
 
@@ -158,10 +158,10 @@ _GLOB: Final = re.compile(r"([\[\]{}*?\\])")
 
 
 def only_readers(steps: Sequence[Step], answers: Iterable[str]) -> dict[str, Step]:
-    """The steps that are read once, each with its reader.
+    """Return the steps that are read once, each with its reader.
 
-    What a step that is not stored reads is read as often as that step; an answer is read at the
-    end, and may be read again.
+    A step that a view reads is read as often as the view. An answer is read at the end and may be
+    read again, so it counts twice.
     """
     times = Counter(dict.fromkeys(answers, 2))
     readers: dict[str, Step] = {}
@@ -173,24 +173,24 @@ def only_readers(steps: Sequence[Step], answers: Iterable[str]) -> dict[str, Ste
 
 
 def without_rows(session: Any, columns: Mapping[str, str]) -> Any:
-    """A table of these columns and types of Spark that is known to be empty, to its planner too."""
+    """Return an empty table with these columns and types that Spark's planner knows is empty."""
     kinds = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in columns.items())
     return session.sql(f"SELECT {kinds} WHERE FALSE")
 
 
 def side_by_side(work: Callable[[_T], _R], each: Iterable[_T]) -> list[_R]:
-    """What `work` gives for each, several at a time: the driver waits for workers most of it."""
+    """Return `work` of each item, several at a time: the driver mostly waits for workers."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(work, each))
 
 
 class SparkRun:
-    """Tables and steps in a session under names of this run's own.
+    """Tables and steps in a session, under names that only this run uses.
 
     `into` is a folder (`/mnt/work/2026-10`, `s3://bucket/2026-10`) or a schema of the session's
-    catalog. Nothing that is there already is written over. What has no row is told to Spark as
-    such, and what can then have none is not run: most steps are about what is rare. `steps` are all
-    that will run, `answers` those of them that are read at the end.
+    catalog. Existing tables are not overwritten. An empty step is replaced by a table that Spark
+    knows is empty, and steps that then cannot have rows are not run, because most steps handle rare
+    cases. `steps` are all steps of the run, `answers` the ones that are read at the end.
     """
 
     def __init__(
@@ -207,14 +207,14 @@ class SparkRun:
         self._parser = duckdb.connect()
 
     def suit(self, rows: int) -> None:
-        """Set the session to the number of rows of the largest table."""
+        """Adapt the session to the number of rows of the largest table."""
         self.session.conf.set(_PARTITIONS, str(max(2, -(-rows // _ROWS_OF_PARTITION))))
         if rows <= FEW:
             self.session.conf.set("spark.sql.codegen.wholeStage", "false")
             self.session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 
     def give(self, tables: Mapping[str, Any]) -> None:
-        """Tables that steps read: Spark's, or small ones of Arrow."""
+        """Add tables that steps read: Spark tables, or small Arrow tables."""
         for name, table in tables.items():
             if isinstance(table, pa.Table):
                 self._name(name, self.local(table), has_rows=table.num_rows > 0)
@@ -222,7 +222,7 @@ class SparkRun:
                 self._name(name, table, has_rows=not table.isEmpty())
 
     def local(self, table: pa.Table) -> Any:
-        """A small Arrow table as Spark's, in the same types."""
+        """Return a small Arrow table as a Spark table with the same types."""
         plain = pa.schema(
             field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
             for field in table.schema
@@ -232,7 +232,7 @@ class SparkRun:
         return self.session.createDataFrame(table.cast(plain), spark_columns(plain))
 
     def bring(self, steps: Iterable[Step]) -> None:
-        """Run each step as soon as what it reads has run, several at a time."""
+        """Run each step as soon as the steps that it reads have run, several at a time."""
         waiting = {step.name: step for step in steps}
         running: dict[Future[tuple[Any, bool]], str] = {}
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -244,8 +244,9 @@ class SparkRun:
                         del waiting[step.name]
                         if not self._define(step):
                             running[pool.submit(self._run, step)] = step.name
+                    # A step that is only defined is done, and may have made others ready.
                     if ready and waiting:
-                        continue  # what was only defined may have made others ready
+                        continue
                     for done in wait(running, return_when=FIRST_COMPLETED).done:
                         rows, has_rows = done.result()
                         self._name(running.pop(done), rows, has_rows=has_rows)
@@ -253,7 +254,7 @@ class SparkRun:
                 pool.shutdown(cancel_futures=True)
 
     def _define(self, step: Step) -> bool:
-        """Name a step that need not run by itself; False where it has to."""
+        """Define a step that need not run, and return True; return False if it has to run."""
         if is_rowless(self._parser, step.sql, self._rowless):
             self._name(step.name, self._selected(step), has_rows=False)
         elif not step.is_stored or self._is_part_of_its_reader(step):
@@ -277,7 +278,7 @@ class SparkRun:
         return self.session.sql(render(step, called=self._views))
 
     def _name(self, name: str, rows: Any, *, has_rows: bool) -> None:
-        """Give rows that are there their name, and note where there are none."""
+        """Create the view of a table, and note whether it is empty."""
         if not has_rows:
             self._rowless.add(name)
             kinds = {field.name: field.dataType.simpleString() for field in rows.schema}
@@ -286,32 +287,32 @@ class SparkRun:
         rows.createOrReplaceTempView(self._views[name])
 
     def rows(self, query: str) -> Any:
-        """The rows of a query, in DuckDB's words, over the tables and steps of this run."""
+        """Return the rows of a query, in DuckDB's dialect, over the tables and steps of the run."""
         return self.session.sql(render(Step("query", query), called=self._views))
 
     def first_row(self, query: str) -> Any:
-        """The first row of such a query, or None."""
+        """Return the first row of a query, or None."""
         return self.rows(query).head()
 
     def table(self, name: str) -> Any:
-        """The rows of a table or step."""
+        """Return the rows of a table or step."""
         return self.session.table(self._views[name])
 
     def between(self, name: str, rows: Any) -> Any:
-        """Rows that the run needs until it ends."""
+        """Store rows until the run ends, and return them as read from storage."""
         place = f"steps_{self._mark}/{name}" if self._is_folder else f"{self._mark}_{name}"
         self._between.append(place)
         return self._written(place, rows)
 
     def keep(self, name: str, rows: Any) -> Any:
-        """Rows of the answer, under their name in the place that was said; read from there."""
+        """Write rows of the result under `name` in `into`, and return them as read from there."""
         return self._written(name, rows)
 
     def end(self) -> None:
-        """Give back the names and what only the run needed.
+        """Drop the views and the stored steps of the run.
 
-        Spark Connect removes no files: there, in a folder that this machine does not see, what
-        begins with `steps_` stays.
+        Spark Connect cannot remove files: in a folder that this machine cannot reach, the folder
+        `steps_…` stays.
         """
         self._parser.close()
         for view in self._views.values():
@@ -328,7 +329,7 @@ class SparkRun:
             shutil.rmtree(f"{self._into.removeprefix('file://')}/steps_{self._mark}", True)
 
     def require_free(self, names: Iterable[str]) -> None:
-        """StorageError where something is already at the place of one of these tables."""
+        """Raise StorageError if one of these tables already exists."""
         from pyspark.errors import AnalysisException
 
         for place in map(self._place, names):
@@ -339,7 +340,7 @@ class SparkRun:
                     continue
             except AnalysisException:
                 continue
-            raise StorageError(f"{place} is not written: it is there already", do=_ELSEWHERE)
+            raise StorageError(f"{place} is not written: it already exists", do=_ELSEWHERE)
 
     def _place(self, name: str) -> str:
         return f"{self._into}/{name}" if self._is_folder else f"{self._into}.{name}"
@@ -367,5 +368,5 @@ class SparkRun:
 
 
 def first_line(error: BaseException) -> str:
-    """What Spark says is wrong, without where in it."""
+    """Return the first line of Spark's message, without the stack trace."""
     return str(error).strip().partition("\n")[0][:200]

@@ -1,6 +1,6 @@
--- Lines of one counterparty of which two or three pay one request exactly, and whether in one way or in several. Of equal
--- lines the first four are added up: no more are needed to tell one way from several, and what holds for one of them
--- holds for all.
+-- One row per line and request that two or three lines of one counterparty pay exactly, with the number of ways. Of
+-- equal lines the first four are added up: these are enough to distinguish one way from several, and a result for one
+-- of these lines holds for all equal ones.
 WITH alike AS (
     SELECT entry_id, account, party, amount, expectation_id, remaining,
         row_number() OVER (PARTITION BY expectation_id, account, party, amount ORDER BY entry_id) AS place,

@@ -1,4 +1,5 @@
--- Lines that are exactly what all the expectations together expect whose codes they name in full.
+-- One row per line and expectation that it names in full, if the line is exactly what all its named expectations
+-- expect together.
 SELECT p.entry_id, p.expectation_id, p.booking_date
 FROM reference_pairs AS p
 JOIN (

@@ -1,5 +1,5 @@
--- Which of the codes that a line names come nearest to its amount, where all of them together do not: the best one,
--- two, three or all, and by how much it is off. Lines with more than nine codes are told without.
+-- One row per line with named codes that do not add up to it, with the codes (one, two, three or all) that come
+-- nearest to its amount, and the difference. Lines with more than nine codes have no row.
 WITH named_here AS (
     SELECT pair.entry_id, pair.expectation_id, pair.amount AS booked, still_open.remaining, expectation.code,
         expectation.currency

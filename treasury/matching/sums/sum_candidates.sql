@@ -1,4 +1,4 @@
--- Sums without a reference, each as the lines and requests in it, and whether there is one way to the sum or more.
+-- One row per line and request of a sum without a reference, with the number of ways to the sum.
 SELECT entry_id, expectation_id, min(what) AS what, CAST(sum(ways) AS BIGINT) AS ways
 FROM (
     SELECT entry_id, first_id AS expectation_id, 'one payment for several' AS what, 1 AS ways FROM lines_for_several_requests

@@ -1,5 +1,5 @@
--- The payers' lines for which sums are looked for: only where few enough requests are open to choose from, the
--- earliest lines first, until the steps that the rules allow are used up.
+-- One row per payer's line and kind of expectation for which sums are searched: only if few enough requests are open
+-- (`max_pool`), the earliest lines first, until `max_sum_steps` is used up.
 SELECT entry_id, kind, tie
 FROM (
     SELECT y.entry_id, y.kind, y.tie,

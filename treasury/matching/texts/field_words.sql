@@ -1,7 +1,7 @@
 -- read through
--- The fields with a space for every character that ends a token: tokens are runs of letters, digits, hyphens,
--- dots and slashes. What cannot be seen, or changes a letter, never divides a token, and is dropped only around it; a text
--- without such characters is replaced once instead of three times.
+-- One row per line and field, as words: a space replaces every run of characters that cannot be part of a token.
+-- Tokens consist of letters, digits, hyphens, dots and slashes. Invisible characters and combining marks do not end a
+-- token; an invisible one at the edge of a token is dropped. A text without such characters needs one replacement.
 SELECT
     entry_id,
     field,

@@ -1,5 +1,5 @@
 -- read through
--- The lines that take part in matching, with their reference fields; a classed line is left out.
+-- One row per line that takes part in matching, with its reference fields. Lines that have a class take no part.
 SELECT entry_id, amount, end_to_end_id, creditor_reference, remittance
 FROM lines
 WHERE line_class IS NULL

@@ -1,11 +1,13 @@
--- The reference fields of each line, one row a field, in upper case, with other forms of letters and digits, and
--- digits of other scripts, as the plain ones and one kind of dash. A control character, or one spelled out, is invisible
--- (U+2060) and never divides a token; a sign that stands for several (U+20DD) is a mark of a letter. Letters beyond A to Z
--- stay as they are: no other letter may turn into one of a code. The tag of a subfield (`SVWZ+`) ends a line and keeps its
--- length, by which a text that was cut is known. `is_plain`: there are only letters from A to Z, digits, spaces, dots,
--- slashes and hyphens.
--- Texts with other forms are translated many at a time, between separators (U+001F) that no text keeps: `translate`
--- builds its map of forms for every value.
+-- One row per line and non-empty reference field, with its text in normal form: upper case, one kind of dash, and
+-- plain letters and digits in place of their other forms. Letters beyond A to Z stay as they are, so that none
+-- becomes a letter of a code.
+-- Control characters, also escaped ones (`\X0D`), become an invisible character (U+2060), which never divides a
+-- token. A sign for several characters becomes U+20DD, which counts as a mark of a letter. The tag of a subfield
+-- (`SVWZ+`) becomes spaces and a line break of the same length, because the length shows whether a bank cut the text
+-- off.
+-- `is_plain`: the text has only letters from A to Z, digits, spaces, dots, slashes and hyphens.
+-- `translate` builds its map for every value, so texts are joined by U+001F, which no text keeps, and translated
+-- together.
 WITH every_field AS (
     SELECT entry_id, field, text,
         bit_length(text) = 8 * CAST(length(text) AS BIGINT) AS is_ascii,

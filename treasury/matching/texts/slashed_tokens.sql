@@ -1,4 +1,4 @@
--- The tokens that slashes or dots divide.
+-- One row per line, field and token that contains a slash or a dot.
 SELECT DISTINCT entry_id, field, token
 FROM (
     SELECT entry_id, field, unnest(string_split(words, ' ')) AS token

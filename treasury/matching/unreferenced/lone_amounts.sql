@@ -1,5 +1,5 @@
--- Unplaced payments whose amount just one open request still expects, and few other unplaced payments have; an amount
--- of fewer than four digits that count is nobody's own.
+-- One row per unplaced payment and the only open request that expects its amount, if few other unplaced payments have
+-- the amount. An amount of fewer than four significant digits is too common to count.
 SELECT p.entry_id, o.expectation_id
 FROM (
     SELECT entry_id, amount, currency, direction, count(*) OVER (PARTITION BY amount, currency, direction) AS alike

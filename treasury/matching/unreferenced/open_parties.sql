@@ -1,4 +1,4 @@
--- The counterparties that open expectations are from or for, by account and by folded name.
+-- One row per counterparty that an open expectation is from or for, by account and by folded name.
 SELECT DISTINCT subject
 FROM (
     SELECT 'A:' || counterparty_account AS subject FROM open_expectations WHERE counterparty_account IS NOT NULL

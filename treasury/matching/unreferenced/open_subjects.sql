@@ -1,4 +1,5 @@
--- The open expectations of each subject that a fact leads to, the latest first: of one amount, and of all.
+-- One row per subject that a fact leads to, and its open expectation. `turn` and `place` number the expectations of
+-- one amount and of all, the latest first.
 SELECT
     subject, expectation_id, currency, direction, remaining, opened_on,
     row_number() OVER (

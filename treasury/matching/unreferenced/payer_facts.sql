@@ -1,4 +1,4 @@
--- What connects an unplaced payment with a subject, fact by fact, with what completes the fact's words.
+-- One row per unplaced payment, subject and fact that connects them, with the detail that completes the fact's words.
 SELECT entry_id, subject,
     shown || CASE WHEN substr(subject, 1, 2) <> 'E:' THEN '_for' WHEN payments = of_all THEN '_only' ELSE '' END AS fact,
     CAST(NULL AS VARCHAR) AS detail

@@ -1,6 +1,6 @@
--- Unplaced payments and the open expectations that a fact about their payer leads to, the subject in between: those
--- that expect this amount, or any; of other amounts what is less than a tenth above, or the subject's only one within
--- the days allowed. And those that the amount alone leads to.
+-- One row per unplaced payment and open expectation that a fact about its payer leads to, with the subject between
+-- them. The expectation takes this amount or any; or its amount is at most a tenth higher, or it is the subject's
+-- only one within `window_days`. Rows without a subject follow from the amount alone.
 SELECT fact.entry_id, fact.subject, open_subject.expectation_id
 FROM (SELECT DISTINCT entry_id, subject FROM payer_facts) AS fact
 JOIN unplaced_payments AS payment ON payment.entry_id = fact.entry_id

@@ -1,5 +1,5 @@
--- The candidates of lines without a reference: what their facts weigh together, of each part the weightiest, and the
--- words of each. `undated`: the same without the days since the request.
+-- One row per line without a reference and candidate. The score is the sum of the facts' weights, of each part the
+-- greatest, and the reason has their words. `undated`: the score without the days since the request.
 SELECT
     entry_id,
     expectation_id,

@@ -1,5 +1,5 @@
--- What speaks for each candidate without a reference, fact by fact, with what completes the fact's words and what
--- the days since the request take from its weight.
+-- One row per candidate without a reference and fact that supports it, with the detail that completes the fact's
+-- words and what the days since the request deduct from its weight (`less`).
 SELECT f.entry_id, o.expectation_id, f.fact, f.detail, CAST(0 AS DECIMAL(6, 4)) AS less
 FROM payer_facts AS f
 JOIN subject_leads AS o ON o.entry_id = f.entry_id AND o.subject = f.subject

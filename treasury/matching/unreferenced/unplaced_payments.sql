@@ -1,4 +1,4 @@
--- Unplaced lines that are no return, with what they show of their payer.
+-- One row per unplaced line that is no return, with what it shows about its payer.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account, u.counterparty_name,
     u.remittance,

@@ -1,6 +1,7 @@
--- Tier 5: no reference. A known counterparty and an amount that is still expected, within the days allowed; a credit
--- that reached the account of a standing expectation; or what a fact about the payer, or the amount alone, leads to.
--- The latest of very many requests, or standing expectations, are chosen once for a day, however many lines it has.
+-- One row per line without a reference and expectation that it may belong to (tier 5): a known counterparty and an
+-- amount that is still expected, within `window_days`; a credit to the account of a standing expectation; or an
+-- expectation that a fact about the payer, or the amount alone, leads to. Of very many expectations with or without
+-- an amount, the latest are chosen once per day, however many lines the day has.
 WITH requested AS (
     SELECT
         d.kind, d.tie, d.currency, d.direction, d.amount, d.booking_date,

@@ -1,5 +1,5 @@
--- One row per line that names a request which earlier lines have used up: lines without a doubt, or accepted ones. The
--- same amount once more is a duplicate and not listed, unless a person divided another payment onto the request.
+-- One row per line that names a request already used up by earlier lines, which are accepted or without a doubt. The
+-- same amount again is a duplicate and excluded, unless a person divided another payment onto the request.
 WITH counted AS (
     SELECT v.entry_id, v.expectation_id, v.booking_date, v.expected, v.amount, v.accepted_reason, FALSE AS is_divided
     FROM provisional_pairs AS v

@@ -1,7 +1,7 @@
--- Does the amount belong to somebody else's request? One row per line that does not settle the request which it names
--- exactly, and amount that it may have been sent as. A duplicate is none, nor our own debit that carries our end-to-end
--- id, nor a payer's instalment where a person accepted one of the same payer for the same request. Charges that settle
--- the named request leave only the amount itself to ask about.
+-- One row per line that does not exactly settle the request that it names, and amount that it may have been sent as
+-- (question 7: does the amount belong to another request?). Excluded are duplicates, our own debits that carry our
+-- end-to-end id, and instalments of a payer with an accepted payment for the same request. If charges explain the
+-- difference to the named request, only the line's own amount is compared.
 WITH misses AS (
     SELECT v.entry_id, v.expectation_id, v.code, v.booked AS amount, v.booking_date, l.charges, l.currency, l.direction,
         l.party, l.counterparty_account, l.counterparty_name, CAST(v.expected - v.before - v.amount AS DECIMAL(38, 18)) AS off

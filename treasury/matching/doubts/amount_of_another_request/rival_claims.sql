@@ -1,7 +1,7 @@
--- One row per line that misses the amount of the request which it names and other request that takes exactly this amount,
--- with a tie to it: owner, payer or near code; at most the first opened ones. A near code counts only if few requests take
--- the amount; question 1 covers longer ones that begin or end with it. `rival_requests` considers the payments of the
--- other request.
+-- One row per line that misses the amount of the request that it names, and other request that takes exactly this
+-- amount and has a tie to the line: owner, payer or near code. Of very many, the first opened are kept. A near code
+-- counts only if few requests take the amount; question 1 covers longer codes that begin or end with it.
+-- `rival_requests` considers the payments of the other request.
 WITH ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m

@@ -1,6 +1,6 @@
--- Question 7: one row per line and open rival. The rival's own payments, without those in question, leave exactly the
--- amount to be paid; or it expects the amount in full and less than half is paid. A request that a payment completes
--- exactly is closed.
+-- One row per line and rival (question 7): an open request with exactly this amount left to pay after its own
+-- payments, without those in question; or one that expects this amount in full and is less than half paid. A request
+-- that a payment completes exactly is closed.
 WITH own_payments AS (
     SELECT v.expectation_id, CAST(sum(v.amount) AS DECIMAL(38, 18)) AS paid
     FROM provisional_pairs AS v

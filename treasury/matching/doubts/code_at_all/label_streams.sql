@@ -1,6 +1,7 @@
--- The text of each line that names a code too generic to prove anything, as words with one space between and around
--- them: accents, separators inside a word and words for "number" before a number dropped, and "|" at the end of a phrase.
--- A colon or "#" after a label ends no phrase. A reference field is also read as one word.
+-- One row per field of a line with a code too generic to prove anything, as words with one space between and around
+-- them. Accents, separators inside a word, and words for "number" before a number are dropped; "|" marks the end of a
+-- phrase. A colon or "#" after a label ends no phrase. A field other than the remittance text has a second row in
+-- which it is one word.
 WITH texts_read AS (
     SELECT f.entry_id, f.field, f.is_plain AND NOT regexp_matches(f.text, '[./-]|  ') AS is_stream,
         CASE

@@ -1,5 +1,5 @@
--- Is it a code at all? Codes that prove nothing by themselves: digits alone, letters alone, fewer than eight of both,
--- or what reads as an amount, a day, a VAT number, an IBAN or a telephone number.
+-- One row per code that proves nothing alone (question 6: is it a code at all?): only digits, only letters, fewer
+-- than `min_segment` characters, or the form of an amount, a date, a VAT number, an IBAN or a telephone number.
 SELECT code
 FROM (SELECT DISTINCT code FROM inexact_pairs) AS c
 WHERE length(code) < (SELECT min_segment FROM rules)

@@ -1,5 +1,5 @@
--- One row per line and code that is no proof: an unlikely code without a structured field, label, own check digits or the
--- expected amount, or a code that is part of an account.
+-- One row per line and expectation with a code that is no proof: an unlikely code without a structured field, label,
+-- own check digits or the expected amount, or a code that is part of an account number.
 SELECT inexact.entry_id, inexact.expectation_id
 FROM inexact_pairs AS inexact
 JOIN unlikely_codes AS unlikely ON unlikely.code = inexact.code

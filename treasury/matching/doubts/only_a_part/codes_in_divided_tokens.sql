@@ -1,5 +1,5 @@
--- Question 3: one row per line and shorter code before or behind a slash, dot or hyphen of a token, where the token
--- without separators is another code that has no separator at that place.
+-- One row per line and shorter code before or after a slash, dot or hyphen of a token (question 3: is it only a
+-- part?), if the token without separators is another code that has no separator at that place.
 WITH long_codes AS (
     SELECT DISTINCT w.entry_id, w.code
     FROM whole_token_codes AS w

@@ -1,5 +1,6 @@
--- Question 3: one row per line and code that a token equals once signs are dropped, although the digits are in other
--- groups: FV/11/2/2026 is not FV/1/12/2026. A token with fewer signs, or with more, keeps the groups.
+-- One row per line and code that a token equals once signs are dropped, although the digits are grouped otherwise
+-- (question 3): FV/11/2/2026 is not FV/1/12/2026. A token that only lacks signs of the code, or only has more, is
+-- excluded.
 WITH unlike AS (
     SELECT w.entry_id, w.code, w.expectation_id, upper(min(e.code)) AS written
     FROM whole_token_codes AS w

@@ -1,5 +1,5 @@
--- Is it only a part? Lines that name a code between slashes, of a token that a longer code begins with; of very many
--- codes that do, the first.
+-- One row per line that names a code between slashes, and longer code that begins with the token, or with the token
+-- from the named code on (question 3: is it only a part?). Of very many longer codes, the first five are kept.
 SELECT s.entry_id, s.code AS short, c.expectation_id, c.code
 FROM token_parts AS s
 JOIN (

@@ -1,5 +1,4 @@
--- How long the tokens are, of lines with a code between slashes, that a longer code may begin with: no more lengths
--- than the longest code has characters.
+-- One row per length of a text in `token_parts` that is shorter than the longest code.
 SELECT DISTINCT length(form) AS size
 FROM token_parts
 WHERE length(form) < (SELECT max(size) FROM code_lengths)

@@ -1,4 +1,5 @@
--- Tokens with a code between slashes, whole and from that code on: what a longer code may begin with.
+-- One row per line, code that it names between slashes, and text that a longer code may begin with: the whole token,
+-- and the token from the code on.
 WITH parts AS (
     SELECT DISTINCT g.entry_id, g.code, replace(replace(replace(t.token, '-', ''), '/', ''), '.', '') AS form
     FROM token_segments AS g

@@ -1,5 +1,6 @@
--- The distinctive words of names: of lines with an inexact amount and of the expectations that they name. A name of
--- legal forms alone keeps all its words. A dot ends a word or abbreviates one: both readings count.
+-- One row per distinctive word of a name: of a line with an inexact amount, or of an expectation that it names. Legal
+-- forms are left out, unless the name has no other words. A dot may end a word or abbreviate one; both readings
+-- count.
 WITH every_word AS (
     SELECT DISTINCT n.is_line, n.id, w.word
     FROM (

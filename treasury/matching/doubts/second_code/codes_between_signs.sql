@@ -1,4 +1,5 @@
--- Whole codes of any kind between slashes or dots, or in pieces that any signs divide, beside the one that a line names.
+-- One row per line that names a code, and other whole code in its text: between slashes or dots, or in pieces that
+-- any signs divide.
 SELECT DISTINCT b.entry_id, b.word AS code
 FROM (
     SELECT entry_id, unnest(string_split(words, ' ')) AS word FROM adjacent_words WHERE is_divided

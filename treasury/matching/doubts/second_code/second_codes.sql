@@ -1,6 +1,6 @@
--- Is there a second code? Other codes, split or damaged, in characters that no reading of the line's own code uses.
--- What is nearly the line's own code, or a piece of it, is no second one, unless it is exactly another code that stands
--- apart from it.
+-- One row per line and second code (question 2): another code, split or damaged, in characters that no reading of the
+-- line's own code uses. A text that is nearly the line's own code, or a piece of that code, is no second code, unless
+-- it is exactly another code apart from the line's own.
 WITH split_beside_whole AS (
     SELECT *
     FROM rejoined_codes AS w

@@ -1,5 +1,5 @@
--- Question 2 for codes that are written another way: one row per line and code with a number of as many digits in
--- the next word ("CHECK #5006 #5007"): two serial numbers are named, whether the second is known or not.
+-- One row per line and code that is written another way and has a number of as many digits in the next word (question
+-- 2): "CHECK #5006 #5007" names two serial numbers, whether the second is known or not.
 -- Only texts in which a number follows a digit and a space are divided into words.
 WITH placed_words AS (
     SELECT entry_id, field, word, place, regexp_extract(word, '([0-9]+)$', 1) AS number

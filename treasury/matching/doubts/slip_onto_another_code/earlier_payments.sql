@@ -1,5 +1,5 @@
--- What was received before each line of an expectation, where that is less than was booked for it: what was far too much
--- is a question and counts for none.
+-- One row per line of an expectation with an excessive payment, with the amount received before the line. An
+-- excessive payment is a question and does not count.
 SELECT entry_id, CAST(sum(counted) OVER (
     PARTITION BY expectation_id
     ORDER BY booking_date, entry_id

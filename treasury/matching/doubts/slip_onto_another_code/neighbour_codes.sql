@@ -1,9 +1,10 @@
--- Other expectations whose code lies one slip from a code that a line's text is read as (they are alike once each lost at
--- most one character, look-alikes taken as one) and that expect exactly the line's amount, or the amount with the charges
--- that the line states or that a rule names, where the one that is read does not; what is left of one that was paid in
--- part, and settled requests too. Codes are compared once for each amount, however many lines and expectations have one;
--- of very many expectations one slip away, those that were opened first are looked at, of each day on which some close.
--- Each code's neighbours are sorted as numbers in one list: sorting a row for each pair takes twice the time.
+-- One row per line, code that its text is read as (`named`), and other expectation with a code one slip away: the
+-- codes are equal after each loses at most one character, with look-alikes taken as one. The other expectation takes
+-- exactly the line's amount, or the amount plus charges that the line states or a rule names, and the named one does
+-- not. Remaining amounts of partly paid expectations and settled requests are included.
+-- Codes are compared once per amount, however many lines and expectations have it. Of very many neighbours, the first
+-- opened are kept for each closing day. Each code's neighbours are sorted as numbers in one list, because sorting a
+-- row for each pair takes twice the time.
 WITH named AS (
     SELECT DISTINCT s.code, s.amount, s.currency, s.direction
     FROM sent_amounts AS s

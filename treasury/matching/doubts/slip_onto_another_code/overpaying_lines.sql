@@ -1,5 +1,5 @@
--- Payments of more than what remains, by all that was booked before, from a payer who is not known for the expectation.
--- `is_excessive`: of more than it ever expected, so that none of it was received.
+-- One row per payment of more than what remains after all that was booked before, from a payer who is not known for
+-- the expectation. `is_excessive`: it exceeds the whole expected amount, so that it does not count as received.
 SELECT payment.entry_id, payment.expectation_id, payment.amount, payment.expected,
     payment.amount > payment.expected + payment.over_tolerance AS is_excessive
 FROM (

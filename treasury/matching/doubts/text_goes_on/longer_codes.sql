@@ -1,8 +1,11 @@
--- Question 1: lines that name a code which another code begins or ends with, where the rest follows or precedes it
--- across any other characters, a fold, a subfield's tag, or in another field; or where the field ends with the code at a
--- length at which banks cut; or where the text continues to the longer code with one slip; or, if the longer code
--- expects exactly the line's amount and the named one does not, where the text ends with the named one or continues
--- nearly to the longer one. Each with the longer code.
+-- One row per line, code that it names and longer code that begins or ends with it (question 1: does the text
+-- continue?), if one of these holds:
+-- - the rest of the longer code follows or precedes the named one across any other characters, a fold, a subfield's
+-- tag, or in another field;
+-- - the field ends with the named code, at a length at which banks cut texts off;
+-- - the text continues to the longer code with one slip;
+-- - the longer code expects exactly the line's amount and the named one does not, and the text ends with the named
+-- one or continues nearly to the longer one.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
     FROM code_readings AS r

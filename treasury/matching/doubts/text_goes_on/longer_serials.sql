@@ -1,6 +1,6 @@
--- Question 1 for codes that are written another way: lines whose text goes on to a longer code, or comes from one, with
--- the zeros of its groups or without; or ends with the code at a length at which banks cut. Lines that write several codes
--- are questions anyway.
+-- One row per line and longer code, for a code that is written another way (question 1). The text continues to the
+-- longer code, or the code is its end, with or without the zeros of its groups; or the text ends with the code at a
+-- length at which banks cut texts off. Lines that write several codes are questions anyway and are excluded.
 WITH texts_read AS (
     SELECT r.entry_id, r.code, r.serial, f.field, f.text,
         regexp_replace(f.text, '[^\p{L}\p{N}]+', '', 'g') AS letters,

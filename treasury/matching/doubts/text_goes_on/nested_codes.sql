@@ -1,5 +1,5 @@
--- Codes that another code begins or ends with, each with a longer one to name: for each amount that one expects the
--- first of those, and the first of all (`amount` null).
+-- One row per code that another code begins or ends with, and amount, with the first longer code that expects the
+-- amount; and one with the first of all longer codes (`amount` null).
 SELECT short, amount, code, expectation_id
 FROM code_parts
 WHERE amount IS NOT NULL

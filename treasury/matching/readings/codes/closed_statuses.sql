@@ -1,4 +1,4 @@
--- The statuses, as the services write them, that expect no money any more.
+-- One row per status, as the services write it, that expects no more money.
 SELECT e.status
 FROM (
     SELECT status FROM expectations

@@ -1,3 +1,3 @@
--- How codes begin: the characters of each that a damage of the rest leaves whole.
+-- One row per first four characters of a code, which damage to the rest leaves unchanged.
 SELECT DISTINCT substr(code, 1, 4) AS edge
 FROM known_codes

@@ -1,3 +1,3 @@
--- The characters that codes begin with.
+-- One row per first character of a code.
 SELECT DISTINCT substr(head, 1, 1) AS initial
 FROM code_heads

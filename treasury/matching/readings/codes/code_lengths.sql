@@ -1,4 +1,4 @@
--- How long the codes are.
+-- One row per length of a code.
 SELECT length(code) AS size
 FROM known_codes
 GROUP BY length(code)

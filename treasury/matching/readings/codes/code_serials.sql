@@ -1,4 +1,5 @@
--- The codes with the zeros left out that begin a group of digits: "INV-00125" is INV125.
+-- One row per expectation and code, with its serial: the code without signs, and without the zeros that begin a group
+-- of digits ("INV-00125" becomes INV125).
 SELECT c.expectation_id, c.code, upper(e.code) AS written_code,
     regexp_replace(regexp_replace(upper(e.code), '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS serial
 FROM known_codes AS c

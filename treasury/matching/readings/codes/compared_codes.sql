@@ -1,5 +1,5 @@
--- The code of each expectation as a token is compared with it: letters and digits, upper case; those of settled requests
--- too.
+-- One row per expectation with a code, in the form that tokens are compared with: letters and digits in upper case.
+-- Settled requests are included; placeholders are not.
 SELECT expectation_id, code, amount
 FROM (
     SELECT

@@ -1,5 +1,5 @@
--- The codes that texts are compared with, each with its expectations: of very many of one code, the first that money may
--- still come for.
+-- One row per code and expectation that texts are compared with. If very many expectations share a code, only the
+-- first `max_candidates` are included, open ones first.
 SELECT c.expectation_id, c.code, c.amount
 FROM compared_codes AS c
 LEFT JOIN shared_codes AS s ON s.code = c.code

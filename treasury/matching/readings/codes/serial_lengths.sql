@@ -1,4 +1,4 @@
--- Lengths of the codes without zeros.
+-- One row per length of a serial (see `code_serials`).
 SELECT length(serial) AS size
 FROM code_serials
 GROUP BY length(serial)

@@ -1,4 +1,4 @@
--- Codes of more expectations than are looked at for one line.
+-- One row per code with more expectations than one line is compared with (`max_same_code`).
 SELECT code
 FROM compared_codes
 GROUP BY code

@@ -1,6 +1,8 @@
--- The words next to the codes that a line names, with letters of other scripts replaced by their Latin look-alikes:
--- without separators; also divided at slashes and dots; and without the tags of raw subfields. Distinct texts are
--- translated many at a time: `translate` builds its map of letters for every value.
+-- One row per line that names a code and text around the code, as words. Letters of other scripts become their Latin
+-- look-alikes.
+-- `is_divided`: the words are also divided at slashes and dots, or the tags of raw subfields (`?20`) are removed;
+-- otherwise separators are dropped.
+-- `translate` builds its map for every value, so distinct texts are translated many at a time.
 WITH texts_left AS (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided

@@ -1,4 +1,4 @@
--- Codes of which a text is the beginning, up to four characters short.
+-- One row per text and code that begins with it and may have been cut off there.
 SELECT f.form, c.expectation_id, c.code
 FROM (
     SELECT c.expectation_id, c.code, substr(c.code, 1, k.length) AS start

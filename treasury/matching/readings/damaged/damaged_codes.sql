@@ -1,6 +1,6 @@
--- Lines whose text is nearly a code, each with what happened to it. A text that fits more codes than
--- the rules allow says nothing by itself: of those, only the codes that expect the line's amount stay, and
--- only where that leaves few enough.
+-- One row per line and expectation, if the line's text is nearly the expectation's code, with the kind of damage. A
+-- text that fits more than `max_alike` codes is no evidence. If the codes among them that expect the line's amount
+-- are few enough, these are kept.
 WITH crowded AS (
     SELECT x.*, c.amount
     FROM text_damages AS x

@@ -1,5 +1,6 @@
--- Each text that may be a damaged code once, beside the sizes of the codes that it may be: one that is too short for a
--- damaged one may have lost a character, and the end of a field that was cut may be the beginning of a longer one.
+-- One row per text that may be a damaged code and length (`size`) of the codes that it may be. A text shorter than
+-- `min_damaged` may have lost one character, a longer one up to four. The last word of a field that was cut off may
+-- be the beginning of any longer code.
 SELECT f.form, f.compared, length(f.form) AS length, z.size
 FROM latin_texts AS f
 JOIN code_lengths AS z ON z.size >= length(f.form) - 1

@@ -1,5 +1,5 @@
--- One row per text and code that differ by one character before the last six: the tails are equal, and so are the heads
--- once each loses one character.
+-- One row per text and code that differ by one character before the last six. The tails are equal, and the heads are
+-- equal after each loses one character.
 SELECT DISTINCT f.form, c.expectation_id, c.code
 FROM (
     SELECT *, substr(head, 1, p - 1) || substr(head, p + 1) AS rest

@@ -1,5 +1,5 @@
--- Lines that name a code, and what their text is nearly beside it: of very many codes that it fits, those that expect
--- the line's amount and the first two.
+-- One row per line that names a code and further code that its text nearly contains. If a text fits more than
+-- `max_alike` codes, only the codes with the line's amount and the first two are kept.
 WITH beside_code AS (
     SELECT s.entry_id, s.form, s.token
     FROM searched_texts AS s

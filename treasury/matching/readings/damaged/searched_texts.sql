@@ -1,6 +1,8 @@
--- What may be a damaged reference: tokens, and words between spaces with other signs, these dropped, that are long enough,
--- have a digit, and are no code that the line names in full; and the last word of a field that may have been cut, from
--- six on with a letter among them; and what may be a second code in pieces.
+-- One row per line and text that may be a damaged reference:
+-- - a token, or a word between spaces without its punctuation, that is long enough, has a digit, and is not a code
+-- that the line names in full;
+-- - the last word of a field that may have been cut off, if it has at least six characters and not only digits;
+-- - a run of words that may be a second code in pieces.
 SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
 FROM (
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,

@@ -1,9 +1,9 @@
--- What a text would read as if one thing had happened to it: letters for digits or digits for letters that look
--- alike, a longer word around the code, zeros dropped from a group or added to it, one character too many, two
--- neighbours swapped, other characters inside it. Only these are compared with codes, so that the cost grows with the text and
--- not with lines times codes; and only those that are one are kept. A damage leaves
--- the beginning of a text, or its end, as some code has it. `token` where only a text with its groups reads so. Distinct texts are
--- translated many at a time: `translate` builds its map of letters for every value.
+-- One row per text and code that it becomes if one kind of damage is undone: letters and digits that look alike, a
+-- longer word around the code, zeros dropped from a group or added to it, one character too many, two neighbours
+-- swapped, or other characters inside it. `token` is set if the variant holds only for a text with these groups.
+-- Comparing variants with codes makes the cost grow with the text, not with lines times codes. Each kind of damage
+-- leaves the beginning or the end of the code intact, so texts without either are skipped. `translate` builds its map
+-- for every value, so distinct texts are translated many at a time.
 WITH headed_forms AS (
     SELECT f.form, f.compared, f.length, f.size, u.min_damaged
     FROM damaged_forms AS f

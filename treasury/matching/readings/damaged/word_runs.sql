@@ -1,7 +1,7 @@
--- Words that may be a second code in pieces, whole or damaged: neighbouring words that together begin as some code
--- does, are about as long as one and have a letter; and each word between slashes or dots. Those that are together just
--- what the line is read as are none. Parts of a text without a word that begins as a code does are not looked at character
--- by character.
+-- One row per line and text that may be a second code in pieces, whole or damaged. A text is a run of neighbouring
+-- words that begins like a code, is about as long as one and has a letter, or a single word between slashes or dots.
+-- The codes that the line is already read as are excluded. Parts of a text in which no word begins like a code are
+-- not searched character by character.
 WITH text_parts AS (
     SELECT p.entry_id, p.part, p.least, p.most, p.is_divided, p.initials
     FROM (

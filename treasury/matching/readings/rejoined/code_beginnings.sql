@@ -1,6 +1,6 @@
--- Where a word begins as a code does, with what follows it, and the same without spaces. Texts are cut into overlapping
--- parts first: reading a character takes as long as the text before it. Parts in which no word has the first character of a
--- code are left out.
+-- One row per line and place where a word begins like a code, with the text that follows, also without spaces
+-- (`joined`). Texts are cut into overlapping parts, because reading a character takes as long as the text before it.
+-- Parts in which no word begins with the first character of a code are skipped.
 WITH text_parts AS (
     SELECT p.entry_id, p.part, p.min_damaged, p.longest, p.initials
     FROM (

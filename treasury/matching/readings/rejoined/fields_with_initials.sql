@@ -1,5 +1,6 @@
--- Fields in which a word, other than the codes that the line names in full, has the first character of some code, or a
--- look-alike from another script. Words stay in one column: a row for each would copy a long text as often.
+-- One row per field with a word that begins with the first character of a code, or with its look-alike in another
+-- script. Codes that the line names in full do not count. The words stay in one column, because a row per word would
+-- copy a long text for each.
 SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
 FROM joined_fields AS d
 CROSS JOIN (

@@ -1,6 +1,6 @@
 -- read through
--- The fields as words with one space between them: separators are dropped, and other punctuation stands as
--- a word of its own ("|"), so that nothing is ever joined across it.
+-- One row per field, as words with one space between them. Separators are dropped; other punctuation becomes the word
+-- "|", so that no words are joined across it.
 SELECT
     entry_id, field, text, code, other_code,
     CASE

@@ -1,6 +1,6 @@
--- Codes that appear only across a space, hyphen or line break inside one field: neighbouring words that together
--- are a code, of any line, in the words that name nothing in full. A long one may be printed in
--- as many groups as have three characters or more.
+-- One row per line, expectation and code that appears only across spaces, hyphens or line breaks inside one field:
+-- neighbouring words that together are a code. Codes that the line names in full are excluded. A code may be divided
+-- into `max_words` words, a long one into as many as there are with three characters each.
 SELECT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT DISTINCT entry_id, code

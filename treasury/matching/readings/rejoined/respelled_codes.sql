@@ -1,7 +1,9 @@
--- Codes that the text of a line which names none in full or split writes another way: with other zeros before a serial number, glued
--- to a label or apart from one ("CHECK #5006"), or behind the tag of a field ("/REMI/20004008/EREF/"). The groups of
--- letters and digits are the same: FV/02/11/2026 is not FV/21/1/2026. Words are compared with codes once, however many
--- lines have them, and the groups only of words and codes that are the same without signs and zeros.
+-- One row per line, expectation and code that the line writes another way: with other zeros before a serial number,
+-- attached to a label or apart from one ("CHECK #5006"), or after the tag of a field ("/REMI/20004008/EREF/"). Only
+-- lines that name no code in full or split are searched. The groups of letters and digits must be equal:
+-- FV/02/11/2026 is not FV/21/1/2026.
+-- Each distinct word is compared with codes once, and its groups only if word and code are equal without signs and
+-- zeros.
 WITH texts_left AS (
     SELECT w.entry_id, w.words
     FROM field_words AS w

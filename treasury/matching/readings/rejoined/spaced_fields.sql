@@ -1,5 +1,5 @@
--- The words of fields in which a code may begin or a structured reference be printed; the codes that the line names in
--- full are "|" there too.
+-- One row per field, as words, in which a code may begin or a structured reference may be printed. A code that the
+-- line names in full is replaced by "|".
 SELECT
     entry_id, field, text, code IS NOT NULL AS is_named,
     CASE

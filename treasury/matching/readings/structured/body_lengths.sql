@@ -1,4 +1,4 @@
--- How long the bodies of codes are, and the codes: no more lengths than the longest has characters.
+-- One row per length of a code or of a code's body (see `code_bodies`).
 SELECT size
 FROM code_lengths
 UNION

@@ -1,5 +1,6 @@
--- Structured references that are the code of an expectation, or an RF reference that carries one. Leading zeros do
--- not change its check digits, and so do not count where the code is an RF reference itself; in any other code they do.
+-- One row per line, structured reference and expectation, if the reference is the expectation's code, or an RF
+-- reference that carries it. Leading zeros do not change the check digits of an RF reference, so they are ignored if
+-- the code is an RF reference itself. In any other code they count.
 SELECT DISTINCT p.entry_id, p.kind, p.form, c.expectation_id, c.code
 FROM (
     SELECT

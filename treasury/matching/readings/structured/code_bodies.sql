@@ -1,5 +1,6 @@
--- What a structured reference would carry of each code: of an RF reference what follows its check digits, of another
--- code the code; leading zeros, which change no check digits, left out.
+-- One row per expectation and code, with its body: the part that a structured reference carries. The body of an RF
+-- reference follows its check digits; any other code is its own body. Leading zeros, which change no check digits,
+-- are dropped.
 SELECT
     expectation_id, code,
     CASE

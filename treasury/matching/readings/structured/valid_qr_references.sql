@@ -1,6 +1,6 @@
--- Swiss QR references whose check digit holds (modulo 10, recursive): a carry from 0 to 9 walks through the
--- digits by a fixed table and ends at 0. A text of ten digits says where each carry goes; three digits make
--- one such text, and nine of those the whole walk.
+-- One row per Swiss QR reference with a valid check digit (modulo 10, recursive). A carry starts at 0, each digit
+-- replaces it by means of a fixed table, and it must end at 0. A text of ten digits maps each carry to the next one.
+-- Three digits of the reference make one such text, and nine texts the whole reference.
 SELECT form
 FROM (
     SELECT

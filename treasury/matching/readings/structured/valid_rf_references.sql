@@ -1,6 +1,6 @@
--- RF references whose check digits hold (ISO 7064, modulo 97-10): with its first four characters at the end
--- and two digits for a letter (A is 10), the number leaves 1 when divided by 97. Each character counts with
--- what its power of ten leaves; the long text holds those remainders, two digits each, lowest power first.
+-- One row per RF reference with valid check digits (ISO 7064, modulo 97-10). With the first four characters moved to
+-- the end and each letter as two digits (A is 10), the number modulo 97 must be 1. Each character is multiplied by
+-- the remainder of its power of ten. The long text lists these remainders, two digits each, lowest power first.
 SELECT form
 FROM (
     SELECT

@@ -1,4 +1,5 @@
--- Lines that name an expectation in full, with the first and the last of the codes that they name; most name just one.
+-- One row per line that names an expectation in full, with the first and the last code that it names. Most lines name
+-- only one.
 WITH several AS (SELECT entry_id FROM named_expectations GROUP BY entry_id HAVING count(*) > 1)
 SELECT w.entry_id, w.code, w.code AS other_code
 FROM named_expectations AS w

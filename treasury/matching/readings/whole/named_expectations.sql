@@ -1,4 +1,4 @@
--- Which expectations each line names in full, pairs that a person rejected left out.
+-- One row per line, expectation and code that the line names in full, without the pairs that a person rejected.
 SELECT DISTINCT r.entry_id, r.expectation_id, r.code
 FROM (
     SELECT entry_id, expectation_id, code FROM whole_token_codes

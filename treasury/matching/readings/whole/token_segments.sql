@@ -1,6 +1,6 @@
--- "/RFB/PAY-2026-004417/INV": the parts of a token between slashes or dots, for tokens that are not a
--- code as they stand. A part before a digit stays glued to it, so that the first half of
--- "PAY-2026-0044/17" is never read as a code of its own.
+-- One row per line, expectation and code that is a part of a token between slashes or dots
+-- ("/RFB/PAY-2026-004417/INV"). Tokens that are a code as a whole are excluded. A part that begins with a digit stays
+-- attached to the part before it, so that the first half of "PAY-2026-0044/17" is never read as a code.
 SELECT s.entry_id, c.expectation_id, c.code
 FROM (
     SELECT

@@ -1,6 +1,6 @@
 -- read through
--- Which expectations each line names in full, or by a structured reference whose check digits hold; pairs that a
--- person rejected left out. `given_by`: the step that read the code.
+-- One row per line and expectation that it names in full, or by a structured reference with valid check digits,
+-- without the pairs that a person rejected. `given_by`: the step that read the code.
 SELECT entry_id, expectation_id, code, 'named_expectations' AS given_by
 FROM named_expectations
 UNION ALL

@@ -1,5 +1,5 @@
--- Tokens that are a code once their hyphens, dots, slashes and underscores are dropped, and reference fields that are one
--- code once all signs and blanks are dropped.
+-- One row per line, expectation and code. The code is a token without its hyphens, dots, slashes and underscores, or
+-- a whole reference field (but not the remittance text) without its signs and spaces.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (
     SELECT DISTINCT f.entry_id, f.form

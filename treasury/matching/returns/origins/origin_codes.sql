@@ -1,4 +1,4 @@
--- The expectations that lines are about which a return may bring back, by groups of such lines.
+-- One row per group of lines that a return may bring back and expectation that the lines are about.
 SELECT g.*, c.expectation_id AS named_id
 FROM (
     SELECT DISTINCT o.group_id, w.expectation_id

@@ -1,5 +1,5 @@
--- The groups of lines that a return may bring back, the first line of each and the day of its second, and the letters
--- and digits of the payer's name.
+-- One row per group of lines that a return may bring back, with its first line, the days of the first and the second,
+-- and the letters and digits of the payer's name.
 SELECT
     group_id, account, currency, direction, amount, payer_account, payer_name,
     regexp_replace(payer_name, '[^\p{L}\p{N}]+', '', 'g') AS payer_letters, reference, expectation_id, is_ambiguous,

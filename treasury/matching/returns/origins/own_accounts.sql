@@ -1,2 +1,2 @@
--- The company's own accounts: those that have lines.
+-- One row per account of the company, that is, per account with lines.
 SELECT DISTINCT account FROM lines

@@ -1,6 +1,6 @@
--- Booked lines that a return may bring back: they have its stated reference or name what it names. Those that nothing
--- tells apart but their days stand in one group, named by its first line. A line of a statement whose proof fails is
--- none of them unless a person says so, and one whose text may mean two codes is of no expectation.
+-- One row per booked line that a return may bring back: it has the reference that the return states, or names the
+-- same expectation. Lines that differ only by day form a group, identified by its first line. A line of a statement
+-- with a failed proof is excluded unless a person accepted it. A line that may mean two codes has no expectation.
 WITH named_by_returns AS (
     SELECT DISTINCT o.entry_id
     FROM line_subjects AS o

@@ -1,5 +1,6 @@
--- Booked lines that the bank marks as a return or reversal, or that a person accepted as money coming back,
--- with the reference of the line they bring back where they state one; its letters and digits, and those of the name.
+-- One row per booked line that the bank marks as a return or reversal, or that a person accepted as money coming
+-- back. `reference` is the original line's reference, if stated; `reference_letters` and `name_letters` are letters
+-- and digits only.
 SELECT
     entry_id, account, currency, direction, amount, booking_date, return_reason, counterparty_account,
     counterparty_name, charges,

@@ -1,7 +1,7 @@
--- Groups of earlier lines that a return may bring one back of, of its amount or of that and its stated charges (of a debit
--- also of that without them, which were taken on top), or a part
--- of: 1 by the original's own reference and the code, 2 by the reference alone, 3 by the code alone. Of very many of one
--- amount the first are taken, and one more, by which they are too many (`is_crowded`).
+-- One row per return, group of earlier lines that it may bring back and strength: 1 by the original's reference and
+-- the code, 2 by the reference alone, 3 by the code alone. The group's amount is the amount of the return, that plus
+-- the stated charges, for a debit also that less the charges (which were taken on top), or more (a partial return).
+-- If more than `max_same_code` groups have one amount, the first ones and one more are kept and marked `is_crowded`.
 WITH sought AS (
     SELECT s.*, p.payer
     FROM (

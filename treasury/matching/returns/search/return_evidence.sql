@@ -1,9 +1,9 @@
--- The strongest return clues that the facts allow: the other direction on the same account (the mark of a
--- return never turns it around once more), not later, no less money, and no other counterparty, by account or else by
--- name. A counterparty that is one of our own accounts, or missing, says nothing; then a reference without a digit or of
--- a few characters, or one that several payers gave, does not either. A return on a statement whose proof fails brings
--- nothing back unless a person says so. `is_doubtful`: very many lines fit, or the code alone ties it to one that may
--- mean another.
+-- One row per return and group of lines, from the strongest clues that the facts allow. The group is on the same
+-- account in the other direction (the return mark never inverts the direction again), not later, of no less money,
+-- and of no other counterparty, by account or else by name. A counterparty that is missing or one of our own accounts
+-- is no evidence. In that case a reference is no evidence either if it has no digit, has few characters or was given
+-- by several payers. A return on a statement with a failed proof is excluded unless a person accepted it.
+-- `is_doubtful`: very many lines fit, or only the code links the return to a line that may mean another code.
 WITH payers_of_reference AS (
     SELECT upper(trim(l.end_to_end_id)) AS reference, l.account, l.direction
     FROM lines AS l

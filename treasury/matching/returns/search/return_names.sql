@@ -1,5 +1,6 @@
--- The names of returns and of the lines that they may bring back which may be one: every word of one of them is a word of
--- the other, or the beginning of one, as an initial is and what a bank cut off; legal forms and accents left out.
+-- One row per name of a return and name of a line that it may bring back, if they may be the same name: every word of
+-- one is a word of the other or the beginning of one, as an initial or a word that a bank cut off is. Legal forms and
+-- accents are ignored.
 WITH pairs_of_names AS (
     SELECT DISTINCT r.counterparty_name AS return_name, g.counterparty_name AS payer_name
     FROM return_clues AS c

@@ -1,6 +1,6 @@
--- The group of earlier lines of the same payer that a return may bring a part of, where there is one: the largest
--- amount booked until then, and whether a second group has as much as came back. Groups and returns of one payer and
--- reference or code stand in one list by day, so that none is compared with all others.
+-- One row per return and group of earlier lines of the same payer that it may bring back in part: the group with the
+-- largest amount booked until then. `is_several`: a second group has at least as much as came back. Groups and
+-- returns of one payer and reference or code are in one list by day, so that not every pair is compared.
 WITH return_payers AS (
     SELECT m.entry_id, 'A:' || m.counterparty_account AS payer
     FROM marked_returns AS m

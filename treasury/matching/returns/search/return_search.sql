@@ -1,5 +1,5 @@
--- Where each return looks for the line that it brings back: 1 among lines of the reference that it states and the code
--- that it names, 2 among those of the reference, 3 among those of the code, or of those the ones without a reference.
+-- One row per return and key by which it looks for its original line: 1 the stated reference and the named code, 2
+-- the reference, 3 the code, which in some cases covers only lines without a reference (see `return_codes`).
 SELECT return_id, 1 AS strength, account, currency, direction, reference, expectation_id, amount, booking_date
 FROM return_codes
 WHERE goes_by <> 'code'

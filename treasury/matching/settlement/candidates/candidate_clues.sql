@@ -1,5 +1,5 @@
--- What points from a line to an expectation, of every tier, except where one whole reference settled it alone;
--- of a line and an expectation the strongest tier. `given_by`: the step whose tier the clue has.
+-- One row per line and expectation that a clue of any tier points to, with the clue of the strongest tier. Lines that
+-- one whole reference settled are excluded. `given_by`: the step that decides the clue's tier.
 WITH every_clue AS (
     SELECT p.entry_id, p.expectation_id, p.given_by, p.score, p.contradiction,
         t.words || CASE WHEN p.needs = 'person' THEN ': ' || p.damage ELSE coalesce(', but ' || d.why, '') END AS reason

@@ -1,6 +1,6 @@
 -- read through
--- Every candidate of every line. A line that one reference, or a person, settled alone has just that one. `group_id` is
--- the first line of a group of equal payments, on the candidate assigned to each line.
+-- One row per line and candidate. A line that one reference or a person settled has only that candidate. `group_id`
+-- is the first line of a group of equal payments, on the candidate that is assigned to each line.
 SELECT r.entry_id, r.expectation_id, r.tier_rank AS tier, r.score, r.reason, r.rank, r.lost, g.group_id
 FROM ranked_candidates AS r
 LEFT JOIN group_assignments AS g ON g.entry_id = r.entry_id AND g.expectation_id = r.expectation_id

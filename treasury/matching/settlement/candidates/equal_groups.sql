@@ -1,7 +1,7 @@
--- One row per line and request of a group of as many payments as requests of one amount, each of which fits all of the
--- others' requests equally: `is_assigned` is the one that it has by date, the first payment for the first request.
--- `group_id` is the group's first line. Lines that a person has decided or that came back are no payments of a group,
--- and requests that are paid none of its requests; a code of several requests of which one is left is a group of one.
+-- One row per line and request of a group: as many payments as requests of one amount, where each payment fits every
+-- request equally. `is_assigned`: the request that the payment has by date, the first payment for the first request.
+-- `group_id`: the group's first line. Lines that a person has decided or that came back are in no group, and neither
+-- are paid requests. A code of several requests of which one is left is a group of one.
 WITH best AS (
     SELECT entry_id, expectation_id, FALSE AS is_named,
         (SELECT name FROM tiers WHERE given_by = 'unnamed_candidates') AS tier

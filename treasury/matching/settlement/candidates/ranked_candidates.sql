@@ -1,7 +1,8 @@
--- The candidates of every line with several clues, or without a settling one, best first: tier, score within the
--- tier, reason, and for all but the first why they lost. A contradicted candidate is listed only if another one is not
--- contradicted; a rejected one never. In a group of payments and requests that fit each other equally, each payment has
--- the request with its own position first. Reasons are worded only for the candidates that are kept.
+-- One row per line and candidate, for lines with several clues or without a settling one, best first: tier, score
+-- within the tier, reason and, for all but the first, why it lost. A contradicted candidate is listed only if another
+-- one is not contradicted; a rejected one never. In a group of payments and requests that fit each other equally,
+-- each payment has the request with its own position first. Reasons are composed only for the candidates that are
+-- kept.
 WITH scored AS (
     SELECT c.entry_id, c.expectation_id, c.tier, c.tier_rank,
         e.amount IS NOT NULL AS has_amount, e.amount = l.amount AS is_amount, k.since < l.booking_date AS is_known,

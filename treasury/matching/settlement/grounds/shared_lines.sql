@@ -1,4 +1,4 @@
--- One row per line whose shares count towards one or several expectations, with its expectation if it is a single one,
+-- One row per line with shares that count towards one or several expectations: its expectation if it is a single one,
 -- its tier and what the tier needs.
 SELECT line.entry_id, line.expectation_id, tier.name AS tier, tier.needs, line.matched_amount
 FROM (

@@ -1,4 +1,4 @@
--- Expectations that a line belongs to provisionally which is not settled by itself.
+-- One row per expectation with a provisional line that has a doubt.
 SELECT DISTINCT v.expectation_id
 FROM provisional_pairs AS v
 JOIN line_doubts AS d ON d.entry_id = v.entry_id

@@ -1,5 +1,6 @@
--- What is still expected of each expectation that money may still come for: the whole amount or the rest; of a
--- standing one, anything. `turn` numbers those that are alike in everything that a payment shows.
+-- One row per expectation that may still receive money, with what remains: the whole amount, the rest or, for a
+-- standing expectation, any amount (null). `turn` numbers expectations that are equal in everything that a payment
+-- shows.
 SELECT
     expectation.expectation_id, expectation.kind, expectation.account, expectation.currency, expectation.direction,
         expectation.amount AS expected,

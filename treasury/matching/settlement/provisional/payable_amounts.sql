@@ -1,6 +1,6 @@
 -- read through
--- Each expectation with an amount that it takes exactly, in full or as its rest. Settled requests are included, stopped
--- ones are not.
+-- One row per expectation and amount that it takes exactly, in full or as its rest. Settled requests are included,
+-- stopped ones are not.
 WITH remaining AS (
     SELECT v.expectation_id, CAST(v.expected - v.before AS DECIMAL(38, 18)) AS amount
     FROM provisional_pairs AS v

@@ -1,5 +1,6 @@
--- The one expectation that a line belongs to as a person accepted, or as its whole reference names it while its text
--- can be read in no other way; and what was received before it of all such lines. What came back is not counted.
+-- One row per line and the one expectation that it belongs to as a person accepted, or as its whole reference names
+-- it, if its text cannot be read in another way. `before` is what earlier such lines paid. Money that came back is
+-- not counted.
 WITH standing AS (
     SELECT
         p.entry_id, p.expectation_id, p.code, p.tier, p.accepted_reason, p.booking_date, p.expected, p.rivals,

@@ -1,5 +1,5 @@
--- The lines of each expectation in the order they were booked: what was received before each, and how
--- much of each was still expected.
+-- One row per line and expectation that it counts for, with the amount received before it (`before`, in booking
+-- order) and how much of the line was still expected (`matched_amount`).
 SELECT
     *,
     CASE

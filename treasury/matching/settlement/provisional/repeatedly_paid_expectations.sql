@@ -1,4 +1,4 @@
--- Expectations that several lines belong to provisionally.
+-- One row per expectation that several lines belong to provisionally.
 SELECT DISTINCT expectation_id
 FROM provisional_pairs
 WHERE before > 0

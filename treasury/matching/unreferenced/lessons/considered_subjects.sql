@@ -1,6 +1,6 @@
--- The subjects that each unplaced payment may be about: those of its payer whose lessons are most like it, the party
--- that it names, those whose rare words it says, and codes that at least two payments of its amount were for, mostly
--- around this day, where they are few.
+-- One row per unplaced payment and subject that it may be about: the subjects of its payer with the most similar
+-- lessons, the party that it names, subjects with the same rare words, and codes with at least two payments of this
+-- amount, mostly around this day, if they are few.
 SELECT entry_id, subject
 FROM (
     SELECT entry_id, subject,

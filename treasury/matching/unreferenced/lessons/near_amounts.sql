@@ -1,4 +1,5 @@
--- What is nearly the amount of an unplaced payment: within a tenth of it. It is asked where there are lessons alone.
+-- One row per amount of an unplaced payment, with the limits of nearly this amount: a tenth less and a tenth more.
+-- Only currencies and directions with lessons are included.
 SELECT
     amount,
     CAST(CAST(amount AS DECIMAL(28, 8)) * CAST(0.9 AS DECIMAL(2, 1)) AS DECIMAL(38, 18)) AS least,

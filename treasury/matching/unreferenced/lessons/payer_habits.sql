@@ -1,6 +1,7 @@
--- What earlier payments tell about an unplaced one, by what they share with it (the payer's account, the name, or
--- only the subject): how many there were, for each subject and in all, how many of them were of this amount or
--- nearly, and how many of those alike in amount, where there are several, or of all, around this day of the month.
+-- One row per unplaced payment, subject and kind of link to earlier payments (`shown`: the payer's account, the name,
+-- or only the subject): the number of these payments for the subject and in total, how many had this amount or nearly
+-- this amount, and how many were around this day of the month. The days count only payments of nearly this amount if
+-- there are several, else all payments.
 SELECT
     h.entry_id, h.shown, h.subject, h.payments, h.of_amount, h.near_amount, h.least, h.most, a.of_all,
     CASE WHEN h.near_amount > 1 THEN h.near_amount ELSE h.payments END AS alike,

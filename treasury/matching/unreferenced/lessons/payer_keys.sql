@@ -1,5 +1,5 @@
--- What the lessons for each unplaced payment are found by: its payer's account, the folded name, a name that its text
--- gives, and the amount that reached the account.
+-- One row per unplaced payment and key by which its lessons are found: the payer's account, the folded name, a name
+-- in its text, and its amount with the account that it reached.
 SELECT entry_id, amount, currency, direction, booking_date, month_day, 'account' AS shown, 'A:' || counterparty_account AS payer
 FROM unplaced_payments
 WHERE counterparty_account IS NOT NULL

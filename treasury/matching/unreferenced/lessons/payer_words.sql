@@ -1,4 +1,5 @@
--- The long words of each folded name of at least two, how many it has, and how many names have the word.
+-- One row per folded name with at least two long words, and long word, with the number of its long words and the
+-- number of names that have the word.
 SELECT folded, word, words, count(*) OVER (PARTITION BY word) AS names
 FROM (
     SELECT folded, word, count(*) OVER (PARTITION BY folded) AS words

@@ -1,5 +1,6 @@
--- Matched payments that teach who pays what, and how: those of an expectation that is still open, and of one whose
--- counterparty is given, which teach about its other requests; settled ones too, that take no part.
+-- One row per lesson: a matched payment that teaches who pays what, and how. The expectation is still open, or its
+-- counterparty is given, so that the lesson applies to that party's other requests. Settled payments, which take no
+-- part in matching, are included.
 SELECT
     share.entry_id, share.expectation_id, share.booking_date, share.amount, line.account, line.currency,
         line.direction, line.counterparty_account,

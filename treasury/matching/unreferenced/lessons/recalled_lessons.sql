@@ -1,5 +1,6 @@
--- Each unplaced payment beside the earlier lessons of its payer's account, of the payer's name, and of its amount on
--- the account it reached: of very many the latest, and beyond them those of this amount; with what they share.
+-- One row per unplaced payment and earlier lesson of its payer's account, of its payer's name, or of its amount on
+-- the account that it reached (`shown`). Of very many, the latest are kept, and beyond these the ones with this
+-- amount.
 SELECT payer_key.entry_id, payer_key.shown, lesson.subject, lesson.booking_date AS lesson_date, lesson.amount,
     lesson.amount = payer_key.amount AS is_amount,
     lesson.amount BETWEEN near.least AND near.most AS is_near, abs(lesson.month_day - payer_key.month_day) AS apart

@@ -1,4 +1,5 @@
--- Subjects with which an unplaced payment shares rare words, those with the most words first, and those words.
+-- One row per unplaced payment and subject with the same rare words, with these words. `turn` numbers the subjects,
+-- those with the most words first.
 SELECT
     entry_id, subject, words, first_word, last_word, sole_word,
     row_number() OVER (PARTITION BY entry_id ORDER BY words DESC, subject) AS turn

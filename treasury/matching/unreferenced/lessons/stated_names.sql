@@ -1,5 +1,6 @@
--- Names of at least two words that an unplaced payment's text gives in full, folded: of earlier payers, and of those
--- that open expectations are from or for. Looked for by each name's rarest word, where few names have it.
+-- One row per unplaced payment and folded name of at least two words that its text has in full: the name of an
+-- earlier payer, or of a party that an open expectation is from or for. A name is searched by its rarest word, if few
+-- names have that word.
 SELECT c.entry_id, c.folded
 FROM (
     SELECT s.entry_id, n.folded, n.words

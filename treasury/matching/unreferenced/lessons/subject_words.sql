@@ -1,5 +1,6 @@
--- The words of each subject's lessons, in how many of them, and of how many subjects; words are left out that more
--- than few subjects and more than a fifth of them all have.
+-- One row per subject and word of its lessons, with the number of its lessons and the number of all subjects that
+-- have the word. A word is left out if more than `max_candidates` subjects and more than a fifth of all subjects have
+-- it.
 SELECT w.currency, w.direction, w.word, w.subject, w.payments, w.since, c.subjects
 FROM (
     SELECT s.currency, s.direction, w.word, s.subject, count(*) AS payments, min(s.booking_date) AS since

@@ -1,4 +1,4 @@
--- The words of each unplaced payment's text as folded names have them.
+-- One row per unplaced payment and word of its text, in the form that folded names have.
 SELECT DISTINCT entry_id, replace(replace(replace(word, 'AE', 'A'), 'OE', 'O'), 'UE', 'U') AS word
 FROM stated_words
 WHERE NOT is_lesson
