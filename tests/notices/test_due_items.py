@@ -1,4 +1,4 @@
-"""The items of a digest are rows of the one list, named without numbers, when they are due."""
+"""A digest has the open items that are due, by name and without account numbers or amounts."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_no_amount_is_shown(amount: Decimal, form: str) -> None:
     assert re.search(r"\d", shown) is None
 
 
-# The whole of it, on the practice company
+# The complete digest of the practice company
 
 
 def desk(month_end: Workspace, folder: Path, mailbox: Mailbox, hook: Endpoint) -> Workspace:

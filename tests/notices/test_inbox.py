@@ -1,4 +1,4 @@
-"""Files that come by themselves: read when they are whole, once, and moved away with the reason."""
+"""Files in the inbox are read once, when they are complete, and moved away with the reason."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Begun = Callable[..., "Practice"]
 
 
 class Practice:
-    """A workspace with an inbox, and the clock that its looks go by."""
+    """A workspace with an inbox, and the clock that the inbox uses."""
 
     def __init__(self, folder: Path) -> None:
         self.workspace = Workspace(folder)
@@ -46,12 +46,12 @@ class Practice:
         self.inbox._seconds = lambda: self.seconds
 
     def look(self, later: float = STILL) -> InboxLook:
-        """What the next look does, so much later."""
+        """Advance the clock and look at the inbox."""
         self.seconds += later
         return self.inbox.look()
 
     def take(self) -> InboxLook:
-        """Look until what is there has stood still."""
+        """Look twice, so that unchanged files count as complete."""
         self.look()
         return self.look()
 
@@ -357,7 +357,8 @@ def test_a_file_is_added_while_a_long_sync_waits_for_the_services(
         workspace.close_clients()
         workspace = Workspace(workspace.folder)
         (workspace.folder / "inbox").mkdir()
-        workspace.inbox._seconds = lambda: time.monotonic() * 60  # a minute passes in a second
+        # A minute passes in a second.
+        workspace.inbox._seconds = lambda: time.monotonic() * 60
         company.faults.add("/ramp/v1/ramp-requests", delay=5, times=3)
         parts: list[str] = []
 
@@ -382,7 +383,8 @@ def test_the_watch_of_a_shell_adds_a_file_tells_what_is_new_and_ends_on_sigterm(
     practice: Practice, bank: Path
 ) -> None:
     settings = practice.workspace.folder / FILE_NAME
-    with socket.create_server(("127.0.0.1", 0)) as free:  # the services are away
+    # The services are away.
+    with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     lines = [
         line if "url" not in line else f'{line.partition("=")[0]}= "{address}/x"'

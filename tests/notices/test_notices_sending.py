@@ -1,4 +1,4 @@
-"""What is new is told once to each channel, and what became of it is in the journal."""
+"""New items are sent once to each channel, and the outcome is in the journal."""
 
 from __future__ import annotations
 
@@ -375,7 +375,7 @@ def test_a_server_that_trickles_is_given_up() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 and its key, in one file."""
+    """Return a file with a certificate for 127.0.0.1 and its key."""
     from datetime import UTC, datetime, timedelta
     from ipaddress import ip_address
 

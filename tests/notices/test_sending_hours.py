@@ -1,4 +1,4 @@
-"""Quiet hours over midnight and over the days on which clocks are changed."""
+"""Quiet hours across midnight and on days when the clocks change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BRUSSELS = ZoneInfo("Europe/Brussels")
         ("20:00-07:00", "2026-11-02T23:30:00Z", "3 Nov 07:00"),
         ("20:00-07:00", "2026-11-03T05:59:59Z", "3 Nov 07:00"),
         ("20:00-07:00", "2026-11-03T06:00:00Z", None),
-        # In spring the hour from 2 to 3 is not there: 7 o'clock comes an hour sooner.
+        # In spring the hour from 2 to 3 is missing, so 7 o'clock comes an hour sooner.
         ("20:00-07:00", "2026-03-29T04:59:59Z", "29 Mar 07:00"),
         ("20:00-07:00", "2026-03-29T05:00:00Z", None),
         ("01:30-03:30", "2026-03-29T00:29:00Z", None),

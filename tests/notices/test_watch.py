@@ -1,4 +1,4 @@
-"""Watching: each part again and again until stopped, whatever happens to the others."""
+"""A watch repeats each of its parts until it is stopped, even if other parts fail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERY = timedelta(minutes=5)
 
 
 class Watching:
-    """A watch over scripted syncs; a moment passes only when it waits."""
+    """A watch over scripted syncs; its clock moves only when it waits."""
 
     def __init__(self, folder: Path, *outcomes: TreasuryError | None) -> None:
         self.folder = folder
@@ -248,7 +248,8 @@ def test_the_others_have_their_turn_while_one_waits(tmp_path: Path) -> None:
     events: list[tuple[str, float]] = []
 
     def sync(meanwhile: Callable[[], None]) -> str:
-        for _ in range(6):  # waits of five seconds for the services
+        # The sync waits six times for the services, five seconds each.
+        for _ in range(6):
             watching.seconds += 5
             events.append(("sync", watching.seconds))
             meanwhile()
@@ -273,7 +274,8 @@ def test_once_it_shall_stop_nothing_else_begins_while_one_waits(tmp_path: Path) 
     looks: list[float] = []
 
     def sync(meanwhile: Callable[[], None]) -> str:
-        brought = watching.sync()  # the last: from now on it shall stop
+        # It is the last sync, so the watch should stop from now on.
+        brought = watching.sync()
         meanwhile()
         return brought
 
