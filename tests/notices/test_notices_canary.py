@@ -120,7 +120,7 @@ def variables(failing: Failing) -> dict[str, str]:
     }
 
 
-def test_a_run_of_failing_notices_shows_no_secret_with_every_log_on(
+def test_failing_notices_show_no_secret_with_every_log_on(
     failing: Failing, refusing_mail: tuple[int, list[bytes]], tmp_path: Path
 ) -> None:
     port, logins = refusing_mail

@@ -52,13 +52,13 @@ def killed(folder: Path, kills: int, seed: int) -> Counter[str]:
     return states
 
 
-def test_killed_ten_times_each_fact_is_told_once(tmp_path: Path) -> None:
+def test_killed_ten_times_each_fact_is_sent_once(tmp_path: Path) -> None:
     assert killed(tmp_path, 10, seed=18)["sent"] > 0
 
 
 @pytest.mark.acceptance
 @pytest.mark.timeout(900)
-def test_killed_a_thousand_times_each_fact_is_told_once(tmp_path: Path) -> None:
+def test_killed_a_thousand_times_each_fact_is_sent_once(tmp_path: Path) -> None:
     states: Counter[str] = Counter()
     for seed in range(20):
         (tmp_path / str(seed)).mkdir()
