@@ -1,1 +1,1 @@
-"""Measurements, as ratios against something else in the same run."""
+"""Benchmarks: each measures something else in the same run too, and prints the ratio."""

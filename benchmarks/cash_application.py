@@ -1,14 +1,15 @@
-"""Our matching on a month of cash application: customers' credits against invoices in series.
+"""Cash application: matching a month of customers' credits to consecutively numbered invoices.
 
     python -m benchmarks.cash_application [SEED ...]
 
-Each seed gives a thousand lines of eighty customers. They name invoices in full, with their zeros
-dropped or added, behind a label, several at once, next to a number that is noise, less a
-transfer's charges, or name nothing. The truth of a line is the set of its invoices. No rule or
-step was set on what single lines gave; the shares below are the set's definition.
+Each seed gives a thousand lines from eighty customers. A line names its invoices in full, with
+leading zeros added or dropped, after a label, several at once, or next to an unrelated number; its
+amount may be short by the charges of the transfer; or it names no invoice. The true answer for a
+line is the set of its invoices. No rule or step was tuned on single lines of these sets; the shares
+below define them.
 
-Of each seed: automatic matches that are wrong, precision, the share of lines that are
-matched to all their invoices (recall), and how often the first candidate is one of them.
+Prints for each seed: wrong automatic matches, precision, the share of lines matched to all their
+invoices (recall), and how often the first candidate is one of the invoices.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ SHAPES: Final = {
     "part payment": 4,
     "nothing named": 4,
 }
-"""Of a hundred lines, how many are written in which way."""
+"""Lines of each way to write, of a hundred."""
 _CHARGES: Final = (Decimal("5.00"), Decimal("15.00"), Decimal("25.00"))
 
 
@@ -63,7 +64,7 @@ class Score(msgspec.Struct, frozen=True):
 
     @property
     def row(self) -> str:
-        """Its figures, as a row of the table."""
+        """The figures as a row of the table."""
         right = self.matched - self.wrong
         precision = right / self.matched if self.matched else 1.0
         return (
@@ -73,7 +74,7 @@ class Score(msgspec.Struct, frozen=True):
 
 
 def code_of(number: int) -> str:
-    """Return the code of an invoice as the records have it."""
+    """Return an invoice's code as the records write it."""
     return f"INV-{number:05d}"
 
 

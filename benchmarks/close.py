@@ -1,12 +1,12 @@
-"""The close of a large month, from a cold start to the complete pack, next to its parts.
+"""The close of a month with many lines, from a cold start to the complete pack, part by part.
 
     python -m benchmarks.close [ROWS]
 
-A workspace is filled with ROWS bank lines of one month and ROWS ramp requests, most of which they
-pay, written straight into the lake by a process of its own. Then another process, with nothing
-imported yet, closes the month and writes its pack; seconds of processor time stand beside those of
-the wall, because on a busy machine only the former can be compared. What the workbook's own process
-takes is counted with the pack, and both memories together.
+A separate process writes ROWS bank lines of one month straight into the lake, and ROWS ramp
+requests that most lines pay. Another process, which has not imported anything yet, closes the month
+and writes its pack. Processor time is printed next to wall-clock time, because it alone is
+comparable on a busy machine. The process that writes the workbook counts as part of the pack, in
+time and in memory.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def day_of(n: int) -> date:
 
 
 def requests(table: Any, amounts: list[Decimal]) -> Any:
-    """Off-ramps that completed in the month; every hundredth still awaits its funds."""
+    """Off-ramps completed in the month; every hundredth is still waiting for its funds."""
     names = set(table.row_schema.names)
     made = []
     for n, amount in enumerate(amounts):
@@ -114,7 +114,7 @@ def requests(table: Any, amounts: list[Decimal]) -> Any:
 
 
 def entries(table: Any, amounts: list[Decimal]) -> Any:
-    """What the bank says: nine in ten name their request whole, some badly, some not at all."""
+    """Bank lines: of a hundred, 94 name their request in full, two in part and four not at all."""
     order = Random(1).sample(range(len(amounts)), len(amounts))
     return rows_of(
         table,
@@ -186,11 +186,11 @@ PARTS = (
     "write_inputs",
     "table_marks",
 )
-"""What writing the pack is made of; each is a function of `treasury.report.pack.pack_contents`."""
+"""The steps of writing a pack: functions of `treasury.report.pack.pack_contents`."""
 
 
 def closed(folder: Path) -> dict[str, Any]:
-    """Close the month and write its pack, and say how long each part took."""
+    """Close the month and write its pack; return the time of each part and the peak of memory."""
     parts: dict[str, tuple[float, float]] = {}
     memory = Memory()
     began, used = time.perf_counter(), processor()
@@ -230,7 +230,7 @@ def closed(folder: Path) -> dict[str, Any]:
 
 
 def _closed(desk: Any) -> Any:
-    """The month closed by two people, whatever blocks carried."""
+    """Close the month with two people, after they carried any item that blocks it."""
     from treasury.journal import Actor
 
     first, second = Actor("first", "system"), Actor("second", "system")
@@ -251,7 +251,7 @@ def _wrapped(timed: Callable[..., Any], name: str, function: Callable[..., Any])
 
 
 class Memory:
-    """The most that this process and those it started held together, twenty looks a second."""
+    """The peak memory of this process and its children, sampled twenty times a second."""
 
     def __init__(self) -> None:
         self._most = 0
@@ -264,16 +264,17 @@ class Memory:
             self._most = max(self._most, held_pages(family()))
 
     def peak(self) -> int:
-        """Stop looking; megabytes."""
+        """Stop sampling and return the peak in megabytes."""
         self._over.set()
         self._looking.join()
         return self._most * resource.getpagesize() >> 20
 
 
 def family() -> list[str]:
-    """This process and those that it started.
+    """Return this process and its children.
 
-    One that has not begun its own program yet is this one, memory and all.
+    A child that has not started its own program yet is skipped: it is a copy of this process and
+    would count its memory twice.
     """
     begun = command_line("self")
     started = [
@@ -285,7 +286,7 @@ def family() -> list[str]:
 
 
 def command_line(process: str) -> str:
-    """How a process was called; nothing once it ended."""
+    """Return the command line of a process, or an empty text if it has ended."""
     try:
         return Path(f"/proc/{process}/cmdline").read_text()
     except OSError:
@@ -293,16 +294,16 @@ def command_line(process: str) -> str:
 
 
 def held_pages(processes: list[str]) -> int:
-    """The memory of the processes: of each its own, and once the files that the largest maps.
+    """Add up the private memory of the processes, and the largest of their mapped files.
 
-    Libraries are files that all of them map.
+    The mapped files are counted once because all processes map the same libraries.
     """
     pages = [pages_of(process) for process in processes]
     return sum(own for own, _ in pages) + max(mapped for _, mapped in pages)
 
 
 def pages_of(process: str) -> tuple[int, int]:
-    """What a process holds by itself and what it maps of files; nothing once it ended."""
+    """Return the private and the file-backed pages of a process; zero if it has ended."""
     try:
         _, resident, mapped, *_ = Path(f"/proc/{process}/statm").read_text().split()
     except OSError:
@@ -311,7 +312,7 @@ def pages_of(process: str) -> tuple[int, int]:
 
 
 def processor() -> float:
-    """Seconds of processor time of this process and of those that it waited for."""
+    """Return the processor seconds of this process and of the children it waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

@@ -1,13 +1,13 @@
-"""A decision about a line of a month, until the list of open lines is right again.
+"""The time from a decision about a bank line until the list of open lines is up to date.
 
     python -m benchmarks.deciding [DECISIONS]
 
-In the practice company's workspace suggestions are accepted one after another. After each the list
-of the panel of matches is made: with the run that is kept, and, in turns, with everything matched
-from the records. Medians of the wall and of processor time.
+Accepts one suggestion after another in the practice company's workspace. After each, the list of
+the matches panel is built alternately from the cached run and by matching all records again. Prints
+medians of wall-clock and processor time.
 
-Before and after, `treasury status` is run, each time in a process of its own from its start to its
-end: the least processor time, which other work on the machine adds to.
+`treasury status` runs before and after, each time in its own process from start to end. The least
+processor time counts, because other work on the machine only adds to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STARTS = 8
 
 
 def decided(desk: Workspace, row: dict[str, str]) -> tuple[float, float]:
-    """Accept a line's suggestion and make the lists: seconds of the wall, and of processor time."""
+    """Accept a line's suggestion and build the lists; return wall-clock and processor seconds."""
     wall, cpu = time.perf_counter(), processor()
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="measured")
     list_tables(*desk.matches.look())
@@ -38,7 +38,7 @@ def decided(desk: Workspace, row: dict[str, str]) -> tuple[float, float]:
 
 
 def started(*arguments: str) -> float:
-    """Seconds of processor time of a command, the least of some runs, its bytecode at hand."""
+    """Return a command's least processor seconds of several runs, after its bytecode is cached."""
     command = [str(Path(sys.executable).with_name("treasury")), *arguments]
     names = os.environ.keys() - {"PYTHONDONTWRITEBYTECODE"}
     environment = {name: os.environ[name] for name in names}
@@ -69,7 +69,8 @@ def main(decisions: int) -> None:
             if side == "anew":
                 forget_runs()
             seconds = decided(desk, row)
-            if at >= 2:  # what is imported and planned once is no decision's
+            # The first decisions also pay for imports and for planning queries.
+            if at >= 2:
                 runs[side].append(seconds)
         lines = desk.reconcile("2026-10").lines.arrow.num_rows
         starts["status, with decisions"] = started(*status)
@@ -81,7 +82,7 @@ def main(decisions: int) -> None:
     ratio = statistics.median(run[1] for run in runs["anew"]) / statistics.median(
         run[1] for run in runs["kept"]
     )
-    print(f"a month of {lines} lines: {ratio:.1f} times as fast as everything anew")
+    print(f"a month of {lines} lines: {ratio:.1f} times as fast as matching all records again")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
-"""A month's question after 1, 12 and 60 months of history, all of it settled but the last month.
+"""A month's answer after 1, 12 and 60 months of history, all settled except the last month.
 
     python -m benchmarks.history [ROWS]
 
-Workspaces are filled with ROWS bank lines and ramp requests a month; people decided the lines that
-name no request in full, of the last month one. The month before the last is closed by two people,
-whatever blocks carried, which settles all before it as well: closing month by month would match
-everything 59 times. The next question settles them, and is measured as `settled in`; then the last
-month is stored. A process of its own asks for it, and asks again: seconds of processor time beside
-those of the wall, because on a busy machine only the former can be compared, and the most memory
-that it held. Of each the least of ROUNDS processes, taking turns.
+Fills workspaces with ROWS bank lines and ROWS ramp requests a month. People have decided every line
+that does not name its request in full; in the last month, one of them. Two people close the month
+before the last and carry any item that blocks it. That settles all earlier months too: closing them
+one by one would match the whole history 59 times. The next answer stores the settled months and is
+printed as `settled in`; only then is the last month added.
+
+A new process then computes the last month's answer twice. Printed are the least of ROUNDS
+processes, which take turns: processor time (on a busy machine it alone is comparable), wall-clock
+time and the peak of memory.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ LAST = date(2026, 10, 1)
 
 
 def months_to_last(months: int) -> list[date]:
-    """The first days of the months up to the last one."""
+    """Return the first days of the months up to the last one."""
     firsts = []
     for back in range(months - 1, -1, -1):
         year, month = divmod(LAST.year * 12 + LAST.month - 1 - back, 12)
@@ -45,7 +47,7 @@ def months_to_last(months: int) -> list[date]:
 
 
 def fill(folder: Path, ages: list[int], months: int, rows: int) -> None:
-    """Store `rows` requests and a statement of `rows` lines for months so long before the last."""
+    """Store `rows` requests and a statement of `rows` lines for each month; 0 is the last one."""
     from treasury.extract.ramp_tables import RAMP
     from treasury.lake import Lake
     from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
@@ -85,7 +87,7 @@ def _month_of(
     amounts: list[Decimal],
     opening: Decimal,
 ) -> Decimal:
-    """Add a month's rows to `made`, those of `benchmarks.close`; the closing balance."""
+    """Add a month's rows, those of `benchmarks.close`, to `made`; return the closing balance."""
     from treasury.core.calendar import Month
     from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 
@@ -120,7 +122,7 @@ def _month_of(
 
 
 def close_all(folder: Path, months: int, rows: int) -> None:
-    """Close the month before the last: that settles every month before it as well."""
+    """Close the month before the last, which also settles every earlier month."""
     from treasury.journal import Actor
     from treasury.workspace import Workspace
 
@@ -140,7 +142,7 @@ def close_all(folder: Path, months: int, rows: int) -> None:
 
 
 def decisions(first: date, rows: int, actor: Any) -> list[Any]:
-    """What people decide about the month's lines that name no request in full."""
+    """Return people's decisions about the month's lines that do not name a request in full."""
     from treasury.journal import Draft
 
     tag = f"{first:%y%m}"
@@ -165,7 +167,7 @@ def decisions(first: date, rows: int, actor: Any) -> list[Any]:
 
 
 def ask(folder: Path) -> dict[str, float]:
-    """Ask for the last month, and again, in seconds; `peak` in MB."""
+    """Compute the last month's answer twice; return the seconds, and the peak of memory in MB."""
     from treasury.workspace import Workspace
 
     figures = {}
@@ -179,7 +181,7 @@ def ask(folder: Path) -> dict[str, float]:
 
 
 def settle(folder: Path) -> float:
-    """Ask for the last month before anything of it is stored, in seconds: the rest is settled."""
+    """Return the seconds of the last month's answer while it is empty: it settles the others."""
     from treasury.workspace import Workspace
 
     used = processor()
@@ -188,7 +190,7 @@ def settle(folder: Path) -> float:
 
 
 def prepare(folder: Path, months: int, rows: int) -> float:
-    """Fill a workspace, close and settle all but its last month; the seconds that settling took."""
+    """Fill a workspace, then close and settle all but its last month; return settling's seconds."""
     from treasury.journal import Actor
     from treasury.workspace import Workspace
 

@@ -1,12 +1,11 @@
-"""Count the questions about honest payers: instalments, payments short by charges, bundles.
+"""The share of lines of honest payers that need a decision, by the number of the question.
 
     python -m benchmarks.honest_payments [LINES] [SEEDS]
 
-Payers name the right request and pay it in full, in parts, less what banks kept, or several at
-once. Half of the amounts are round, codes are consecutive, and one payer in ten is a payment
-institution of several owners. Lines in question are counted by the number of the question. The
-exit code is 1 if question 7 concerns more than 5 of 1,000 lines, or a line is matched to another
-request.
+Payers name the right request and pay it in full, in instalments, short by bank charges, or together
+with others. Half of the amounts are round, codes are consecutive, and one payer in ten is a payment
+institution that pays for several owners. The exit code is 1 if question 7 concerns more than 5 of
+1,000 lines, or if any line is matched to a wrong request.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _STILL_OPEN: Final = 0.25
 
 
 class Honest(msgspec.Struct, frozen=True):
-    """Lines and expectations, with the requests that each line pays and how it pays them."""
+    """Lines and expectations, with the requests that each line pays and its way to pay."""
 
     lines: list[dict[str, Any]]
     expectations: list[dict[str, Any]]
@@ -58,18 +57,18 @@ class Honest(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What became of honest lines."""
+    """The outcomes of honest lines, and the questions about them."""
 
     lines: int
     matched: int
     wrong: int
     of_question: dict[int | None, int]
     ways: dict[str, tuple[int, int]]
-    """For each way to pay: lines, and lines that need a decision."""
+    """Lines, and lines that need a decision, for each way to pay."""
 
 
 def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
-    """Draw at least so many lines of owners with some requests each; `owners` limits how many."""
+    """Draw at least `lines` lines of owners with some requests each, or of `owners` owners."""
     random = Random(seed)
     world = Honest([], [], {}, {})
     institution = _account(random)
@@ -92,13 +91,13 @@ def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
 
 
 _WAYS: Final = {"in full": 45, "instalments": 25, "short by charges": 15, "a bundle": 15}
-"""How a payer pays, and of 100 how many do so."""
+"""Payers of each way to pay, of a hundred."""
 
 
 def _pay(
     world: Honest, requests: list[dict[str, Any]], way: str, payer: str, random: Random
 ) -> None:
-    """Add the lines that pay the next of the requests."""
+    """Add the lines that pay the next requests."""
     paid = [requests.pop() for _ in range(min(len(requests), 2 if way == "a bundle" else 1))]
     total = sum((row["amount"] for row in paid), Decimal(0))
     more: dict[str, Any] = {}
@@ -134,7 +133,7 @@ def _pay(
 
 
 def _parts(total: Decimal, random: Random) -> Iterator[Decimal]:
-    """Two or three instalments: equal ones, or round ones and the rest."""
+    """Yield two or three instalments: equal ones, or round ones and the rest."""
     count = random.choice([2, 3])
     for _ in range(count - 1):
         part = (total / count).quantize(_CENT)
@@ -165,7 +164,7 @@ def _request(code: str, owner: str, random: Random) -> dict[str, Any]:
 
 
 def _payer(owner: str) -> str:
-    """The account that an owner always pays from."""
+    """Return the account that an owner always pays from."""
     return f"DE{Random(owner).randrange(10**19, 10**20)}"
 
 
@@ -174,7 +173,7 @@ def _account(random: Random) -> str:
 
 
 def measure(world: Honest) -> Asked:
-    """Match the lines and count the lines in question, by question."""
+    """Match the lines and count those in question, by question."""
     rules = Rules()
     tables = {
         "lines": read_table(_table(world.lines, LINES), LINES, name="lines"),
@@ -206,7 +205,7 @@ def _table(rows: list[dict[str, Any]], fields: Any) -> pa.Table:
 
 
 def report(name: str, asked: Asked) -> bool:
-    """Print the figures; return whether the promises are kept."""
+    """Print the figures; return whether the limits are kept."""
     print(f"{name}: {asked.lines:,} lines, {asked.matched / asked.lines:.2%} matched, "
           f"{asked.wrong} to another request")  # fmt: skip
     for way, (lines, left) in asked.ways.items():

@@ -1,6 +1,6 @@
-"""Sets of lines and expectations that a payer can cause and that are meant to cost.
+"""Sets of lines and expectations that a payer could cause to slow matching down.
 
-Each takes a number of rows and gives so many lines, or fewer where the set says so.
+Each function takes a number of rows and returns as many lines, or the share that it states.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 def lines_table(
     texts: list[str], amounts: list[Decimal], *, start: int = 0, **more: list[object]
 ) -> pa.Table:
-    """Lines of October on one account, one each of these texts; `more` replaces columns.
+    """Return lines of October on one account, one per text, numbered from `start`.
 
-    They are numbered from `start` on.
+    `more` replaces columns.
     """
     rows, first = len(texts), date(2026, 10, 1)
     numbers = range(start, start + rows)
@@ -48,7 +48,7 @@ def lines_table(
 def requests_table(
     codes: list[str], amounts: list[Decimal | None], *, start: int = 0, **more: list[object]
 ) -> pa.Table:
-    """Expectations of these codes, numbered from `start` on; `more` replaces columns."""
+    """Return expectations of these codes, numbered from `start`; `more` replaces columns."""
     rows = len(codes)
     opened = datetime(2026, 9, 25, tzinfo=UTC)
     columns = {
@@ -65,7 +65,7 @@ def requests_table(
 
 
 def ordinary_code(number: int) -> str:
-    """The code of a request in the ordinary set."""
+    """Return the code of a request in the ordinary set."""
     return f"PAY-2026-{number:07d}"
 
 
@@ -74,7 +74,7 @@ def _amounts(random: Random, rows: int) -> list[Decimal]:
 
 
 def _dense(rows: int) -> list[Decimal]:
-    """Amounts of which each occurs once, a cent apart."""
+    """Return distinct amounts, one cent apart."""
     return [Decimal(10_000 + n).scaleb(-2) for n in range(rows)]
 
 
@@ -99,7 +99,7 @@ def _of_texts(
 
 
 def one_long_token(rows: int) -> Tables:
-    """One token of 140 characters, and codes of four lengths."""
+    """Lines of one token of 140 characters, and codes of four lengths."""
     return _of_texts(
         rows,
         lambda random: _word(random, 140),
@@ -108,7 +108,7 @@ def one_long_token(rows: int) -> Tables:
 
 
 def groups_of_digits(rows: int) -> Tables:
-    """Groups of digits to 140 characters, and codes of 25 lengths."""
+    """Lines of 140 characters in groups of digits, and codes of 25 lengths."""
 
     def text(random: Random) -> str:
         return " ".join(str(random.randrange(10, 10_000)) for _ in range(30))[:140]
@@ -120,14 +120,14 @@ def groups_of_digits(rows: int) -> Tables:
 
 
 def many_tokens(rows: int) -> Tables:
-    """Seventy tokens of one character."""
+    """Lines of seventy one-character tokens."""
     return _of_texts(
         rows, lambda random: " ".join(_word(random, 70)), lambda _, n: ordinary_code(n)
     )
 
 
 def many_words(rows: int) -> Tables:
-    """Words that begin as the codes do."""
+    """Lines of words that begin like the codes."""
     return _of_texts(
         rows, lambda random: " ".join(["PAY", "2026"] * 15 + [_word(random, 5)]),
         lambda _, n: ordinary_code(n),
@@ -135,7 +135,7 @@ def many_words(rows: int) -> Tables:
 
 
 def many_rf(rows: int) -> Tables:
-    """What looks like creditor references, again and again."""
+    """Lines that repeat strings which look like creditor references."""
 
     def text(random: Random) -> str:
         return " ".join(f"RF{random.randrange(10, 99)}{_word(random, 6)}" for _ in range(14))
@@ -153,7 +153,7 @@ def many_slashes(rows: int) -> Tables:
 
 
 def returns_of_one_code(rows: int) -> Tables:
-    """Every line names one standing code, and one in two hundred went back."""
+    """Lines that all name one standing code; one in two hundred is returned."""
     random = Random(rows)
     amounts = [Decimal(random.choice((10, 20, 50))) for _ in range(rows)]
     is_back = [n % 200 == 199 for n in range(rows)]
@@ -167,7 +167,7 @@ def returns_of_one_code(rows: int) -> Tables:
 
 
 def one_code_for_all(rows: int) -> Tables:
-    """A twelfth of the rows, each expectation of one and the same code."""
+    """A twelfth of the rows; all expectations have the same code."""
     few = max(1, rows // 12)
     amounts = _amounts(Random(rows), few)
     lines = lines_table(["thanks PAY-2026-0000000"] * few, amounts)
@@ -175,7 +175,7 @@ def one_code_for_all(rows: int) -> Tables:
 
 
 def a_code_that_all_begin_with(rows: int) -> Tables:
-    """Lines that name a short code, with which every other code begins."""
+    """Lines that name a short code, which is the beginning of every other code."""
     random = Random(rows)
     few = max(1, rows // 50)
     lines = lines_table(["PAY-2026-00"] * few, _amounts(random, few))
@@ -192,14 +192,14 @@ def a_pooled_account(rows: int) -> Tables:
 
 
 def slips_of_one_amount(rows: int) -> Tables:
-    """A dense series of one amount, every line a cent off it."""
+    """Consecutive codes of one amount; every line is a cent off it."""
     codes = [ordinary_code(n) for n in range(rows)]
     lines = lines_table([f"thanks {code}" for code in codes], [Decimal("99.99")] * rows)
     return lines, requests_table(codes, [Decimal("99.99") + n % 2 for n in range(rows)])
 
 
 def _of_one_payer(rows: int, codes: int) -> Tables:
-    """Of one payer, half the lines name one of the codes, the later half nothing."""
+    """Lines of one payer: the earlier half name one of the codes, the later half no code."""
     half, first = rows // 2, date(2026, 10, 1)
     texts = [f"huur {ordinary_code(n % codes)}" for n in range(half)] + ["huur"] * (rows - half)
     lines = lines_table(
@@ -212,17 +212,17 @@ def _of_one_payer(rows: int, codes: int) -> Tables:
 
 
 def one_payer(rows: int) -> Tables:
-    """One payer of as many codes as lines that name nothing."""
+    """One payer with as many codes as lines that name no code."""
     return _of_one_payer(rows, rows // 2)
 
 
 def one_payer_of_few_codes(rows: int) -> Tables:
-    """One payer of twenty codes, each paid again and again."""
+    """One payer with twenty codes, each paid many times."""
     return _of_one_payer(rows, 20)
 
 
 def codes_cut_short(rows: int) -> Tables:
-    """Every line's text is the beginning of very many codes."""
+    """Lines with a text that is the beginning of very many codes."""
     random = Random(rows)
     codes = _codes(rows)
     cut = ordinary_code(0)[:-4]
@@ -233,7 +233,7 @@ def codes_cut_short(rows: int) -> Tables:
 
 
 def names_of_one_word(rows: int) -> Tables:
-    """Another amount than its code expects, and one word in every name."""
+    """Lines with another amount than their code expects; all names share one word."""
     random = Random(rows)
     codes = _codes(rows)
     lines = lines_table(
@@ -245,7 +245,7 @@ def names_of_one_word(rows: int) -> Tables:
 
 
 def two_codes_each(rows: int) -> Tables:
-    """A request's code with its amount, beside the standing code of its payer's own account."""
+    """Lines with a request's code and amount, and the standing code of the payer's own account."""
     half = max(1, rows // 2)
     amounts = _amounts(Random(rows), half)
     requests, standing = ([ordinary_code(n + turn * half) for n in range(half)] for turn in (0, 1))
@@ -260,7 +260,7 @@ def two_codes_each(rows: int) -> Tables:
 
 
 def standing_codes_of_a_year(rows: int) -> Tables:
-    """Standing codes of one pooled account, opened day after day; one payer of fifty of them."""
+    """Standing codes of one pooled account, opened day after day; one payer has fifty of them."""
     codes, opened = _codes(rows), datetime(2026, 9, 1, tzinfo=UTC)
     lines = lines_table(
         [codes[n] if n < 50 else "thanks" for n in range(rows)], _dense(rows),
@@ -273,7 +273,7 @@ def standing_codes_of_a_year(rows: int) -> Tables:
 
 
 def requests_of_a_month(rows: int) -> Tables:
-    """Requests of one pooled account and one amount, opened day after day, a tenth of the lines."""
+    """A tenth of the lines: requests of one pooled account and amount, opened day after day."""
     few, opened = max(50, rows // 10), datetime(2026, 9, 25, tzinfo=UTC)
     codes = _codes(few)
     lines = lines_table(
@@ -288,7 +288,7 @@ def requests_of_a_month(rows: int) -> Tables:
 
 
 def names_that_share_a_word(rows: int) -> Tables:
-    """Another amount than its code expects, and of four words in every name one that all share."""
+    """Lines with another amount than their code expects; all names share one of four words."""
     codes, amounts = _codes(rows), _dense(rows)
 
     def names(side: str) -> list[object]:
@@ -301,7 +301,7 @@ def names_that_share_a_word(rows: int) -> Tables:
 
 
 def a_token_that_all_begin_with(rows: int) -> Tables:
-    """One code between slashes, in a token with which every other code begins."""
+    """Lines with one code between slashes, in a token with which every other code begins."""
     amounts = _dense(rows)
     codes = ["CUST-1234", *(f"CUST-1234/INV{n:06d}" for n in range(rows - 1))]
     return (
@@ -311,7 +311,7 @@ def a_token_that_all_begin_with(rows: int) -> Tables:
 
 
 def instalments_beside_others(rows: int) -> Tables:
-    """A dense series of codes of twelve instalments each, each line of its neighbour's amount."""
+    """Consecutive codes of twelve instalments each; each line has its neighbour's amount."""
     series = max(1, rows // 12)
     codes = [f"KD-2026-{n % series:04d}" for n in range(rows)]
     paid, expected = (
@@ -321,7 +321,7 @@ def instalments_beside_others(rows: int) -> Tables:
 
 
 def instalments_of_one_amount(rows: int) -> Tables:
-    """Codes of more instalments than are looked at, of one amount."""
+    """Codes of one amount, with more instalments than matching examines."""
     series = max(1, rows // 24)
     numbers = [n % series for n in range(rows)]
     codes = [f"KD-2026-{n:05d}" for n in numbers]
@@ -330,7 +330,7 @@ def instalments_of_one_amount(rows: int) -> Tables:
 
 
 def instalments_across_words(rows: int) -> Tables:
-    """Long codes of twenty instalments each, every line with a blank in its code."""
+    """Long codes of twenty instalments each; every line has a space in its code."""
     series = max(1, rows // 20)
     codes = [f"HUURCONTRACT-TERMIJNEN-2026-{n % series:06d}" for n in range(rows)]
     texts = [f"{code[:-3]} {code[-3:]} dank voor de goede ontvangst van alles" for code in codes]
@@ -339,7 +339,7 @@ def instalments_across_words(rows: int) -> Tables:
 
 
 def equal_parts(rows: int) -> Tables:
-    """Payers of forty equal lines, and four requests of three times as much for each."""
+    """Payers of forty equal lines, each with four requests of three times that amount."""
     payers = max(1, rows // 40)
     numbers = [n % payers for n in range(payers * 40)]
     account = [f"NL{n:016d}" for n in range(payers)]
@@ -357,7 +357,7 @@ def equal_parts(rows: int) -> Tables:
 
 
 def _returns(rows: int, every: int, amounts: list[Decimal], **more: list[object]) -> Tables:
-    """Lines of one standing code, of which one in `every` comes back after all were booked."""
+    """Lines of one standing code; after all are booked, one in `every` is returned."""
     is_back = [n % every == every - 1 for n in range(rows)]
     lines = lines_table(
         ["thanks PAY-2026-0000000"] * rows, amounts,
@@ -370,12 +370,12 @@ def _returns(rows: int, every: int, amounts: list[Decimal], **more: list[object]
 
 
 def returns_of_every_amount(rows: int) -> Tables:
-    """Every line of one standing code has an amount of its own, and one in twenty came back."""
+    """Lines of one standing code, all of different amounts; one in twenty is returned."""
     return _returns(rows, 20, [Decimal(n + 100).scaleb(-2) for n in range(rows)])
 
 
 def returns_of_one_reference(rows: int) -> Tables:
-    """The same, every line with one end-to-end id, of one payer."""
+    """As `returns_of_every_amount`, but all lines have one end-to-end id and one payer."""
     return _returns(
         rows, 20, [Decimal(n + 100).scaleb(-2) for n in range(rows)],
         end_to_end_id=["RENT 2026"] * rows,
@@ -384,7 +384,7 @@ def returns_of_one_reference(rows: int) -> Tables:
 
 
 def returns_of_one_amount(rows: int) -> Tables:
-    """Every line of one standing code has one amount and an end-to-end id and payer of its own."""
+    """Lines of one standing code and one amount, each with its own end-to-end id and payer."""
     return _returns(
         rows, 20, [Decimal(100)] * rows,
         end_to_end_id=[None if n % 20 == 19 else f"E2E-{n:07d}" for n in range(rows)],
@@ -393,7 +393,7 @@ def returns_of_one_amount(rows: int) -> Tables:
 
 
 def _beside_its_code(rows: int, text: Callable[[int, str], str]) -> Tables:
-    """Every line names a code of its own, with other text beside it."""
+    """Lines that each name their own code, together with other text."""
     codes, random = _codes(rows), Random(rows)
     return (
         lines_table([text(n, code)[:140] for n, code in enumerate(codes)], _amounts(random, rows)),
@@ -402,24 +402,24 @@ def _beside_its_code(rows: int, text: Callable[[int, str], str]) -> Tables:
 
 
 def pieces_beside_a_code(rows: int) -> Tables:
-    """Beside it, across commas, words that together begin as every code does."""
+    """Next to the code, words separated by commas that together begin like every code."""
     pieces = ["PAY", "2026", "0", "01", "1"]
     return _beside_its_code(rows, lambda n, code: f"{code} {n % 10}, {', '.join(pieces * 7)}")
 
 
 def cut_beside_a_code(rows: int) -> Tables:
-    """Beside it the beginning of very many others, twice."""
+    """Next to the code, twice the beginning of very many other codes."""
     return _beside_its_code(rows, lambda _, code: f"{code} {code[:-3]} {code[:-2]}")
 
 
 def other_letter_forms(rows: int) -> Tables:
-    """Mathematical letters to 140 characters, the code among them."""
+    """Lines of 140 mathematical letters that contain the code."""
     forms = {ord(letter): 0x1D400 + n for n, letter in enumerate(ascii_uppercase)}
     return _beside_its_code(rows, lambda _, code: f"{code} {'PAYMENT ' * 16}".translate(forms))
 
 
 def codes_in_words(rows: int) -> Tables:
-    """Eight codes a line, each with blanks for its hyphens."""
+    """Eight codes a line, each with spaces in place of its hyphens."""
     codes = [code.replace("-", " ") for code in _codes(rows)]
     return _of_texts(
         rows, lambda random: " ".join(random.choices(codes, k=9))[:140],
@@ -428,7 +428,7 @@ def codes_in_words(rows: int) -> Tables:
 
 
 def words_of_a_code(rows: int) -> Tables:
-    """The words of one code in any order, again and again."""
+    """Lines that repeat the words of one code in random order."""
 
     def text(random: Random) -> str:
         words = ["PAY", "2026", f"{random.randrange(rows):07d}"] * 8
@@ -439,7 +439,7 @@ def words_of_a_code(rows: int) -> Tables:
 
 
 def long_numbers_in_groups(rows: int) -> Tables:
-    """Eight codes of twelve digits a line, printed in threes."""
+    """Eight codes of twelve digits a line, printed in groups of three."""
     codes = [f"{n * 7919 + 10**11:012d}" for n in range(rows)]
     printed = [" ".join(code[at : at + 3] for at in range(0, 12, 3)) for code in codes]
     return _of_texts(
@@ -449,12 +449,12 @@ def long_numbers_in_groups(rows: int) -> Tables:
 
 
 def _foreign(word: str) -> str:
-    """Letters of a code as the Cyrillic ones that look alike."""
+    """Replace letters of a code with Cyrillic letters that look the same."""
     return word.translate(str.maketrans("PAYO", "\u0420\u0410\u0423\u041e"))
 
 
 def look_alike_codes(rows: int) -> Tables:
-    """Codes with Cyrillic letters, eight a line."""
+    """Eight codes a line, written with Cyrillic letters."""
     return _of_texts(
         rows,
         lambda random: " ".join(_foreign(ordinary_code(random.randrange(10**7))) for _ in range(9))[
@@ -465,7 +465,7 @@ def look_alike_codes(rows: int) -> Tables:
 
 
 def look_alike_tokens(rows: int) -> Tables:
-    """Next to its code, tokens of Cyrillic letters that begin as a code does."""
+    """Next to the code, tokens of Cyrillic letters that begin like a code."""
     letters = "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u04250123456789"
     random = Random(rows)
     return _beside_its_code(
@@ -477,7 +477,7 @@ def look_alike_tokens(rows: int) -> Tables:
 
 
 def digits_of_another_script(rows: int) -> Tables:
-    """Numbers of twelve Arabic digits to 140 characters."""
+    """Lines of 140 characters: numbers of twelve Arabic-Indic digits."""
     digits = {ord("0") + n: 0x660 + n for n in range(10)}
     return _of_texts(
         rows,
@@ -489,7 +489,7 @@ def digits_of_another_script(rows: int) -> Tables:
 
 
 def serials_with_labels(rows: int) -> Tables:
-    """Twelve invoices a line, each apart from its label and without its zeros."""
+    """Twelve invoices a line, each separated from its label and without its leading zeros."""
     return _of_texts(
         rows, lambda random: " ".join(f"INV {random.randrange(rows)}" for _ in range(14))[:140],
         lambda _, n: f"INV-{n:07d}",
@@ -497,7 +497,7 @@ def serials_with_labels(rows: int) -> Tables:
 
 
 def amounts_of_others(rows: int) -> Tables:
-    """Payments of a half of what they name, as much as each of many requests of the payers."""
+    """Payments of half the amount that they name, which many other requests of the payer have."""
     half = rows // 2
     named = [f"INV-{n:07d}" for n in range(half)]
     others = [f"ORD-{n:07d}" for n in range(half)]

@@ -1,10 +1,11 @@
-"""The lake as it grows: a sum over many rows, a year of hourly commits, a look for damage.
+"""The growth of the lake: a sum over many rows, a year of hourly commits, a check for damage.
 
     python -m benchmarks.lake [ROWS] [COMMITS] [CHECKED]
 
-The sum is run over the stored table and over one Parquet file that DuckDB wrote from the same rows,
-alternately, each in a connection of its own kind; the ratio is of the medians. The year is so many
-commits of a few changes each: what a commit and an opening cost at its beginning and at its end.
+The sum runs alternately over the stored table and over one Parquet file that DuckDB wrote from the
+same rows, each in its own connection; the ratio is that of the medians. The year is COMMITS commits
+of a few changes each: the cost of a commit and of opening the lake is measured at its beginning and
+at its end.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def hourly(folder: Path, commits: int) -> None:
 
 
 def changes_of_an_hour(number: int) -> tuple[pa.Table, pa.Table]:
-    """A request that moved, two that are new, and a balance that was seen."""
+    """Return a changed request, two new ones, and an observed balance."""
     place = 100 * (number % 100)
     moved = requests(place, place + 1)
     column = moved.column_names.index("payment_reference")
@@ -140,7 +141,7 @@ def changes_of_an_hour(number: int) -> tuple[pa.Table, pa.Table]:
 
 
 def shown(folder: Path, number: int, wall: list[float], spent: list[float]) -> None:
-    """How the lake stands after so many commits."""
+    """Print the size of the lake, and the cost of a commit and of opening it."""
     opening = timed(lambda: Lake(folder, TABLES).snapshot().sql("FROM wallet_balances LIMIT 1"))
     status = timed(lambda: lake_status(Lake(folder, TABLES)))
     files = [p for p in folder.rglob("*") if p.is_file()]
@@ -157,14 +158,14 @@ def shown(folder: Path, number: int, wall: list[float], spent: list[float]) -> N
 
 
 def health(folder: Path, rows: int) -> None:
-    """What looking for damage and repairing it take, each in a process of its own."""
+    """Measure the check for damage and the repair, each in its own process."""
     lake = Lake(folder, TABLES)
     for first in range(0, rows, BATCH):
         with lake.writer("sync", START) as writer:
             writer.upsert(table("ramp_requests"), requests(first, min(first + BATCH, rows)))
     alone(look, folder, f"doctor, {rows:,} rows")
     (folder / "lake" / FILE_NAME).rename(folder / "lake" / "aside")
-    alone(look, folder, "doctor where no hash of a file was noted")
+    alone(look, folder, "doctor without stored hashes of files")
     (folder / "lake" / "aside").rename(folder / "lake" / FILE_NAME)
     file = min(lake.snapshot().files("ramp_requests"), key=lambda path: Path(path).stat().st_size)
     Path(file).unlink()
@@ -180,7 +181,7 @@ def mend(folder: Path) -> str:
 
 
 def alone(run: Callable[[Path], str], folder: Path, about: str) -> None:
-    """Run it in a new process; say how long it took and what memory it reached."""
+    """Run the function in a new process and print its time and peak memory."""
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
     process = context.Process(target=measured, args=(run, folder, answers))

@@ -1,13 +1,13 @@
-"""A lake's home: a clone beside copying the files, and a pull of a small commit into a large lake.
+"""The home of a lake: a clone compared with copying the files, and the pull of a small commit.
 
     python -m benchmarks.lake_home [ROWS] [CHANGED]
 
-A desk with so many ramp requests is pushed to a folder. A clone of it is timed beside copying the
-same files, in turns: with their hashes and brought to the disk, as a clone does; brought to the
-disk alone; and copied alone, into the system's memory. All are timed twice: with the home's files
-in the system's memory, and with them on the disk alone, as a home on another machine is. A ratio
-is of the medians, and 1 is as quick as the copying. Then so many rows change in a commit, and a
-desk pulls it: the time is shown beside that of copying the bytes that moved.
+Pushes the lake of a desk with ROWS ramp requests to a folder, and clones it. The clone takes turns
+with copying the same files in three ways: hashed and synced to the disk, as a clone does; only
+synced; and only copied, into the page cache. All of this runs twice: with the home's files in the
+page cache, and with the files on the disk only, as if the home were on another machine. A ratio is
+that of the medians; 1 means as fast as copying. Then CHANGED rows change in a commit, and a desk
+pulls it; its time is printed next to that of copying the bytes that moved.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ SELECT id, payment_reference, ramp_type, status, n % 100 = 0 AS is_open,
     ) AS raw
 FROM recorded
 """
-"""Records as the service details them (2 KB of JSON each): most of a file are the raw texts, full
-of identifiers."""
+"""Records with 2 KB of JSON each, as the service details them: most of a file is raw text full of
+identifiers."""
 
 ROWS = 1_000_000
 CHANGED = 1_000
@@ -103,7 +103,7 @@ def sharing(lake: Lake) -> Sharing:
 
 
 class Spent(NamedTuple):
-    """Seconds of a run: by the clock, and of the processor."""
+    """Seconds of a run: wall-clock and processor."""
 
     wall: float
     processor: float
@@ -120,20 +120,20 @@ def median(runs: list[Spent]) -> Spent:
 
 
 def copied(names: list[str], source: Path, target: Path) -> None:
-    """Copy files, into the system's memory."""
+    """Copy files into the page cache."""
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, target / name)
 
 
 def kept(names: list[str], source: Path, target: Path) -> None:
-    """Copy files and bring them to the disk, as a pull does."""
+    """Copy files and sync them to the disk, as a pull does."""
     copied(names, source, target)
     durable.sync_files((target / name for name in names), target)
 
 
 def compared(names: list[str], source: Path, target: Path) -> None:
-    """Copy files, hash them and bring them to the disk, one after the other."""
+    """Copy files, hash them and sync them to the disk, one by one."""
     for name in names:
         digest_of(source / name)
     kept(names, source, target)
@@ -147,16 +147,17 @@ WAYS: Final = {
 
 
 def forget(*folders: Path) -> None:
-    """Let the system's memory hold none of the files there: the next read is from the disk."""
+    """Drop the files in these folders from the page cache: the next read is from the disk."""
     for path in (path for folder in folders for path in folder.rglob("*") if path.is_file()):
         descriptor = os.open(path, os.O_RDONLY)
-        os.fsync(descriptor)  # only what is on the disk is let go of
+        # Only pages that are on the disk can be dropped.
+        os.fsync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(descriptor)
 
 
 def tell_clones(root: Path, lake: Lake, home: Path, rows: int, *, is_cold: bool) -> None:
-    """Time clones and copies in turns, and print them."""
+    """Time clones and copies in turns, and print the medians."""
     clones: list[Spent] = []
     copies: dict[str, list[Spent]] = {way: [] for way in WAYS}
     pulled = []

@@ -1,10 +1,9 @@
-"""How often the matching is right on worlds whose truth is known, kind by kind.
+"""Matching's precision and recall on generated worlds with known answers, by kind of line.
 
     python -m benchmarks.matching_proof [SEEDS] [EACH] [FIRST]
 
-The worlds, their kinds and their ceilings are those of the tests: EACH lines (or scenes) of every
-kind in each of SEEDS worlds, from world FIRST on. The exit code is 1 where a promise of the
-contract is not kept.
+Worlds, kinds and ceilings are those of the tests: EACH lines (or scenes) of every kind in each of
+SEEDS worlds, from world FIRST on. The exit code is 1 if a promise of the contract is broken.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from mangled_figures import Figure, falls, figures, run, totals  # noqa: E402
 
 
 def measure(seeds: int, each: int, first: int) -> tuple[list[Figure], list[str]]:
-    """All kinds over all worlds, and every false match in words."""
+    """Return the figures of all kinds over all worlds, and a description of every false match."""
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     false: list[str] = []
     for seed in range(first, first + seeds):
@@ -38,7 +37,7 @@ def measure(seeds: int, each: int, first: int) -> tuple[list[Figure], list[str]]
 
 
 def table(rows: list[Figure]) -> str:
-    """The figures as a table of text: the mix, and what was found of each kind."""
+    """Format the figures as a table of text: the mix, and the results of each kind."""
     head = f"{'kind':44} {'ceiling':8} {'lines':>6} {'matched':>8} {'first':>6}"
     return "\n".join(
         [head]
@@ -51,13 +50,13 @@ def table(rows: list[Figure]) -> str:
 
 
 def publish(seeds: int = SEEDS, each: int = EACH, first: int = 1) -> bool:
-    """Print the mix and the figures; whether every promise of the contract is kept."""
+    """Print the mix and the figures; return whether every promise of the contract is kept."""
     rows, false = measure(seeds, each, first)
     total = totals(rows, len(false))
     print(table(rows))
     print(f"\n{total.lines} lines of {len({row.kind for row in rows})} kinds in {seeds} worlds")
     print(f"false automatic matches: {total.false_matches}")
-    print(f"matched of those that can be: {total.auto_matched / total.auto:.2%} of {total.auto}")
+    print(f"matched of the matchable lines: {total.auto_matched / total.auto:.2%} of {total.auto}")
     print(f"right candidate first: {total.first / total.findable:.2%} of {total.findable}")
     for words in false[:20]:
         print("FALSE", words)

@@ -2,11 +2,11 @@
 
     python -m benchmarks.panels [ROWS]
 
-A practice workspace is given so many ramp requests that await approval, as many that await funds,
-and as many transfers; another one as many bank lines that nobody can match, and a third as many
-requests that are stuck. In a warm Lab (one whose browser has shown a panel before) it
-is timed from the cell's run to the first page on screen, then a page turn and a search of the last
-row; and it is counted what moves over the Lab's sockets for each. The sync panel has one page.
+One practice workspace has ROWS ramp requests that await approval, ROWS that await funds, and ROWS
+transfers; another has ROWS bank lines without any possible match; a third has ROWS stuck requests.
+In a warm Lab, which has already shown a panel in the browser, these are timed: from running the
+cell to the first page on screen, a page turn, and a search of the last row. The bytes over the
+Lab's sockets are counted for each. The sync panel has one page.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 
 
 class Moved:
-    """Bytes that the Lab's sockets sent to the page since the last look."""
+    """Bytes that the Lab's sockets sent to the page since the last reading."""
 
     def __init__(self, page: Page) -> None:
         self._bytes = 0
@@ -98,13 +98,13 @@ class Moved:
         self._bytes += len(payload)
 
     def take(self) -> int:
-        """What moved; the count begins again."""
+        """Return the count of bytes, and reset it."""
         moved, self._bytes = self._bytes, 0
         return moved
 
 
 def fill(folder: Path, rows: int) -> None:
-    """Store so many open requests of both statuses and so many transfers, a commit of each."""
+    """Store `rows` open requests of both statuses and `rows` transfers, in one commit each."""
     requests(folder, "AWAITING_APPROVAL", 0, rows)
     requests(folder, "AWAITING_FUNDS", rows, 2 * rows)
     transfers = duckdb.sql(TRANSFERS, params={"account": ACCOUNT, "last": rows})
@@ -112,14 +112,14 @@ def fill(folder: Path, rows: int) -> None:
 
 
 def fill_bank(folder: Path, rows: int) -> None:
-    """Store a statement of so many credits that belong to nothing that is known."""
+    """Store a statement of `rows` credits that belong to no known record."""
     given = {"account": treasury.open(folder).settings.accounts[0].account, "rows": rows}
     store(folder, "statements", "statements", duckdb.sql(STATEMENT, params=given))
     store(folder, "statements", "statement_entries", duckdb.sql(LINES, params=given))
 
 
 def fill_stuck(folder: Path, rows: int) -> None:
-    """Store so many requests that the service has had in hand for a month."""
+    """Store `rows` requests that the service has been processing for a month."""
     requests(folder, "PROCESSING", 0, rows, since=LAST_MONTH)
 
 
@@ -129,7 +129,7 @@ def requests(folder: Path, status: str, first: int, last: int, *, since: str = Y
 
 
 def store(folder: Path, kind: str, name: str, made: duckdb.DuckDBPyRelation) -> None:
-    """Store rows in one commit; what they do not state is not stated."""
+    """Store rows in one commit; columns that they lack are null."""
     lake = Lake(folder, (*TABLES, *STATEMENT_TABLES))
     table = next(one for one in (*TABLES, *STATEMENT_TABLES) if one.name == name)
     given = made.to_arrow_table()
@@ -157,7 +157,8 @@ def measure(desk: Desk, moved: Moved, folder: Path, name: str, last: str = "") -
     print(name, flush=True)
     start = f"import treasury\nt = treasury.open({str(folder)!r})\nt.snapshot().commit"
     opened = desk.open(f"bench-{name}", start, f"t.panels.{name}()")
-    desk.page.evaluate(RUN_ONE)  # what is imported and opened once a day is not the panel's
+    # Importing and opening happen once a day and are not the panel's cost.
+    desk.page.evaluate(RUN_ONE)
     timed("first page", moved, lambda: shown(opened))
     panel = opened.panel
     if not last:

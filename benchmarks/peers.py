@@ -1,16 +1,16 @@
-"""Our matching beside what others would use, on worlds whose truth is known.
+"""Our matching compared with other matchers, on generated worlds with known answers.
 
     python -m benchmarks.peers [SEEDS] [EACH]
 
-The worlds are those of `benchmarks.matching_proof`. Beside the function stand: whole tokens joined
-to codes (pandas), codes looked for anywhere in the text, the same where the amount agrees, and
-Splink, trained on the tables themselves, which takes the best expectation from a probability of
-0.95 on. A matcher that has two answers for a line has none. `tools/peers` installs Splink; where it
-is not installed its row says so.
+The worlds are those of `benchmarks.matching_proof`. The other matchers: whole tokens joined to
+codes with pandas; codes searched anywhere in the text; the same if the amount agrees too; and
+Splink, trained on the tables themselves, which matches the best expectation from a probability of
+0.95 on. A matcher with two answers for a line counts as having none. `tools/peers` installs Splink;
+its row shows if it is not installed.
 
-Of each: automatic matches that are wrong (to another expectation, or of a line that belongs to
-none), the share of right ones among its matches and among all lines that belong to one, how often
-the right one comes first, and seconds.
+Prints for each: wrong automatic matches (to another expectation, or of a line that belongs to
+none), precision, recall over the lines that belong to an expectation, how often the right one is
+first, and seconds.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from treasury import match_references  # noqa: E402
 SEEDS, EACH = 4, 9
 SPLINK: Final = ROOT / ".venv-peers" / "bin" / "python"
 CERTAIN: Final = 0.95
-"""From this probability on Splink's best expectation counts as a match."""
+"""Probability from which Splink's best expectation counts as a match."""
 _TEXTS: Final = ("remittance", "end_to_end_id", "creditor_reference")
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a matcher says of a line: the expectation it matched by itself, and its first choice."""
+    """A matcher's answer for a line: its automatic match, and its first candidate."""
 
     matched: str | None
     first: str | None
 
 
 class Score(msgspec.Struct):
-    """What a matcher got right and wrong, added up over the worlds."""
+    """The right and wrong answers of a matcher, added up over the worlds."""
 
     automatic: int = 0
     wrong: int = 0
@@ -72,7 +72,7 @@ class Score(msgspec.Struct):
 
     @property
     def row(self) -> str:
-        """Its figures, as a row of the table."""
+        """The figures as a row of the table."""
         right = self.automatic - self.wrong
         precision = right / self.automatic if self.automatic else 1.0
         return (
@@ -85,7 +85,7 @@ Answers = dict[str, Answer]
 
 
 def ours(world: World) -> Answers:
-    """The function of this project, under its standard rules."""
+    """Match with this project's function under its default rules."""
     matches = match_references(*world.tables())
     return {
         row["entry_id"]: Answer(
@@ -96,7 +96,7 @@ def ours(world: World) -> Answers:
 
 
 def exact_tokens(world: World) -> Answers:
-    """Tokens of the text that are a code, as an analyst joins them with pandas."""
+    """Join tokens of the text to codes, as an analyst does with pandas."""
     lines = pd.DataFrame({"line": [row["entry_id"] for row in world.lines]})
     lines["token"] = [re.findall(r"[A-Z0-9./-]+", text_of(row)) for row in world.lines]
     tokens = lines.explode("token").dropna()
@@ -115,7 +115,7 @@ def exact_tokens(world: World) -> Answers:
 
 
 def substrings(world: World, *, by_amount: bool) -> Answers:
-    """Codes that stand anywhere in the text; `by_amount` where the amount is the expected one."""
+    """Search codes anywhere in the text; with `by_amount`, the amount has to agree too."""
     codes = [
         (plain(row["code"]), row["expectation_id"], row["amount"]) for row in world.expectations
     ]
@@ -134,7 +134,7 @@ def substrings(world: World, *, by_amount: bool) -> Answers:
 
 
 def splink(world: World) -> Answers:
-    """Splink's best expectation of each line."""
+    """Return Splink's best expectation for each line."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         pq.write_table(linked_lines(world), place / "lines.parquet")
@@ -149,7 +149,7 @@ def splink(world: World) -> Answers:
 
 
 def linked_lines(world: World) -> pa.Table:
-    """The lines as Splink takes them: amounts in whole cents, days as numbers."""
+    """Convert the lines to Splink's columns: amounts in whole cents, days as numbers."""
     rows = []
     for row in world.lines:
         tokens = [plain(token) for token in text_of(row).split()]
@@ -162,7 +162,7 @@ def linked_lines(world: World) -> pa.Table:
 
 
 def linked_expectations(world: World) -> pa.Table:
-    """The expectations, in the same columns."""
+    """Convert the expectations to the same columns."""
     return pa.Table.from_pylist(
         [
             linked(row, row["expectation_id"], row["opened_at"], code := plain(row["code"]), code)
@@ -202,13 +202,13 @@ _LINKED = pa.schema(
 
 
 def text_of(line: dict[str, Any]) -> str:
-    """All that the payer wrote, in capitals."""
+    """Return the complete text of the payer, in capitals."""
     parts = [line[name] for name in _TEXTS if line[name]]
     return " ".join(" ".join(p) if isinstance(p, list) else p for p in parts).upper()
 
 
 def plain(text: str) -> str:
-    """Letters and digits alone, in capitals."""
+    """Return only the letters and digits, in capitals."""
     return re.sub(r"[^A-Z0-9]", "", text.upper())
 
 
@@ -222,7 +222,7 @@ PEERS: Final[dict[str, Callable[[World], Answers]]] = {
 
 
 def compare(seeds: int = SEEDS, each: int = EACH) -> dict[str, Score]:
-    """Every peer's score over the worlds."""
+    """Return the score of every matcher over the worlds."""
     scores = {name: Score() for name in PEERS if PEERS[name] is not splink or SPLINK.exists()}
     for seed in range(1, seeds + 1):
         world = draw(seed, each)

@@ -1,16 +1,16 @@
-"""Payments without any reference: what earlier decisions teach our function, and Splink.
+"""Payments without any reference: how well our function and Splink learn from earlier decisions.
 
     python -m benchmarks.peers_habits [FIRST_SEED] [SEEDS]
 
-The worlds are those of `tests/matching/habits_world.py`: payers over months, the last one without
-references. Both sides get what was decided before. The function gets the lines and the decisions.
-Splink compares each line of the last month with every settled payment of an expectation that may
-still be paid, and with what each open request says of itself and its customer's payments; one of
+The worlds are those of `tests/matching/habits_world.py`: payers over several months, the last one
+without references. Both sides get the earlier decisions. Our function gets the lines and the
+decisions. Splink compares each line of the last month with every settled payment of an expectation
+that may still be paid, and with each open request's own data and its customer's payments. One of
 its models is trained on the tables, the other by the labels of the month before. Its best
 expectation counts as matched from a probability of 0.95 on.
 
-The weights of our facts were set on the worlds of the seeds 1 to 30, and those from 101 to 108 were
-looked at; the seeds from 201 on are kept for the comparison.
+The weights of our facts were set on the worlds of seeds 1 to 30 and checked on 101 to 108. The
+seeds from 201 on are reserved for the comparison.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _RECORD: Final = pa.schema(
 
 
 def answered(habits: Habits) -> dict[str, Answer]:
-    """What the function says of each line, knowing what was decided before."""
+    """Return the function's answer for each line, given the earlier decisions."""
     lines, expectations = habits.world.tables()
     matches = match_references(lines, expectations, decisions=habits.decisions)
     return {
@@ -66,7 +66,7 @@ def answered(habits: Habits) -> dict[str, Answer]:
 
 
 def splink(habits: Habits) -> tuple[dict[str, dict[str, Answer]], dict[str, float]]:
-    """What each of Splink's models says of each line of the last month, and its seconds."""
+    """Return the answers of each Splink model for the last month's lines, and its seconds."""
     last = max(row["booking_date"].month for row in habits.world.lines)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -87,7 +87,7 @@ def splink(habits: Habits) -> tuple[dict[str, dict[str, Answer]], dict[str, floa
 
 
 def settled_lines(habits: Habits, month: int) -> pa.Table:
-    """The lines of a month; those that belong nowhere have no label."""
+    """Return the lines of a month; lines that belong to no expectation have no label."""
     return pa.Table.from_pylist(
         [
             _record(line, line["entry_id"], habits.world.truths[line["entry_id"]].expectation_id)
@@ -99,10 +99,10 @@ def settled_lines(habits: Habits, month: int) -> pa.Table:
 
 
 def references(habits: Habits, month: int) -> pa.Table:
-    """What is known before a month of each expectation that may be paid in it.
+    """Return what is known before a month about each expectation that may be paid in it.
 
-    Of a code every settled payment; of an open request its own name and amount, and the account,
-    name and words of each settled payment of that customer.
+    A standing code has a row for each settled payment. An open request has its own name and amount,
+    with the account, name and words of each settled payment of its customer.
     """
     by_id = {row["expectation_id"]: row for row in habits.world.expectations}
     paid: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -147,14 +147,14 @@ def _record(line: dict[str, Any], unique_id: str, label: str | None) -> dict[str
 
 
 def _words(text: str | None) -> list[str]:
-    """The words of a name or text as ours are compared, in their order: for Splink to be liked."""
+    """Split a text into words as our matching compares them, in order, which helps Splink."""
     bare = unicodedata.normalize("NFD", (text or "").replace(".", "").replace("Ł", "L").upper())
     letters = "".join(letter for letter in bare if not unicodedata.combining(letter))
     return [word for word in re.findall(r"[A-Z0-9Ø]+", letters) if word not in _FORMS]
 
 
 def compare(first: int = FIRST_SEED, seeds: int = SEEDS) -> dict[str, Score]:
-    """Every side's score over the lines of the last months."""
+    """Return the score of every side over the lines of the last months."""
     scores = {OURS: Score()}
     if SPLINK.exists():
         scores |= {name: Score() for name in MODELS.values()}

@@ -1,12 +1,12 @@
-"""Splink over a month's lines and what is known of each expectation; run by Splink's environment.
+"""Splink over a month's lines and the known data of each expectation; run in Splink's environment.
 
     python peers_habits_splink.py FOLDER
 
-FOLDER has `trained_` and `asked_`, each with `lines.parquet` and `references.parquet`; the label of
-a line is its `expectation`. Two models are trained on the first pair, one by expectation
-maximisation, one by the labels, and asked about the second. FOLDER/splink.json then has of each
-model and line the expectation with the highest weight, its probability, and whether another has as
-much; and the seconds that each model took.
+FOLDER has subfolders `trained_` and `asked_`, each with `lines.parquet` and `references.parquet`.
+The label of a line is its `expectation`. Two models are trained on the first pair, one by
+expectation maximisation and one by the labels; both predict the second. FOLDER/splink.json then
+has, for each model and line, the expectation with the highest weight, its probability and whether
+another has the same weight; and the seconds of each model.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ POSSIBLE = (
     "l.reached = r.reached"
     ' AND (r.opened IS NULL OR (l."on" >= r.opened AND l."on" - r.opened <= 30))'
 )
-"""Payments that reached the account, and requests that were open within the days allowed."""
+"""Only payments to the account, and only requests that were open within the allowed days."""
 
 
 def settings() -> SettingsCreator:
@@ -80,7 +80,7 @@ def settings() -> SettingsCreator:
 
 
 def linker_of(folder: Path, which: str, given: Any) -> Linker:
-    """A linker over a pair of tables; of the lines that are asked about no label is read."""
+    """Return a linker over a pair of tables; the labels of the lines to predict are not read."""
     connection = duckdb.connect()
     api = DuckDBAPI(connection=connection)
     tables = []
@@ -97,7 +97,7 @@ def linker_of(folder: Path, which: str, given: Any) -> Linker:
 
 
 def trained(folder: Path, model: str) -> dict[str, Any]:
-    """The model, trained on the month before."""
+    """Return the model, trained on the month before."""
     linker = linker_of(folder, "trained", settings())
     linker.training.estimate_probability_two_random_records_match(
         [block_on("payer", "cents"), block_on("name", "cents")], recall=0.7
@@ -112,7 +112,7 @@ def trained(folder: Path, model: str) -> dict[str, Any]:
 
 
 def best(folder: Path, given: dict[str, Any]) -> dict[str, list[object]]:
-    """The best expectation of each line that is asked about."""
+    """Return the best expectation of each line to predict."""
     linker = linker_of(folder, "asked", given)
     found = linker.inference.predict(threshold_match_probability=0).as_duckdbpyrelation()
     rows = found.select("unique_id_l, expectation_r, match_weight, match_probability").fetchall()

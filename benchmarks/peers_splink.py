@@ -1,11 +1,11 @@
-"""Splink over the lines and expectations in a folder; run by Splink's own environment.
+"""Splink over the lines and expectations in a folder; run in Splink's own environment.
 
     python peers_splink.py FOLDER
 
-Reads FOLDER/lines.parquet and FOLDER/expectations.parquet (text, digits, amount in cents, day) and
-writes FOLDER/splink.json: of each line the expectation with the highest probability, the
-probability, and whether another has as much; with the seconds that it took. The model is trained on
-the tables themselves, as Splink's own example of matching transactions does.
+Reads FOLDER/lines.parquet and FOLDER/expectations.parquet (text, digits, amount in cents, day).
+Writes FOLDER/splink.json: for each line the expectation with the highest probability, the
+probability, and whether another has the same; and the seconds that it took. The model is trained on
+the tables themselves, as in Splink's own example of matching transactions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ SETTINGS = SettingsCreator(
 
 
 def best(folder: Path) -> dict[str, object]:
-    """The best expectation of each line, with the seconds of training and of prediction."""
+    """Return the best expectation of each line, with the seconds of training and of prediction."""
     connection = duckdb.connect()
     api = DuckDBAPI(connection=connection)
     tables = []

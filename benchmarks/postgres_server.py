@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests and benchmarks: started by them, not as root, on its socket."""
+"""A temporary PostgreSQL server for tests and benchmarks, on a Unix socket and not run as root."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _USERS = ("postgres", "nobody")
 
 
 def binaries() -> Path | None:
-    """Where the server's programs are; Debian keeps them out of the path."""
+    """Return the folder of the server's programs; Debian does not put them on the path."""
     found = shutil.which("initdb")
     places = [Path(found).parent] if found else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -28,7 +28,7 @@ def binaries() -> Path | None:
 
 
 def _as_whom() -> dict[str, Any]:
-    """The server refuses to run as root."""
+    """Return the user for the server, which refuses to run as root."""
     if os.getuid() != 0:
         return {}
     user = next(name for name in _USERS if _has(name))
@@ -44,7 +44,7 @@ def _has(name: str) -> bool:
 
 
 class Server:
-    """A running server; `new_url` is a database of one's own."""
+    """A running server; `new_url` creates a new database."""
 
     def __init__(self, folder: Path, port: int = 5432) -> None:
         self._folder = folder
@@ -52,7 +52,7 @@ class Server:
         self.port = port
 
     def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
-        """A plain connection, as somebody with psql has."""
+        """Open a plain connection, as psql does."""
         return psycopg.connect(
             host=str(self._folder),
             port=self.port,
@@ -62,7 +62,7 @@ class Server:
         )
 
     def new_url(self) -> str:
-        """The URL of an empty database."""
+        """Create an empty database and return its URL."""
         self._made += 1
         name = f"journal_{self._made}"
         with self.connect() as connection:
@@ -74,10 +74,10 @@ class Server:
 def serving(
     programs: Path, port: int = 5432, configure: Callable[[Path], Sequence[str]] = lambda _: ()
 ) -> Iterator[Server]:
-    """A server in a temporary folder, gone afterwards.
+    """Run a server in a temporary folder, which is removed afterwards.
 
-    `configure` is given the folder of its data, and returns settings; with none of
-    `listen_addresses` among them it is reached by its socket alone.
+    `configure` gets the server's data folder and returns settings. Without `listen_addresses` in
+    them the server listens on its socket only.
     """
     whom = _as_whom()
     folder = Path(tempfile.mkdtemp(prefix="treasury-pg-"))
@@ -101,7 +101,8 @@ def serving(
             _wait(server, folder, port)
             yield Server(folder, port)
         finally:
-            server.send_signal(signal.SIGINT)  # a fast shutdown: whoever is connected is let go
+            # A fast shutdown: the server closes the open connections.
+            server.send_signal(signal.SIGINT)
             server.wait(60)
     finally:
         shutil.rmtree(folder)

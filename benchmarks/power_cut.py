@@ -1,13 +1,13 @@
-"""Cuts the power at every moment of a desk's work, and looks for what was said and is not there.
+"""Simulated power cuts at every moment of a desk's work: reported work must not be lost.
 
     python -m benchmarks.power_cut [--sample COUNT] [--seed SEED]
 
-The verbs of `power_cut_child` run once under `strace`, which writes down each change of a file and
-each wish to have one on the disk. From that the disk is made as a power cut may leave it after any
-of these: of a file what was there when it was last synced, or more; of a folder the names that it
-had when it was last synced, or those it had at last. On each such disk the workspace has to open,
-to have everything that had been said to be done, and to be as whole as any other after the next
-commit. No power is cut and nobody has to be root.
+Runs the verbs of `power_cut_child` once under `strace`, which records each change of a file and
+each request to sync one. From the recording it builds the disks that a power cut may leave after
+any of these: a file has its content as of the last sync, or newer content; a folder has its names
+as of the last sync, or its newest names. On each such disk the workspace has to open, contain all
+work that was reported as done, and be intact after the next commit. No power is cut, and root is
+not needed.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ CALLS: Final = (
 )  # fmt: skip
 UNMODELLED: Final = ("writev", "pwritev", "pwritev2", "truncate", "fallocate", "symlink",
                      "symlinkat", "copy_file_range", "sendfile")  # fmt: skip
-"""What none of our parts does to a file of the workspace: a recording that has one is refused."""
+"""Calls that this project never uses on files of a workspace; a recording with one is refused."""
 LONGEST: Final = 64 << 20
-"""Bytes of one write that are written down whole."""
+"""Bytes of one write that the recording keeps."""
 
 STATES: Final = ("nothing more", "names only", "a part")
-"""What a disk may have beyond what was synced: nothing, all names, or what chance left there."""
+"""Content of a disk beyond the synced state: nothing, all names, or a random part."""
 
 
 class Operation(NamedTuple):
-    """A call that has come back, on files below the workspace; `data` is what was written."""
+    """A completed call on files below the workspace; `data` is the content it wrote."""
 
     call: str
     paths: tuple[str, ...]
     flags: str = ""
     number: int = 0
-    """A file descriptor, an offset or a length, by the call."""
+    """A file descriptor, an offset or a length, depending on the call."""
     data: bytes = b""
     descriptor: int = -1
 
 
 class Broken(NamedTuple):
-    """A promise that a power cut broke: after how many operations, on which disk, and what."""
+    """A broken promise: the number of operations before the cut, the disk, and the problem."""
 
     place: int
     state: str
@@ -76,7 +76,7 @@ class Broken(NamedTuple):
 
 
 def record(folder: Path, program: Sequence[str]) -> list[Operation]:
-    """Run a Python program, given as to the interpreter; all that happens to files of `folder`."""
+    """Run the Python interpreter with these arguments; return all changes below `folder`."""
     log = folder.with_suffix(".strace")
     child = [sys.executable, *program]
     traced = ["strace", "-f", "-y", "-xx", "--seccomp-bpf", "-s", str(LONGEST), "-o", str(log)]
@@ -93,7 +93,7 @@ _PLACE: Final = re.compile(r"(AT_FDCWD|\d+)<((?:[^<>\\]|\\x[0-9a-f]{2})*)>(\(del
 
 
 def _operations(log: Path, root: str) -> Iterator[Operation]:
-    """The calls of a recording that came back well, in the order in which they did."""
+    """Yield the successful calls of a recording in the order of their completion."""
     begun: dict[str, str] = {}
     with log.open(encoding="ascii") as lines:
         for line in lines:
@@ -111,7 +111,7 @@ def _operations(log: Path, root: str) -> Iterator[Operation]:
 
 
 def _operation(call: str, arguments: str, result: int, root: str) -> Iterator[Operation]:
-    """One call, if it is about a file below `root` or says something."""
+    """Yield the call if it concerns a file below `root` or is a report of the child."""
     texts = [(bytes.fromhex(t.replace("\\x", "")), cut) for t, cut in _TEXT.findall(arguments)]
     places = [
         (number, bytes.fromhex(p.replace("\\x", "")).decode() if "\\x" in p else p)
@@ -123,7 +123,7 @@ def _operation(call: str, arguments: str, result: int, root: str) -> Iterator[Op
     if call in {"write", "pwrite64", "fsync", "fdatasync", "ftruncate", "lseek"}:
         number, place = places[0]
         if _is_below(place, root):
-            assert not any(cut for _, cut in texts), "a write is longer than what is written down"
+            assert not any(cut for _, cut in texts), "a write is longer than the recording keeps"
             data = texts[0][0][:result] if texts else b""
             last = arguments.rpartition(",")[2].strip()
             offset = int(last) if call in {"pwrite64", "ftruncate"} else result
@@ -147,31 +147,31 @@ def _is_below(path: str, root: str) -> bool:
 
 
 class File:
-    """A file: what programs read of it, and what of it was synced."""
+    """A file: its current content, and the synced content."""
 
     def __init__(self, content: bytes = b"") -> None:
         self.content = bytearray(content)
         self.synced = content
 
     def sync(self) -> None:
-        """What is in the file is on the disk."""
+        """Make the current content durable."""
         self.synced = bytes(self.content)
 
 
 class Folder:
-    """A folder: its names as programs see them, and as they were synced."""
+    """A folder: its current names, and the synced names."""
 
     def __init__(self) -> None:
         self.names: dict[str, File | Folder] = {}
         self.synced: dict[str, File | Folder] = {}
 
     def sync(self) -> None:
-        """The names in the folder are on the disk."""
+        """Make the current names durable."""
         self.synced = dict(self.names)
 
 
 class Disk:
-    """The files of a workspace, from a copy of it that is on the disk as a whole."""
+    """The files of a workspace, starting from a copy that is completely synced."""
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
@@ -179,7 +179,7 @@ class Disk:
         self._at: dict[tuple[int, int], int] = {}
 
     def apply(self, one: Operation) -> bool:
-        """Let an operation happen; whether a power cut may leave another disk after it."""
+        """Apply an operation; return whether a power cut may leave another disk after it."""
         match one.call:
             case "open" | "creat":
                 return self._open(one)
@@ -218,12 +218,12 @@ class Disk:
     def _on_open_file(self, one: Operation) -> bool:
         found = self._find(one.paths[0])
         if found is None:
-            return False  # it has no name any more
+            return False  # the file was deleted or renamed
         if one.call in {"fsync", "fdatasync"}:
             found.sync()
             return True
         if one.call == "lseek" and isinstance(found, Folder):
-            return False  # its names are read once more
+            return False  # a program lists the folder again
         assert isinstance(found, File), one
         here = one.descriptor, id(found)
         match one.call:
@@ -254,7 +254,7 @@ class Disk:
         return found
 
     def leave(self, target: Path, state: str, chance: Random) -> None:
-        """Write into `target` what a power cut leaves: one of STATES."""
+        """Write into `target` the disk that a power cut leaves, in one of STATES."""
         _left(self.top, target, state, chance)
 
 
@@ -281,21 +281,22 @@ def _left(folder: Folder, target: Path, state: str, chance: Random) -> None:
             (target / name).write_bytes(one.content if written else one.synced)
 
 
-# What has to stand
+# The promises
 
 
 def problems(folder: Path, said: Standing, later: Standing, known: dict[int, Standing]) -> str:
-    """What is wrong with a workspace of which `said` was said, while the verb after it ran.
+    """Describe the problem of a workspace that was reported as `said`, or return an empty text.
 
-    `known` are the standings by the commit they had last, `later` is that after the running verb.
+    The power cut happened during the next verb, which would have led to `later`. `known` are the
+    reported states by their last commit.
     """
     desk = Workspace(folder)
     last = desk.lake.last_commit()
     number = 0 if last is None else last.number
     if number < said.commit:
-        return f"commit {said.commit} was said, {number} is the last"
+        return f"commit {said.commit} was reported, but {number} is the last"
     if number and rows_of(desk) != known[number].rows:
-        return f"commit {number} has other rows than were written"
+        return f"rows of commit {number} differ from those written"
     wrong = _pins_lost(desk, said, later, known) or _decisions_lost(desk, said)
     if wrong:
         return wrong
@@ -312,40 +313,40 @@ def _pins_lost(desk: Workspace, said: Standing, later: Standing, known: dict[int
     if lost:
         return f"pins {sorted(lost)} are lost"
     if not {*pins} <= {*said.pins, *later.pins}:
-        return f"pins {pins} were let go"
+        return f"pins {pins} include unexpected ones"
     for pin in pins:
         if rows_of(desk, pin) != known[pin].rows:
-            return f"pinned commit {pin} has other rows than were written"
+            return f"rows of pinned commit {pin} differ from those written"
     return ""
 
 
 def _decisions_lost(desk: Workspace, said: Standing) -> str:
     entries = desk.journal.verify().seq
     if entries < said.entries or desk.journal.lost() is not None:
-        return f"{said.entries} entries were said, the journal has {entries}"
+        return f"{said.entries} journal entries were reported, but the journal has {entries}"
     closed = closed_periods(desk.journal.entries("period."))
     if not {*said.closed} <= {*closed}:
-        return f"{said.closed} were closed, {sorted(closed)} are"
+        return f"{said.closed} were closed, but now {sorted(closed)} are"
     pins = {pin.commit.number for pin in desk.lake.pins()}
     unkept = [period.month for period in closed.values() if period.close.commit not in pins]
     if unkept:
-        return f"{unkept} are closed on commits that are not kept"
+        return f"{unkept} are closed on commits that are not pinned"
     altered = [p for one in closed.values() for p in altered_answers(desk.folder, one.close)]
-    return f"{altered} were stored by a close and are not as written" if altered else ""
+    return f"{altered}: stored by a close, and changed since" if altered else ""
 
 
 def cut(
     before: Path, root: Path, operations: Sequence[Operation], *, sample: int | None, seed: int
 ) -> Iterator[tuple[int, str, str]]:
-    """Each disk that is looked at: after how many operations, which, and what is wrong with it.
+    """Yield each disk that was checked: operations before the cut, its state, and its problem.
 
-    `before` is a copy of the workspace in `root` as it was before the recording.
+    `before` is a copy of the workspace in `root` from before the recording.
     """
     says = [msgspec.json.decode(one.data[len(SAID) :], type=Standing) for one in operations
             if one.call == "say"]  # fmt: skip
     known = {said.commit: said for said in reversed(says)}
     disk, chance = Disk(before), Random(seed)
-    disk._root = str(root)  # noqa: SLF001 - it is replayed where it was recorded
+    disk._root = str(root)  # noqa: SLF001 - paths in the recording are those of `root`
     count = sum(1 for _ in _moments(operations))
     wanted = range(count) if sample is None else sorted(chance.sample(range(count), sample))
     places, done = iter(wanted), 0
@@ -373,7 +374,7 @@ _MOMENTS: Final = {"say", "fsync", "fdatasync", "rename", "link", "unlink", "mkd
 
 
 def _moments(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """After these a power cut leaves another disk than before; writes alone are lost with any."""
+    """Select the operations after which a cut is tried; any cut also loses unsynced writes."""
     return (one for one in operations if one.call in _MOMENTS)
 
 
@@ -389,7 +390,7 @@ def _memory() -> str | None:
 
 
 def recorded(folder: Path, verbs: Sequence[str]) -> tuple[Path, Path, list[Operation]]:
-    """A practice workspace as it was, where the verbs were done on it, and what that took."""
+    """Return a workspace's copy from before the verbs, the workspace, and the verbs' operations."""
     before, desk = folder / "before", folder / "desk"
     company = Sandbox(7)
     with company.serve() as served:
@@ -403,7 +404,7 @@ def recorded(folder: Path, verbs: Sequence[str]) -> tuple[Path, Path, list[Opera
 def run(
     verbs: Sequence[str] = VERBS, *, sample: int | None = None, seed: int = 7
 ) -> tuple[int, list[Broken]]:
-    """How many disks were looked at, and each on which a promise was broken."""
+    """Return the number of disks checked, and each one with a broken promise."""
     broken, looked = list[Broken](), 0
     with tempfile.TemporaryDirectory() as folder:
         before, desk, operations = recorded(Path(folder).resolve(), verbs)
@@ -416,14 +417,14 @@ def run(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, help="So many moments; every one if not given.")
+    parser.add_argument("--sample", type=int, help="Number of moments to try; default: all.")
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
     began = time.monotonic()
     looked, broken = run(sample=given.sample, seed=given.seed)
     for one in broken:
         print(f"BROKEN {one}")
-    print(f"{looked:,} disks after a power cut looked at in {time.monotonic() - began:.0f} s")
+    print(f"{looked:,} disks after a power cut checked in {time.monotonic() - began:.0f} s")
     print(f"broken promises: {len(broken)}")
     raise SystemExit(bool(broken))
 

@@ -1,8 +1,8 @@
-"""Does the verbs of a desk one after another and says after each, on one line, what then stands.
+"""The verbs of a desk, one after another; after each, a line reports the state of the workspace.
 
     python -m benchmarks.power_cut_child FOLDER VERB…
 
-What is said here may not be lost by a power cut any more.
+A power cut must not lose what a line has reported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def rows_of(desk: Workspace, commit: int | None = None) -> dict[str, str]:
-    """The count and a hash of the rows of each table at a commit, the last one if not given."""
+    """Return the count and a hash of each table's rows at a commit, by default the last one."""
     snapshot = desk.lake.snapshot(commit=commit)
     queries = [
         f"SELECT '{name}' AS name, count(*) || ':' || coalesce(bit_xor(hash(t)), 0) AS held"
@@ -48,7 +48,7 @@ def rows_of(desk: Workspace, commit: int | None = None) -> dict[str, str]:
 
 
 def standing(desk: Workspace, verb: str) -> Standing:
-    """What stands, as it is read from the disk."""
+    """Read the state of the workspace from the disk."""
     last = desk.lake.last_commit()
     return Standing(
         verb,
@@ -61,7 +61,7 @@ def standing(desk: Workspace, verb: str) -> Standing:
 
 
 def do(desk: Workspace, verb: str) -> None:
-    """Do one verb, as an analyst would."""
+    """Do one verb as an analyst does."""
     match verb:
         case "sync" | "resync":
             desk.sync()

@@ -1,16 +1,16 @@
-"""Matching, all tiers, against what pandas needs for whole references alone on the same rows.
+"""Matching with all tiers, compared with pandas matching whole references only, on the same rows.
 
     python -m benchmarks.reconcile [ROWS]
     python -m benchmarks.reconcile --hostile [ROWS]
 
-Both sides read the same Parquet files before the clock starts, each in a process of its own,
-alternately. Pandas does what an analyst would write by hand: `findall` tokens, `explode`, `merge`.
-The function does every tier, outcome and allocation in that time. Seconds of processor time stand
-beside those of the wall: on a busy machine only the former can be compared.
+Both sides read the same Parquet files before the clock starts, alternately, each in its own
+process. Pandas does what an analyst would write by hand: `findall` tokens, `explode`, `merge`. Our
+function computes every tier, outcome and allocation in its time. Processor time is printed next to
+wall-clock time, because it alone is comparable on a busy machine.
 
-Then, by the function alone: a tenth of the rows, two sets that are built to hurt (everyone pays the
-same amount; every line names one code), and a month of 5,000 lines, asked a second time. With
-`--hostile`, sets that a payer can cause, each as a multiple of the ordinary set in time and memory.
+Then our function alone: a tenth of the rows; two sets built to be slow (everyone pays the same
+amount; every line names one code); and a month of 5,000 lines, matched twice. `--hostile` runs the
+sets that a payer can cause, each as a multiple of the ordinary set's time and memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from benchmarks.hostile_sets import HOSTILE, lines_table, ordinary_code, request
 ROWS = 1_000_000
 HOSTILE_ROWS = 100_000
 LONGEST = 20
-"""A hostile set is stopped after so many times the ordinary set's time."""
+"""Multiple of the ordinary set's time after which a hostile set is stopped."""
 ROUNDS = 3
 MONTH = 5_000
 MIX = {
@@ -46,11 +46,11 @@ MIX = {
     "cut off, or one character off": 2,
     "no reference": 5,
 }
-"""How many lines in a hundred are written how."""
+"""Lines of each way to write, of a hundred."""
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What one process measured."""
+    """The measurements of one process."""
 
     wall: float
     processor: float
@@ -59,7 +59,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def written(code: str, place: int, random: Random) -> str:
-    """A remittance text; `place` from 0 to 99 says how the code is written in it."""
+    """Return a remittance text; `place` from 0 to 99 selects how the code is written in it."""
     if place < 90:
         return f"Invoice {random.randrange(10**6)} {code} thanks"
     if place < 93:
@@ -72,13 +72,13 @@ def written(code: str, place: int, random: Random) -> str:
 
 
 def ordinary(rows: int) -> tuple[pa.Table, pa.Table]:
-    """`rows` lines against `rows` requests, written by the mix, the amounts as they fall."""
+    """Return `rows` lines and `rows` requests, written by the mix, with random amounts."""
     (whole,) = ordinary_parts(rows, 1)
     return whole
 
 
 def ordinary_parts(rows: int, parts: int) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """The ordinary set in so many parts, one at a time: ten millions are more than fit at once."""
+    """Yield the ordinary set in parts, because ten million rows do not fit into memory at once."""
     random = Random(rows)
     order = array("q", random.sample(range(rows), rows))
     cents = array("q", (random.randrange(10_000, 5_000_000) for _ in range(rows)))
@@ -99,14 +99,14 @@ def euros(cents: int) -> Decimal:
 
 
 def same_amount(rows: int) -> tuple[pa.Table, pa.Table]:
-    """The same, but every line and every request is of one amount."""
+    """Return the ordinary set with one amount in every line and request."""
     lines, expectations = ordinary(rows)
     same = pa.array([Decimal("100.00")] * rows).cast(pa.decimal128(38, 18))
     return replaced(lines, same), replaced(expectations, same)
 
 
 def one_code(rows: int) -> tuple[pa.Table, pa.Table]:
-    """Every line names the first expectation, which takes any amount."""
+    """Return lines that all name the first expectation, which accepts any amount."""
     lines, expectations = ordinary(rows)
     texts = [f"Invoice {n} PAY-2026-0000000 thanks" for n in range(rows)]
     amounts = [None, *expectations["amount"].to_pylist()[1:]]
@@ -153,15 +153,16 @@ def processor() -> float:
 
 
 def peak_mb() -> int:
-    """The most memory this process held; unlike `getrusage`, not what its parent held."""
+    """Return the peak memory of this process; `getrusage` would include its parent's."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
 def one(side: str, folder: Path, times: int) -> Run:
-    """Run one side on the files in `folder` and measure the last of so many times."""
+    """Run one side on the files in `folder` several times and measure the last one."""
     lines, expectations = pq.read_table(folder / "lines"), pq.read_table(folder / "expectations")
-    pa.default_memory_pool().release_unused()  # what decoding the files took
+    # Frees the memory of decoding the files.
+    pa.default_memory_pool().release_unused()
     run = Run(0, 0, 0, 0)
     for _ in range(times):
         wall, cpu = time.perf_counter(), processor()
@@ -171,14 +172,14 @@ def one(side: str, folder: Path, times: int) -> Run:
 
 
 def apart(side: str, folder: Path, times: int = 1, longest: float | None = None) -> Run:
-    """The same in a process of its own; TimeoutExpired after `longest` seconds."""
+    """Run `one` in its own process; raise TimeoutExpired after `longest` seconds."""
     command = [sys.executable, "-m", "benchmarks.reconcile", "--side", side, folder, str(times)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=longest)
     return msgspec.convert(json.loads(done.stdout), Run)
 
 
 def prepared(folder: Path, name: str, rows: int) -> Path:
-    """The files of a set, written by a process of its own so that its memory is not counted."""
+    """Write the files of a set in another process, so that its memory is not counted."""
     place = folder / f"{name}-{rows}".replace(" ", "-")
     place.mkdir()
     lines, expectations = SETS[name](rows)
@@ -231,7 +232,7 @@ def main(rows: int) -> None:
 
 
 def hostile(rows: int) -> None:
-    """Each hostile set beside the ordinary one of as many rows."""
+    """Run each hostile set and compare it with the ordinary one of as many rows."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         plain = apart("treasury", prepared(folder, "ordinary", rows))

@@ -1,9 +1,10 @@
-"""How long a big practice company takes to seed, and what its last page costs against its first.
+"""A large practice company: the time to create it, and its last pages compared with the first.
 
     python -m benchmarks.sandbox [REQUESTS,TRANSFERS]
 
-Pages are asked for over HTTP, alternately, after the one pass that notes where pages begin; the
-ratios are of the medians. That pass is told by itself: it is taken anew once something is written.
+Pages are requested over HTTP, alternately; ratios are those of the medians. The first deep page
+needs a pass over the index to find where pages begin, and the next write invalidates it. That pass
+is timed separately.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def seconds(act: Callable[[], object]) -> float:
 
 
 def compare(name: str, ask: Callable[[int], httpx.Response]) -> None:
-    """Ask for the first, a middle and the last page, and print what they cost."""
+    """Request the first, a middle and the last page, and print their times."""
     pages = ask(1).json()["pagination"]["numberOfPages"] - 1
     once = seconds(lambda: ask(pages))
     spent: dict[int, list[float]] = {page: [] for page in (1, pages // 2, pages)}

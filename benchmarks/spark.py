@@ -1,22 +1,29 @@
-"""Matching on Apache Spark beside DuckDB, on the same Parquet files, in one run.
+"""Matching on Apache Spark compared with DuckDB, on the same Parquet files, in one run.
 
     python -m benchmarks.spark [ROWS] [--tenfold] [--duckdb-alone] [--only WAY,…]
 
-The ways: `cluster`, a standalone cluster of real processes on loopback (a master, two workers, each
-with an executor of one core and less than 4 GB); `killed`, the same with a worker killed in the
-middle; `same-amount`, `one-code` and `one-payer`, sets in which everybody pays the same amount,
-every line names one code, every line has one payer; `drawn`, worlds of every way to mangle a code,
-with decisions and rules; `local`, two threads in one process; `connect`, a Spark Connect server;
-`month`, the month of a workspace of so many bank lines and requests, read from its lake by two
-threads. With `--tenfold` ten times the rows on the cluster as well. DuckDB matches each set in a
-process of its own. All four tables have to hold the same rows, by the hash of their sorted hashes;
-else the exit code is 1.
+The ways:
 
-With `--duckdb-alone` DuckDB alone matches the ordinary set, and nothing is started. Its database
-holds 4 GB; what goes in and comes out is beside it, as Arrow tables.
+- `cluster`: a standalone cluster of real processes on loopback (a master and two workers, each with
+  an executor of one core and less than 4 GB)
+- `killed`: the same, with a worker killed during the run
+- `same-amount`, `one-code`, `one-payer`: sets in which every line has the same amount, names the
+  same code, or comes from the same payer
+- `drawn`: worlds with every way to mangle a code, with decisions and rules
+- `local`: two threads in one process
+- `connect`: a Spark Connect server
+- `month`: the month of a workspace of ROWS bank lines and requests, read from its lake by two
+  threads
 
-Both read the files and write their tables within the time. A cluster's machines are here one: four
-Java processes share its cores, and the ratio to DuckDB says nothing of a cluster of many.
+`--tenfold` adds ten times the rows on the cluster. DuckDB matches each set in its own process. All
+four tables must have the same rows (compared by a hash over the sorted hashes of the rows), or the
+exit code is 1.
+
+With `--duckdb-alone` only DuckDB matches the ordinary set, and no Spark process is started. Its
+database is limited to 4 GB; the Arrow tables of the input and the result come on top.
+
+Both sides read the files and write their tables within the measured time. Four Java processes share
+the cores of one machine here, so the ratio to DuckDB does not apply to a cluster of many machines.
 """
 
 from __future__ import annotations
@@ -37,12 +44,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-if importlib.util.find_spec("pyspark") is None:  # Spark has an environment of its own
+# Spark is installed in a separate environment.
+if importlib.util.find_spec("pyspark") is None:
     python = ROOT / ".venv-spark" / "bin" / "python"
     os.execv(python, [str(python), "-m", "benchmarks.spark", *sys.argv[1:]])
 sys.path.insert(0, str(ROOT / "tests" / "matching"))
 
-import duckdb  # noqa: E402 - what follows is there in the environment of Spark
+import duckdb  # noqa: E402 - only the Spark environment is sure to have these
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from mangled import drawn  # noqa: E402
@@ -65,21 +73,21 @@ WAYS = (
     "month",
 )  # fmt: skip
 PARTS = 8
-"""Files that each table is divided into, so that several read it."""
+"""Files per table, so that several tasks read it."""
 DRIVER = "3g"
 Tables = tuple[pa.Table, pa.Table]
 Hashes = dict[str, tuple[int, str]]
 
 
 class Made(NamedTuple):
-    """What DuckDB took, in seconds, and the hashes of its tables."""
+    """DuckDB's seconds, and the hashes of its tables."""
 
     wall: float
     hashes: Hashes
 
 
 def one_payer(rows: int) -> Tables:
-    """The ordinary set, but every line comes from one account."""
+    """Return the ordinary set with every line from one account."""
     lines, expectations = ordinary(rows)
     column = lines.schema.get_field_index("counterparty_account")
     same = pa.array(["LT000000000000000001"] * rows)
@@ -87,7 +95,7 @@ def one_payer(rows: int) -> Tables:
 
 
 def decisions_on(lines: pa.Table, expectations: pa.Table) -> pa.Table:
-    """A few decisions of each verdict, by the order of the rows."""
+    """Return a few decisions of each verdict, chosen by row number."""
     few = range(0, min(lines.num_rows, expectations.num_rows), 997)
     rows = [
         {
@@ -111,7 +119,7 @@ SETS: dict[str, Callable[[int], Tables]] = {
 
 
 def write_set(name: str, rows: int, place: Path) -> None:
-    """The files of a set: each table in parts, and the decisions where it has some."""
+    """Write the files of a set: each table in parts, and the decisions if the set has any."""
     for what in ("lines", "expectations"):
         (place / what).mkdir(parents=True)
     for number, both in enumerate(parts_of(name, rows)):
@@ -144,7 +152,7 @@ def inputs_of(place: Path) -> dict[str, Any]:
 
 
 def rules_of_drawn() -> Rules:
-    """Rules of a company's own beside the drawn worlds: a class, and other measures."""
+    """Return a company's rules for the drawn worlds: an additional class, and other limits."""
     debits = ClassRule(
         name="debits", line_class="other_business", direction="DBIT", remittance=r"\binvoice\b"
     )
@@ -183,7 +191,7 @@ def match_with_spark(place: Path, into: Path, address: str) -> dict[str, Any]:
 
 
 def session_at(address: str, into: Path) -> Any:
-    """A session on a cluster, or on threads of its own."""
+    """Open a session on a cluster, or on threads of this process."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(address)
@@ -229,20 +237,20 @@ def reconcile_with_spark(desk: Path, into: Path, address: str) -> dict[str, Any]
 
 
 def write_answer(r: Any, into: Path) -> None:
-    """Write the tables of a month's answer beside what was matched, each by its sheet's name."""
+    """Write the tables of a month's answer, named by sheet, next to those of the matching."""
     for name, table in r.sheets().items():
         (into.parent / name).mkdir(parents=True)
         pq.write_table(table, into.parent / name / "part-0.parquet")
 
 
 def driver_of(session: Any) -> int:
-    """The process of a driver that is this session's own; 0 where it is a server's."""
+    """Return the id of this session's own driver process; 0 if a server runs the driver."""
     java = getattr(session, "_jvm", None)
     return 0 if java is None else int(java.java.lang.ProcessHandle.current().pid())
 
 
 def apart(*arguments: object) -> dict[str, Any]:
-    """A part of this module in a process of its own; what it says."""
+    """Run a part of this module in its own process and return its JSON output."""
     command = [sys.executable, "-m", "benchmarks.spark", *map(str, arguments)]
     done = subprocess.run(
         command,
@@ -259,9 +267,9 @@ def apart(*arguments: object) -> dict[str, Any]:
 
 
 def hashes_of(*places: Path) -> Hashes:
-    """Of each folder's tables the number of their rows, and the hash of their rows' sorted hashes.
+    """Return for each table its number of rows and the hash of its rows' sorted hashes.
 
-    What is no table's folder is passed over.
+    Folders without Parquet files are skipped.
     """
     hashes = {}
     with duckdb.connect() as connection:
@@ -282,7 +290,7 @@ def hashes_of(*places: Path) -> Hashes:
 
 
 class Bench:
-    """One run: the sets' files, what DuckDB made of them, and what was told."""
+    """One run of the benchmark: the files of its sets, and DuckDB's results for comparison."""
 
     def __init__(self, folder: Path, rows: int) -> None:
         self.folder, self.rows = folder, rows
@@ -291,7 +299,7 @@ class Bench:
         self._number = 0
 
     def set_of(self, name: str, rows: int) -> Path:
-        """The folder of a set, written and matched by DuckDB where it is not there."""
+        """Return the folder of a set; write it and match it with DuckDB if it is missing."""
         place = self.folder / f"{name}-{rows}"
         if not place.exists():
             apart("--write", name, rows, place)
@@ -301,7 +309,7 @@ class Bench:
         return place
 
     def match(self, way: str, name: str, rows: int, address: str) -> float:
-        """One run on Spark, told beside DuckDB's; its seconds."""
+        """Match a set on Spark, print the comparison with DuckDB, and return the seconds."""
         place = self.set_of(name, rows)
         into = self.next_place()
         self._number += 1
@@ -310,7 +318,7 @@ class Bench:
         return float(said["wall"])
 
     def reconcile(self, address: str) -> None:
-        """A month's answer and all that was matched, on Spark beside DuckDB, from one lake."""
+        """Compute a month's answer on Spark and on DuckDB from one lake, and compare all tables."""
         desk, ours, theirs = self.folder / "desk", self.folder / "month", self.next_place()
         self._number += 1
         apart("--fill", desk, self.rows)
@@ -324,7 +332,7 @@ class Bench:
     def _compare(
         self, what: str, rows: int, said: dict[str, Any], found: Hashes, made: Made
     ) -> None:
-        """Tell what Spark took and whether its rows are DuckDB's."""
+        """Print Spark's time and whether its rows are the same as DuckDB's."""
         names = sorted(found.keys() | made.hashes.keys())
         wrong = [name for name in names if found.get(name) != made.hashes.get(name)]
         self.is_alike = self.is_alike and not wrong
@@ -332,7 +340,7 @@ class Bench:
         self._tell(what, rows, said, f"{said['wall'] / made.wall:6.1f} × DuckDB, {alike}")
 
     def next_place(self) -> Path:
-        """Where the run that is matched next writes."""
+        """Return the folder that the next run writes to."""
         return self.folder / f"into{self._number + 1}" / "answer"
 
     def _tell(self, what: str, rows: int, said: dict[str, Any], more: str) -> None:
@@ -342,7 +350,7 @@ class Bench:
 
 
 def on_cluster(bench: Bench, ways: list[str], *, is_tenfold: bool) -> None:
-    """What runs on the standalone cluster."""
+    """Run the ways that use the standalone cluster."""
     with Cluster(bench.folder) as cluster:
         print(f"cluster {cluster.address}, heap of an executor {HEAP}", flush=True)
 
@@ -371,11 +379,11 @@ def on_cluster(bench: Bench, ways: list[str], *, is_tenfold: bool) -> None:
 
 
 MIDDLE = 30
-"""Steps that are written when a worker is killed; in the ordinary set some fifty are."""
+"""Written steps after which a worker is killed; the ordinary set has about fifty."""
 
 
 def kill_in_the_middle(bench: Bench, cluster: Cluster) -> None:
-    """End a worker while the run that begins next goes on."""
+    """Kill a worker during the run that starts next."""
     place = bench.next_place()
     while (written := len(list(place.glob("steps_*/*/_SUCCESS")))) < MIDDLE:
         time.sleep(0.2)
@@ -387,7 +395,7 @@ def main(arguments: argparse.Namespace) -> int:
     ways = arguments.only.split(",")
     strange = set(ways) - set(WAYS)
     if strange:
-        raise SystemExit(f"there is no way {', '.join(sorted(strange))}; there are: {WAYS}")
+        raise SystemExit(f"unknown: {', '.join(sorted(strange))}; the ways are: {WAYS}")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         bench = Bench(Path(name), arguments.rows)
         if arguments.duckdb_alone:
@@ -406,7 +414,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def part(arguments: list[str]) -> dict[str, Any]:
-    """What a process of its own does."""
+    """Run the part that the arguments name, in this process."""
     match arguments:
         case ["--write", name, rows, place]:
             write_set(name, int(rows), Path(place))
@@ -436,7 +444,7 @@ if __name__ == "__main__":
     parser.add_argument("--tenfold", action="store_true")
     parser.add_argument("--duckdb-alone", action="store_true")
     parser.add_argument("--only", default=",".join(WAYS), metavar="WAY,…")
-    # What was started is ended when this process is asked to end as well.
+    # On SIGTERM, exit normally so that the processes started here end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    parser.add_argument("--folder", help="Where the files go; a temporary folder else.")
+    parser.add_argument("--folder", help="Where the files go; default: a temporary folder.")
     sys.exit(main(parser.parse_args()))

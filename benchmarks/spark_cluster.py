@@ -1,7 +1,7 @@
-"""A standalone Spark cluster of real processes on loopback, out of the pyspark wheel.
+"""A standalone Spark cluster of real processes on loopback, from the pyspark wheel.
 
-One master and two workers, each with an executor of a core and a limited heap. What is started here
-is ended here, by its id.
+One master and two workers, each with an executor of one core and a limited heap. Every process that
+is started here is ended here, by its id.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Self
 __all__ = ["HEAP", "Cluster", "connect_server", "processor_seconds"]
 
 HEAP = "2560m"
-"""What an executor may hold of Java's objects; with all beside it, it stays below 4 GB."""
+"""Java heap of an executor; with its other memory the process stays below 4 GB."""
 WORKERS = 2
 ENDED = 60
-"""Seconds after which a process that was asked to end is made to."""
+"""Seconds before a process that ignores SIGTERM is killed."""
 
 
 def free_port() -> int:
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Until somebody listens there; RuntimeError with the log's end where the process died."""
+    """Wait until the port is open; raise RuntimeError with the log's end if the process died."""
     while True:
         if process.poll() is not None:
             raise RuntimeError(log.read_text("utf-8", "replace")[-2000:])
@@ -43,10 +43,10 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def start(log: Path, script: str, *arguments: str, memory: str = "256m") -> subprocess.Popen[bytes]:
-    """A script of Spark's own as a process; it becomes the Java process itself.
+    """Start a script of Spark, which replaces itself with the Java process.
 
-    `memory` is the heap of a server; one of Spark Connect takes no other. Spark is the installed
-    pyspark's, or where SPARK_HOME says.
+    `memory` is the heap of a server; it does not apply to Spark Connect. Spark is that of
+    SPARK_HOME, by default that of the installed pyspark.
     """
     if "SPARK_HOME" in os.environ:
         home = Path(os.environ["SPARK_HOME"])
@@ -80,7 +80,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that any thread of this one started and that live."""
+    """Return the living processes that any thread of this one started."""
     children = []
     with suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -89,7 +89,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def peak_mb(pid: int) -> int:
-    """The most memory that a living process held; 0 where it is gone."""
+    """Return the peak memory of a living process; 0 if it has ended."""
     with suppress(OSError, IndexError):
         status = Path(f"/proc/{pid}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) // 1024
@@ -97,7 +97,7 @@ def peak_mb(pid: int) -> int:
 
 
 def processor_seconds(pid: int) -> float:
-    """The processor time that a living process and its threads used; 0 where it is gone."""
+    """Return the processor time of a living process and its threads; 0 if it has ended."""
     with suppress(OSError, IndexError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -105,15 +105,15 @@ def processor_seconds(pid: int) -> float:
 
 
 class Cluster:
-    """A master and its workers while the context lasts."""
+    """A master and its workers, for the duration of the context."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.address = ""
         self.peaks: dict[int, int] = {}
-        """The most MB that each executor held, by its process."""
+        """Peak memory of each executor in MB, by process id."""
         self.seconds: dict[int, float] = {}
-        """The processor time that each executor used, by its process."""
+        """Processor time of each executor, by process id."""
         self._master: subprocess.Popen[bytes] | None = None
         self._workers: list[subprocess.Popen[bytes]] = []
         self._is_over = threading.Event()
@@ -155,11 +155,11 @@ class Cluster:
         wait_for(port, worker, log)
 
     def executors(self) -> list[int]:
-        """The processes of the executors that live."""
+        """Return the living executor processes."""
         return [child for worker in self._workers for child in children_of(worker.pid)]
 
     def kill_worker(self) -> None:
-        """End a worker and what it started at once, as when its machine is lost."""
+        """Kill a worker and its executor at once, as if its machine were lost."""
         worker = self._workers[0]
         for pid in (worker.pid, *children_of(worker.pid)):
             with suppress(ProcessLookupError):
@@ -168,7 +168,7 @@ class Cluster:
         del self._workers[0]
 
     def new_peaks(self) -> tuple[list[int], float]:
-        """What the executors since the last call held at most, in MB, and their processor time."""
+        """Return the executors' peaks in MB and their processor time since the last call."""
         peaks, seconds = self.peaks, self.seconds
         self.peaks, self.seconds = {}, {}
         return sorted(peaks.values()), sum(seconds.values())
@@ -184,7 +184,7 @@ class Cluster:
 
 @contextmanager
 def connect_server(folder: Path, memory: str) -> Iterator[str]:
-    """A Spark Connect server of two threads in a process of its own; its address."""
+    """Run a Spark Connect server of two threads in its own process; yield its address."""
     port, log = free_port(), folder / "connect.log"
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",

@@ -1,12 +1,12 @@
-"""Reading bank files, against what the parsers below us and beside us need for the same files.
+"""Reading bank files, compared with other parsers on the same files.
 
     python -m benchmarks.statements [ENTRIES]
 
-Each measurement is a process of its own, the sides in turn; the ratio is of the medians of CPU
-seconds, for the folder of wall seconds. camt.053 is measured against `lxml.etree.iterparse` that
-only finds the entries, MT940 against the library mt-940, and in cp1250 against UTF-8; a folder on
-two processes against one; and adding a thousand small files to a lake against reading them.
-`--large` reads 300 MB too.
+Each measurement runs in its own process, and the sides take turns. A ratio is that of the medians
+of CPU seconds, for the folder of wall-clock seconds. Compared are: camt.053 with
+`lxml.etree.iterparse` that only finds the entries; MT940 with the library mt-940; cp1250 with
+UTF-8; a folder on two processes with one; and adding a thousand small files to a lake with only
+reading them. `--large` also reads 300 MB.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OURS = "BE68539007547034"
 
 
 def camt_entry(n: int) -> tuple[str, int]:
-    """About 1,100 bytes as a bank writes them, and the cents it moves."""
+    """Return a bank's entry of about 1,100 bytes, and its signed amount in cents."""
     into = n % 3 != 0
     side, other = ("Dbtr", "Cdtr") if into else ("Cdtr", "Dbtr")
     cents = 100 + n * 7919 % 99_991
@@ -59,7 +59,7 @@ def camt_entry(n: int) -> tuple[str, int]:
 def write_camt(
     path: Path, entries: int, *, opening: int = 0, number: int = 1, first: int = 0
 ) -> int:
-    """A statement of the entries from `first`; its closing balance, in cents."""
+    """Write a statement of the entries from `first` on; return its closing balance in cents."""
     numbers = range(first, first + entries)
     closing = opening + sum(camt_entry(n)[1] for n in numbers)
     with path.open("w", encoding="utf-8") as file:
@@ -104,7 +104,7 @@ def write_mt940(
 
 
 def write_csv(path: Path, rows: int) -> None:
-    """As KBC exports it, its balance column going on from row to row."""
+    """Write a CSV export of KBC, with a running balance in each row."""
     balance = 0
     with path.open("w", encoding="utf-8") as file:
         file.write(
@@ -126,9 +126,10 @@ def write_csv(path: Path, rows: int) -> None:
 
 
 def side(name: str, path: Path) -> dict[str, float]:
-    """One measurement, in this process; what it takes to import is not part of it."""
+    """Run one measurement in this process; imports do not count."""
     room = importlib.import_module("treasury.statements")
-    for offered in room.__all__:  # a room loads what it offers when it is asked for it
+    # A package imports what it offers on first access.
+    for offered in room.__all__:
         getattr(room, offered)
     importlib.import_module("mt940" if name == "mt-940" else "lxml.etree")
     done = SIDES[name](path)
@@ -200,7 +201,7 @@ SIDES = {
 def measured(
     names: tuple[str, str], path: Path, rounds: int = ROUNDS
 ) -> dict[str, dict[str, float]]:
-    """The median of some rounds of both sides, alternately, each in a process of its own."""
+    """Return the medians of several rounds of both sides, alternately, each in its own process."""
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:

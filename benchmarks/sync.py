@@ -1,14 +1,15 @@
-"""How quick a sync is, against bare GETs of the same pages and against dlt.
+"""The speed of a sync, compared with plain GETs of the same pages and with dlt.
 
     python -m benchmarks.sync [ROWS]
 
-One server of prepared bytes, a process of its own, serves every side; only looking them up and
-sending them costs it anything. dlt lives in an environment of its own, made on the first run. Each
-side runs in a process of its own, its modules imported before its time begins; where sides are
-compared they take turns, and the median counts. Processor time is a side's own, without the server.
+One server process sends prepared bytes to every side, so it costs little more than a look-up. dlt
+has its own environment, created on the first run. Each side runs in its own process and imports its
+modules before its time starts. Sides that are compared take turns, and the median counts. Processor
+time is that of a side without the server.
 
-The bare GETs are httpx as it comes, with as many threads as a sync has and every address known from
-the start. A sync asks for the first page alone, because only its answer says how many there are.
+The plain GETs use httpx as installed, with as many threads as a sync and all addresses known from
+the start. A sync has to request the first page alone, because only its answer has the number of
+pages.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def created_at(number: int, rows: int) -> datetime:
 
 
 def item(number: int, rows: int) -> dict[str, Any]:
-    """A list item; so many a day, the last one 40 days before `NOW`."""
+    """Return a list item; `A_DAY` items a day, the last one 40 days before `NOW`."""
     created = created_at(number, rows)
     return {
         "id": request_id(number),
@@ -155,7 +156,7 @@ class Prepared:
         return self
 
     def with_recent(self) -> Prepared:
-        """The newest requests, of which a later sync lists those of the last days."""
+        """Add the newest requests, from which a later sync lists those of the last days."""
         for number in range(self.rows - 3 * A_DAY, self.rows):
             row = item(number, self.rows)
             if number >= self.rows - OPEN:
@@ -210,7 +211,7 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 def serve(what: str, rows: int) -> None:
-    """Prepare, say where, serve until killed."""
+    """Prepare the answers, print the address, and serve until killed."""
     Handler.prepared = PREPARED[what](rows)
     with Server(("127.0.0.1", 0), Handler) as server:
         print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
@@ -243,18 +244,18 @@ def served(what: str, rows: int) -> Iterator[str]:
             process.kill()
 
 
-# The sides: each in a process of its own, told where the service is
+# The sides: each in its own process, with the service's address as argument
 
 
 class Took(NamedTuple):
-    """Seconds on the clock, and of processor time."""
+    """Wall-clock and processor seconds."""
 
     seconds: float
     cpu: float
 
 
 class Clock:
-    """Runs from its making."""
+    """A stopwatch that starts when it is created."""
 
     def __init__(self) -> None:
         self._began, self._cpu = time.perf_counter(), time.process_time()
@@ -277,7 +278,8 @@ def client_at(base: str, folder: Path) -> Any:
 
 
 def by_treasury(base: str, rows: int, folder: Path, *, details: int | None = 0) -> Took:
-    import_module("pandas")  # as pyarrow does with its first array: not the time of a sync
+    # pyarrow imports pandas with its first array, which would count as time of the sync.
+    import_module("pandas")
     from treasury.extract import TABLES, Scope, sync
     from treasury.lake import Lake
 
@@ -296,7 +298,7 @@ def by_treasury_details(base: str, rows: int, folder: Path) -> Took:
 
 
 def by_gets(base: str, rows: int, folder: Path) -> Took:
-    """Every page, with as many threads and no client of ours; bodies are thrown away."""
+    """Get every page with as many threads, without our client; bodies are discarded."""
     return _gets(
         base,
         folder,
@@ -337,7 +339,7 @@ def _gets(base: str, folder: Path, paths: list[str], *, raw: bool) -> Took:
 
 
 def by_dlt(base: str, rows: int, folder: Path) -> Took:
-    """dlt's own REST source, merging into DuckDB, as its documentation shows it."""
+    """Load with dlt's own REST source, merging into DuckDB, as in its documentation."""
     code = DLT.format(base=base, page=PAGE, folder=str(folder))
     command = [str(_dlt_python()), "-c", code]
     quiet = os.environ | {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "ERROR"}
@@ -390,7 +392,7 @@ def _dlt_python() -> Path:
 
 
 def seed(_base: str, rows: int, folder: Path) -> Took:
-    """Fill a lake as a first sync with all details would have; old rows are copies, newly named."""
+    """Fill a lake as a first sync with all details would; older rows are copies with new ids."""
     from treasury.extract import TABLES
     from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
     from treasury.lake import Lake
@@ -432,7 +434,7 @@ def _seed_block(numbers: range, rows: int, *, open_from: int) -> tuple[pa.Table,
 def _renamed(
     requests: pa.Table, events: pa.Table, numbers: range, rows: int
 ) -> tuple[pa.Table, pa.Table]:
-    """The same records with other ids and times."""
+    """Return the same records with other ids and times."""
     names = pa.array([request_id(number) for number in numbers])
     times = pa.array([created_at(number, rows) for number in numbers], pa.timestamp("us", "UTC"))
     tails = pc.utf8_slice_codeunits(requests["raw"], len('{"id": "') + 36)
@@ -448,7 +450,7 @@ def _renamed(
 
 
 def later(base: str, _rows: int, folder: Path, changed: int = 0) -> Took:
-    import_module("pandas")  # as above
+    import_module("pandas")  # as in `by_treasury`
     from treasury.extract import TABLES, Scope, sync
     from treasury.lake import Lake
 
@@ -479,7 +481,7 @@ SIDES: dict[str, Callable[[str, int, Path], Took]] = {
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a side's process says of itself; `peak` memory in MB."""
+    """The measurements of a side's process; `peak` memory in MB."""
 
     seconds: float
     cpu: float
@@ -501,7 +503,7 @@ def run(side: str, base: str, rows: int, folder: Path | None = None) -> Told:
     return msgspec.json.decode(told.stdout.splitlines()[-1], type=Told)
 
 
-# What is measured
+# The measurements
 
 
 def median(told: list[Told]) -> Told:
@@ -547,7 +549,7 @@ def memory() -> None:
 
 
 def quiet() -> None:
-    print("A later sync of ramp requests, by the number that is stored")
+    print("A later sync of ramp requests, by the number of stored requests")
     took: dict[tuple[str, int], Told] = {}
     for rows in (SMALL, LARGE):
         with tempfile.TemporaryDirectory() as place:
@@ -556,7 +558,8 @@ def quiet() -> None:
             with served("later", rows) as same, served("changed", rows) as other:
                 each = [run("later", same, rows, folder) for _ in range(2 * ROUNDS)]
                 took["later", rows] = median(each)
-                turns = [other, same] * ROUNDS  # what one has changed the other changes back
+                # Every second run changes back what the one before has changed.
+                turns = [other, same] * ROUNDS
                 each = [run("later-changed", base, rows, folder) for base in turns]
                 took["later-changed", rows] = median(each)
             for side in ("later", "later-changed"):

@@ -1,4 +1,4 @@
-"""A certificate authority of the tests' own, and the certificates of servers that it signs."""
+"""A certificate authority for tests, and the server certificates that it signs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Authority:
-    """Signs certificates for names; `certificate` is its own, as PEM."""
+    """Signs certificates for host names; `certificate` is the authority's own, as PEM."""
 
     def __init__(self, name: str = "Test authority") -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -20,7 +20,7 @@ class Authority:
         self.certificate = self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def issue(self, host: str) -> tuple[bytes, bytes]:
-        """A certificate for a host and its private key, as PEM."""
+        """Return a certificate for a host and its private key, as PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = _signed(_named(host), key, self._name, self._key, host)
         return (

@@ -1,7 +1,7 @@
-"""What every room's tests share: the practice company's month, synced over a real socket.
+"""Shared fixtures: the practice company's month, synced over a real socket.
 
-A file of tests stays on one worker, so the files that take longest begin first: one that began last
-would keep a single worker busy while the others have nothing left.
+One worker runs all tests of a file. So the longest files start first: a long file that started last
+would keep one worker busy while the others are idle.
 """
 
 from __future__ import annotations
@@ -55,23 +55,24 @@ LONGEST = (
     "month/items/test_items_replay.py",
     "cli/test_cli_terminal.py",
 )
-"""The files that take longest, the longest first."""
+"""The files that take longest, in descending order."""
 ARE_ALL: Final = pytest.StashKey[bool]()
-"""Whether all tests are asked for."""
+"""Whether the complete test suite was requested."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A worker more than cores, at most four: a test also waits, for a disk or another process."""
+    """Return one worker more than cores, at most four: tests also wait for disks and processes."""
     return min(4, (os.cpu_count() or 1) + 1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Of all tests, let each worker read another part first: the others then find it compiled."""
+    """Start each worker at another folder, so that workers use each other's compiled bytecode."""
     config.stash[ARE_ALL] = [Path(name).resolve() for name in config.args] == [TESTS]
     worker = getattr(config, "workerinput", None)
     if worker is not None:
-        os.environ.pop("LD_PRELOAD", None)  # what a test starts has the allocator of any process
+        # Processes that a test starts use the ordinary allocator.
+        os.environ.pop("LD_PRELOAD", None)
     if config.stash[ARE_ALL] and worker is not None:
         rooms = sorted(str(path) for path in TESTS.glob("[!_]*") if path.is_dir())
         rooms += map(str, TESTS.glob("test_*.py"))
@@ -79,7 +80,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args[:] = rooms[first:] + rooms[:first]
 
 
-@pytest.hookimpl(tryfirst=True)  # before the marks are selected by
+# It runs before tests are selected by their marks.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave all but the first case of a `first_case` test to acceptance; sort the files."""
     seen = set[str]()
@@ -90,20 +92,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         seen.add(test)
     missing = [name for name in LONGEST if not (TESTS / name).is_file()]
     if missing:
-        raise pytest.UsageError(f"tests/conftest.py: there is no {', '.join(missing)}")
+        raise pytest.UsageError(f"tests/conftest.py: missing files: {', '.join(missing)}")
     places = {TESTS / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (places.get(item.path, len(places)), item.path))
 
 
 def pytest_collection_finish() -> None:
-    """What stays to the end is not looked through each time that garbage is collected."""
+    """Exempt the imported modules from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Where the tests' workspaces are is noted apart from those of whoever runs them."""
+    """Keep the locations of the tests' workspaces separate from the user's own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(STATE_VARIABLE, str(tmp_path_factory.mktemp("state")))
         yield
@@ -111,8 +113,9 @@ def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test sees no workspace, secrets or terminal of whoever runs it, nor another test's."""
-    monkeypatch.delenv("COLUMNS", raising=False)  # what is printed is as wide as it is
+    """Remove the user's workspace, secrets and terminal width from the environment of a test."""
+    # Output has its natural width.
+    monkeypatch.delenv("COLUMNS", raising=False)
     for name in [name for name in os.environ if name.startswith("TREASURY_")]:
         if name != STATE_VARIABLE:
             monkeypatch.delenv(name)
@@ -125,13 +128,13 @@ def company() -> Sandbox:
 
 @pytest.fixture(scope="session")
 def month_end(company: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The practice workspace on 2 November, to be read only."""
+    """Return the practice workspace on 2 November, for reading only."""
     return fill(tmp_path_factory.mktemp("month_end"), company)
 
 
 @pytest.fixture(scope="session")
 def unreported() -> Sandbox:
-    """The practice company whose provider gives it no report."""
+    """Return the practice company without a report of its provider."""
     return Sandbox(7, scenario="no-provider-report")
 
 

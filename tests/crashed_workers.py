@@ -1,7 +1,7 @@
-"""A worker that dies takes its test with it: why is said, and the test is run once more, alone.
+"""Reruns the test of a crashed worker once, alone, and reports the crash.
 
-The panels' tests have a browser's driver in their process, others the engines' native code. A test
-that fails is never run again; one whose process ended is, once, and the summary says so.
+A browser driver or native code of an engine can end a worker's process. A test that fails is never
+run again. A test with a crashed process is run again once, and the summary reports it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SAID = pytest.StashKey[list[str]]()
 
 
 def _stacks(run: str, worker: str) -> Path:
-    """Where a worker's stacks are written when it is ended by a signal of its own."""
+    """Return the file that a worker's stacks are written to when a signal ends it."""
     return Path(tempfile.gettempdir()) / f"treasury-crash-{run}-{worker}.txt"
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let a worker leave its stacks where it crashes."""
+    """Make each worker write its stacks if it crashes."""
     worker = getattr(session.config, "workerinput", None)
     session.config.stash[SAID] = []
     if worker is not None:
@@ -36,9 +36,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_handlecrashitem(crashitem: str, report: Any) -> None:
-    """Run the test of a crashed worker once more, in a process of its own."""
+    """Rerun the test of a crashed worker in a new process."""
     node = report.node
-    code = node.gateway._io.popen.wait(30)  # xdist keeps the process nowhere else
+    # xdist stores the process only here.
+    code = node.gateway._io.popen.wait(30)
     stacks = _stacks(node.workerinput["testrunuid"], node.workerinput["workerid"])
     why = f"its worker ended with {code}\n{stacks.read_text() if stacks.exists() else ''}"
     alone = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
@@ -55,7 +56,7 @@ def pytest_handlecrashitem(crashitem: str, report: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which workers crashed."""
+    """Report the crashed workers."""
     crashed = terminalreporter.config.stash.get(SAID, [])
     if crashed:
         terminalreporter.section("crashed workers")

@@ -1,4 +1,4 @@
-"""A practice workspace with its month in it."""
+"""A practice workspace with the records of its month."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treasury.workspace import Workspace
 
 
 def fill(folder: Path, company: Sandbox) -> Workspace:
-    """A practice workspace after its sync and with its bank files; the services are gone again."""
+    """Create a practice workspace, sync it and add its bank files; the services stop afterwards."""
     before = dict(os.environ)
     try:
         with company.serve() as served:

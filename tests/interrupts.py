@@ -1,4 +1,4 @@
-"""An interrupt in the depths of the network, where variables hold the bytes that are sent."""
+"""An interrupt deep in the network code, in functions with variables that hold the sent bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from treasury.api.exchange import network
 
 
 def interrupted(call: Callable[[], Any]) -> KeyboardInterrupt | None:
-    """The interrupt that leaves a call when the first bytes would; None if it sends none."""
+    """Interrupt a call at its first bytes and return the exception; None if it sends nothing."""
 
     def write(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

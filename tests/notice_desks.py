@@ -1,7 +1,8 @@
-"""A desk in a process of its own that tells one fact more at a time; also one that is killed.
+"""A desk in its own process that sends notices of one more fact each time, and may be killed.
 
-`notice_desks.py FOLDER MAIL_PORT HOOK_URL FACTS [KILLS SEED]`: with kills, a child tells what is
-due until it is killed at a random moment, and another goes on, so often; the last one is let end.
+`notice_desks.py FOLDER MAIL_PORT HOOK_URL FACTS [KILLS SEED]`: with KILLS, a child sends the
+notices that are due until it is killed at a random moment, and the next child continues. The last
+child runs to its end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 
 from notice_servers import MONDAY, desk, due, settings
 
-from treasury.journal import Journal, journal_schema  # the database's library, loaded once
+# Children are forked with the database's library loaded.
+from treasury.journal import Journal, journal_schema
 
 
 def tell(folder: Path, port: int, url: str, facts: int, first: int = 1) -> None:
@@ -37,7 +39,7 @@ def tell_killed(place: tuple[Path, int, str], facts: int, kills: int, seed: int)
 def _child(
     place: tuple[Path, int, str], facts: int, *, first: int, until: float | None = None
 ) -> float:
-    """Tell in a child, killed after so many seconds; how long it was there."""
+    """Send in a child process that is killed after `until` seconds; return its running time."""
     begun = time.monotonic()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""A mail server and an HTTP endpoint on loopback that keep what they are sent."""
+"""A mail server and an HTTP endpoint on loopback that store what they receive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MONDAY = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Mailbox:
-    """What a mail server took, and what it answers."""
+    """The messages that a mail server accepted, and its answers."""
 
     def __init__(self) -> None:
         self.messages: list[bytes] = []
@@ -39,7 +39,7 @@ class Mailbox:
 
 
 class _AnyPort(Controller):
-    """A server on a port that the system gives."""
+    """A server on a port chosen by the system."""
 
     def _trigger_server(self) -> None:
         self.port = self.server.sockets[0].getsockname()[1]
@@ -59,7 +59,7 @@ def mail_server(**options: Any) -> Iterator[Mailbox]:
 
 
 class Endpoint(ThreadingHTTPServer):
-    """What a webhook was posted, and the status that it answers."""
+    """The posts that a webhook received, and the status of its answers."""
 
     daemon_threads = True
 
@@ -129,7 +129,7 @@ def due(number: int, **changed: Any) -> DueItem:
 def settings(
     *, mail: int | None = None, url: str | None = None, person: str = "ines", **terms: Any
 ) -> Settings:
-    """Settings that name a mail server's port, a webhook's address, or both."""
+    """Return settings with a mail server's port, a webhook's address, or both."""
     smtp = None
     if mail is not None:
         smtp = MailServer(

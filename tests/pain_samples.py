@@ -1,4 +1,4 @@
-"""Payment status reports as banks write them, version and prefix chosen, for tests."""
+"""Payment status reports as banks write them, with a given version and prefix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def report(
     reasons: tuple[str, ...] = (),
     version: str = "10",
 ) -> str:
-    """A report about a payment file; `payments` as `payment` writes them, `reasons` the file's."""
+    """Return a report on a payment file; `payments` are from `payment`, `reasons` the file's."""
     why = "".join(f"<StsRsnInf><Rsn><Cd>{code}</Cd></Rsn></StsRsnInf>" for code in reasons)
     whole = f"<GrpSts>{file_status}</GrpSts>{why}" if file_status else ""
     batch = f"<PmtInfSts>{batch_status}</PmtInfSts>" if batch_status else ""
@@ -46,7 +46,7 @@ def payment(
     iban: str = "NL05TEST0417164300",
     proprietary: str = "",
 ) -> str:
-    """What a report says of one payment; without a status, where that is empty."""
+    """Return a report's part about one payment; an empty status leaves out its element."""
     codes = "".join(f"<Rsn><Cd>{code}</Cd></Rsn>" for code in reasons)
     codes += f"<Rsn><Prtry>{escape(proprietary)}</Prtry></Rsn>" if proprietary else ""
     words = f"<AddtlInf>{escape(text)}</AddtlInf>" if text else ""

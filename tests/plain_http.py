@@ -1,4 +1,4 @@
-"""Clients for addresses on loopback, which carry no certificates."""
+"""Clients for addresses on loopback, without certificates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import httpx
 __all__ = ["plain_client"]
 
 _NO_CERTIFICATES: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""It trusts nobody: reading whom to trust takes longer than most tests that need a client."""
+"""It trusts no certificate: loading the usual ones takes longer than most tests with a client."""
 
 
 def plain_client(timeout: float = 10, **more: Any) -> httpx.Client:
-    """A client for http addresses; https ones fail."""
+    """Return a client for http addresses; https addresses fail."""
     return httpx.Client(timeout=timeout, verify=_NO_CERTIFICATES, **more)

@@ -1,4 +1,4 @@
-"""The practice workspace as `treasury practice` and `treasury demo` leave it."""
+"""The practice workspace in the state that `treasury practice` and `treasury demo` create."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from treasury.workspace import Workspace
 
 @contextmanager
 def practised(folder: Path) -> Iterator[Workspace]:
-    """Its services run in this process, with the payments and remarks of the colleagues."""
+    """Run its services in this process, with the payments and remarks of the colleagues."""
     company = Sandbox()
     with pytest.MonkeyPatch.context() as patch, company.serve() as served:
         for name in company.credentials:
-            patch.setenv(f"TREASURY_{name.upper()}_SECRET", "")  # what is set goes away as well
+            # Monkeypatch also removes the variables that the practice sets.
+            patch.setenv(f"TREASURY_{name.upper()}_SECRET", "")
         workspace = prepare(folder, company, served)
         requests = begin_payments(folder, company)
         try:

@@ -1,4 +1,4 @@
-"""Two people close a month: what blocks is carried, the one prepares, the other signs."""
+"""A close by two people: one carries blocking items and prepares, the other accepts and signs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treasury.workspace import Workspace
 
 ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")
 LATER = "2027-12-31"
-"""By when everything that is carried should clear."""
+"""The day by which carried items should clear."""
 
 
 def carry_all(
@@ -21,7 +21,7 @@ def carry_all(
     reviewer: Actor = BERT,
     ledger: Path | None = None,
 ) -> None:
-    """Carry whatever blocks the month, as the two would item by item."""
+    """Carry every item that blocks the month, as two people would do one by one."""
     drafts = []
     for item in desk.periods.month(month, ledger=ledger).items.blocking:
         body = {
@@ -45,7 +45,7 @@ def close_month(
     reviewer: Actor = BERT,
     ledger: Path | None = None,
 ) -> Period:
-    """Close a month with whatever is open carried."""
+    """Carry the open items and close the month."""
     carry_all(desk, month, preparer=preparer, reviewer=reviewer, ledger=ledger)
     desk.periods.prepare(month, ledger=ledger, actor=preparer)
     period = desk.periods.sign(month, actor=reviewer).period

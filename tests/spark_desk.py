@@ -1,9 +1,9 @@
-"""Matches on Apache Spark as a person does; executed in Spark's own environment.
+"""Matching on Apache Spark as a person uses it; executed in Spark's own environment.
 
     python spark_desk.py classic|connect|serve FOLDER
 
-FOLDER holds lines.parquet, expectations.parquet and decisions.parquet, and under wrong/ tables that
-are refused. The results are written beside them; what was said goes to FOLDER/said.json.
+FOLDER has lines.parquet, expectations.parquet and decisions.parquet, and in wrong/ tables that are
+refused. Results are written next to them; counts and messages go to FOLDER/<way>.json.
 """
 
 import json
@@ -31,7 +31,7 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.sql.session.timeZone": "Asia/Tokyo",
 }
-"""Small tables on one machine, in a zone that is not ours."""
+"""For small tables on one machine, in a time zone far from the tests' own."""
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def spark(folder, **more):
 
 
 def refusal(*given, **more):
-    """What is said where something is refused."""
+    """Return the error of a refused call, or None."""
     try:
         match_references(*given, **more)
     except TreasuryError as error:
@@ -56,7 +56,7 @@ def refusal(*given, **more):
 
 
 def classic(folder):
-    """DataFrames into a folder; paths into a schema; and all that is refused."""
+    """Match DataFrames into a folder, paths into a schema, and every refused table."""
     said = {}
     lines, expectations = folder / "lines.parquet", folder / "expectations.parquet"
     decisions = pq.read_table(folder / "decisions.parquet")
@@ -93,7 +93,7 @@ def classic(folder):
 
 
 def serve(folder):
-    """A Spark Connect server, until the standard input ends; its address is printed."""
+    """Run a Spark Connect server until standard input closes; print its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -110,7 +110,7 @@ def serve(folder):
 
 
 def connect(folder):
-    """The same through a Spark Connect server of another process, by its address."""
+    """Match through a Spark Connect server of another process, by its address."""
     command = [sys.executable, __file__, "serve", str(folder)]
     with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as server:
         address = server.stdout.readline().strip()
@@ -122,7 +122,8 @@ def connect(folder):
             into=folder / "connected",
         )
         said = {"counts": result.counts(), "module": type(result.lines).__module__}
-        result.lines.sparkSession.stop()  # a client whose server is gone asks for it for minutes
+        # A client that outlives its server retries for minutes.
+        result.lines.sparkSession.stop()
         server.stdin.close()
     return said
 

@@ -1,4 +1,4 @@
-"""Runs a desk in Spark's own environment, and reads what it reports."""
+"""Runs a desk in Spark's own environment and reads its results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DESK = TESTS / "spark_desk.py"
 
 
 def run_on_spark(way: str, folder: Path, desk: Path = DESK) -> dict[str, Any]:
-    """What the desk said, run in Spark's own environment."""
+    """Run a desk in Spark's own environment; return its results."""
     assert PYTHON.exists(), "Apache Spark is not installed; run tools/spark"
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     completed = subprocess.run(

@@ -1,4 +1,4 @@
-"""A verb on a real terminal, at which a person answers."""
+"""A command on a real terminal, with typed answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def on_terminal(folder: Path, *arguments: str, answers: str) -> tuple[int, str]:
-    """Run a verb on a terminal with these answers; its exit code and everything that it shows."""
+    """Run a command on a terminal with these answers; return its exit code and all output."""
     leader, follower = pty.openpty()
     shown = bytearray()
 

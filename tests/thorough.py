@@ -1,6 +1,6 @@
-"""How much a test draws: a part on every submission, all of it before a release.
+"""The number of random examples: few on every submission, many before a release.
 
-`make acceptance` sets the variable and runs, besides its own tests, all that draw.
+`make acceptance` sets the variable, and runs all randomised tests as well as its own.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ THOROUGH: Final = "THOROUGH" in os.environ
 
 
 def examples(few: int, many: int) -> int:
-    """How many examples are drawn now."""
+    """Return the present number of examples."""
     return many if THOROUGH else few

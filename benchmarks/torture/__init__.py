@@ -2,11 +2,18 @@
 
     python -m benchmarks.torture [--class CLASS,…] [--sample COUNT] [--seed SEED] [--run NUMBER]
 
-`kills` cuts the execution off at every point under every fault; `proxy` answers in the service's
-place; `hostile` is a service with harmful answers; `mixups` gives the answers to other requests;
-`restores` and `copies` execute from older and from several copies of a workspace; `edits` changes
-the journal by hand; `sleeps` has the desk's machine sleep, `frozen` stops its process and continues
-it, and in `forgotten` the service does not know its keys any more. A run is drawn
-from its class, the seed and its number, and nothing else. `power-cut` has no runs: it cuts the
-power at every moment of a sync, bank files, a pin, decisions and a close (`power_cut.py`).
+The classes:
+
+- `kills`: the execution is cut off at every point under every fault
+- `proxy`: an intermediary answers in place of the service
+- `hostile`: the service sends harmful answers
+- `mixups`: the service sends the answers to other requests
+- `restores`, `copies`: older copies, or several copies, of a workspace execute
+- `edits`: the journal is changed by hand
+- `sleeps`, `frozen`: the desk's machine sleeps; its process is stopped and continued
+- `forgotten`: the service has forgotten the idempotency keys
+- `power-cut`: not runs, but a power cut at every moment of a sync, bank files, a pin, decisions and
+  a close (`power_cut.py`)
+
+A run depends on its class, the seed and its number only.
 """

@@ -1,4 +1,4 @@
-"""Plays runs on every core, and says what came of them; see the package for what there is."""
+"""Play runs on every core and print their outcomes; the classes are in the package's docstring."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from benchmarks.torture.playing import SUBJECTS, Share, play, sample, shares
 from benchmarks.torture.runs import BLOCK, BROKEN, OUTCOMES, Result
 
 POWER_CUT = "power-cut"
-"""The class that looks at disks and not at actions: all that stands is counted as `all there`."""
+"""The class that checks disks instead of actions: an intact disk counts as `all there`."""
 RUNS_A_MOMENT = 100
-"""A sample has the power cut once for so many runs, and then looks at three disks."""
+"""Runs of a sample for each moment of the power cut, which checks three disks."""
 Ends = Counter[tuple[str, str]]
-"""How often a class ended in an outcome."""
+"""Number of runs by outcome and class."""
 
 
 def _report(ends: Ends, names: Sequence[str]) -> None:
-    """One row for each outcome, one column for each class."""
+    """Print a row for each outcome with a column for each class."""
     print(f"{'':<16}" + "".join(f"{name:>10}" for name in (*names, "all")))
     for outcome in ("all there", *OUTCOMES):
         counts = [ends[outcome, name] for name in names]
@@ -38,7 +38,7 @@ def _print_broken(results: Iterable[Result]) -> None:
 
 
 def _play_all(pool: Pool, blocks: Sequence[Share], began: float) -> list[Result]:
-    """Play every block; each broken promise is printed as soon as it is seen."""
+    """Play every block, and print each broken promise at once."""
     results: list[Result] = []
     for block in pool.imap_unordered(play, blocks):
         _print_broken(block)
@@ -57,13 +57,14 @@ def _count_disks(looked: int, broken: Sequence[power_cut.Broken]) -> Ends:
 
 
 def _attack(names: Sequence[str], count: int | None, seed: int, workers: int) -> tuple[Ends, int]:
-    """Every class in its share; how they ended, and how many executions were killed."""
+    """Play the classes' shares; return the outcomes and the number of killed executions."""
     began = time.monotonic()
     counts = sample(count, [name for name in names if name in SUBJECTS])
     moments = None if count is None else max(1, count // RUNS_A_MOMENT)
     with get_context("spawn").Pool(workers) as pool:
         cut = None
-        if POWER_CUT in names:  # first, for it cannot be shared out
+        # First, because its moments cannot be divided among processes.
+        if POWER_CUT in names:
             cut = pool.apply_async(power_cut.run, kwds={"sample": moments, "seed": seed})
         results = _play_all(pool, list(shares(counts, seed)), began)
         ends = Counter((result.outcome, result.run.subject) for result in results)
@@ -76,16 +77,16 @@ def main() -> None:
     every = (*SUBJECTS, POWER_CUT)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--class", dest="names", default=",".join(every), help="Some classes.")
-    parser.add_argument("--sample", type=int, help="So many runs; all where not given.")
+    parser.add_argument("--sample", type=int, help="Number of runs; default: all.")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--run", type=int, help="One run, after those that share its company.")
+    parser.add_argument("--run", type=int, help="One run, after the others of its block.")
     parser.add_argument("--workers", type=int, default=(os.cpu_count() or 1) + 1)
     given = parser.parse_args()
     names = given.names.split(",")
     if unknown := ", ".join(name for name in names if name not in every):
-        parser.error(f"there is no class {unknown}; the classes are {', '.join(every)}")
+        parser.error(f"unknown class {unknown}; the classes are {', '.join(every)}")
     if given.run is not None and (len(names) > 1 or names == [POWER_CUT]):
-        parser.error("--run is a number of one class of runs: name that with --class")
+        parser.error("--run needs --class with one class of runs")
     began = time.monotonic()
     if given.run is None:
         ends, killed = _attack(names, given.sample, given.seed, given.workers)

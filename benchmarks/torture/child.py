@@ -1,9 +1,9 @@
-"""Executes one action in a process that is cut at a named point; one process for each line read.
+"""Executes one action per line of its input, in a process that is cut at a named point.
 
 A cut kills the process, or stops it with SIGSTOP until the next line is read.
 
-This process has one thread and has everything imported, so each line is a quick `fork`. The child
-wraps what the action goes through: the journal's entries and the one request that writes.
+The parent has one thread and has imported everything, so each line costs a quick `fork`. The child
+wraps the two things an action goes through: journal entries, and the one request that writes.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _SENDING = "action.sending"
 
 
 _SIGNALS: list[signal.Signals] = []
-"""The signal of the next cut; a process is cut once."""
+"""The signal of the next cut; a process is cut at most once."""
 
 
 def cut() -> None:
-    """Stop without closing anything, as a power cut or a closed laptop does."""
+    """Stop without any clean-up, like a power cut or a closed laptop."""
     if _SIGNALS:
         os.kill(os.getpid(), _SIGNALS.pop())
 
 
 class CutJournal(Journal):
-    """Dies before, inside or after the transaction of an entry."""
+    """A journal that dies before, inside or after the transaction of an entry."""
 
     point = ""
     _entry = ""
@@ -68,7 +68,7 @@ def _entry_name(drafts: list[Draft]) -> str:
 
 
 class CutTransport(httpx.BaseTransport):
-    """Dies on the way of the write that has its number; reads and tokens pass."""
+    """A transport that dies during the write with a given number; reads and tokens pass."""
 
     def __init__(self, point: str, occurrence: int) -> None:
         self._inner = Network(connections=4, trust_env=False, is_encrypted=False)
@@ -86,7 +86,8 @@ class CutTransport(httpx.BaseTransport):
         if self._point == "half of the request" and request.content:
             request.stream = _Half(request.content)
         if self._point == "while the service works":
-            signal.setitimer(signal.ITIMER_REAL, 0.012)  # whose default is to die on the spot
+            # The default action of SIGALRM ends the process immediately.
+            signal.setitimer(signal.ITIMER_REAL, 0.012)
         response = self._inner.handle_request(request)
         if self._point == "before the answer is read":
             cut()
@@ -108,7 +109,7 @@ class _Half(httpx.SyncByteStream):
 
 
 def execute(spec: dict[str, Any]) -> str:
-    """Execute the action of a line; how it ended, where nothing cut it off."""
+    """Execute the action of a line; return how it ended, if it was not cut off."""
     settings = settings_for(spec["base_url"], spec["clients"])
     now = datetime.fromisoformat(spec["now"])
     assert settings.services is not None
@@ -131,7 +132,8 @@ def execute(spec: dict[str, Any]) -> str:
     actions = Actions(
         journal, connect, settings, lambda: now, folder=folder, who=lambda: who, **clocks
     )
-    actions.list()  # what was written before is read before anything is cut
+    # Earlier entries are read before anything is cut.
+    actions.list()
     journal.point = spec["point"]
     _SIGNALS[:] = [signal.SIGSTOP if spec.get("freezes") else signal.SIGKILL]
     try:
@@ -141,7 +143,7 @@ def execute(spec: dict[str, Any]) -> str:
 
 
 def _cut_after_check() -> None:
-    """Cut between the check of the content that is about to leave and the system call."""
+    """Cut between the last check of the content and the system call that sends it."""
     check = SendingFence.before_bytes
 
     def checked(fence: SendingFence, has_begun: bool) -> None:
@@ -153,7 +155,7 @@ def _cut_after_check() -> None:
 
 
 def _clocks(ahead: Path) -> dict[str, Any]:
-    """The machine's clocks, ahead by the seconds that a file holds."""
+    """Return the machine's clocks, ahead by the seconds in a file."""
 
     def wall() -> datetime:
         return datetime.now(UTC) + timedelta(seconds=int(ahead.read_text()))
@@ -194,8 +196,9 @@ def main() -> None:
             with os.fdopen(reader) as pipe:
                 status = _await(child)
                 ending = pipe.read()
-            if os.WIFEXITED(status) and status:  # an error that nothing expects, and no cut
-                raise SystemExit("a process failed by itself, and nothing cut it off")
+            # An unexpected error, not a cut.
+            if os.WIFEXITED(status) and status:
+                raise SystemExit("a process failed without being cut off")
             endings.append("killed" if status else ending)
         print(json.dumps(endings), flush=True)
 

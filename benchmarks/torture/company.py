@@ -1,7 +1,7 @@
-"""The practice company that every run is about: its services, its ledger of effects, its clocks.
+"""The practice company of a block of runs: its services, its ledger of effects, its clocks.
 
-A company serves a block of runs and is then begun anew, so that its lists stay short and a run can
-be repeated with the runs before it.
+Each block gets a new company. So its lists stay short, and a run can be repeated with the runs
+before it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from treasury.sandbox import Sandbox
 __all__ = ["Company", "clients_at", "open_company", "path_of"]
 
 SETTLING: Final = timedelta(seconds=241)
-"""More than an effect takes to show, and than a term, a deadline and a skew take to pass."""
+"""Longer than the delay of an effect, and than a term, a deadline and the clock skew together."""
 KEY_RETENTION: Final = timedelta(hours=24)
 SENDER: Final = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER: Final = "aaaa0793-25d6-433b-ae47-6f2de3994601"
@@ -41,14 +41,14 @@ PAYOUT: Final = "730a509f-01e5-4fe6-a06d-7604e397da93"
 
 
 def path_of(action: Action) -> str:
-    """The path that an action's write goes to."""
+    """Return the path that an action's write goes to."""
     kind = KINDS[action.kind]
     parts = [action.target if part.startswith("{") else part for part in kind.route.split("/")]
     return f"/{kind.service}/v1{'/'.join(parts)}"
 
 
 class Company:
-    """One practice company, served over a real socket; `folder` is for workspaces."""
+    """A practice company behind a real socket; `folder` is for workspaces."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._folders = folder, 0
@@ -67,7 +67,7 @@ class Company:
         self._beside: Counter[str] = Counter()
 
     def new_folder(self) -> Path:
-        """A folder for a workspace that nothing else uses."""
+        """Create a folder for one workspace."""
         self._folders += 1
         return self._folder / "workspaces" / str(self._folders)
 
@@ -75,31 +75,31 @@ class Company:
 
     @property
     def now(self) -> datetime:
-        """The instant that it is at the company."""
+        """The present time at the company."""
         return self.sandbox.now
 
     def machine_time(self) -> datetime:
-        """What the desk's machine takes for the time: its own, and what was let pass since."""
+        """The time by the desk's machine: the real one, plus the simulated waits."""
         return datetime.now(UTC) + self._machine_ahead
 
     def settle(self) -> None:
-        """Let so much time pass at the desk's machine that whatever was on its way has arrived."""
+        """Let enough time pass on the desk's machine that every pending effect has arrived."""
         self._machine_ahead += SETTLING
 
     def wait(self, span: timedelta) -> None:
-        """Let time pass everywhere; keys that are a day old are forgotten."""
+        """Let time pass everywhere; keys older than a day are forgotten."""
         self.sandbox.clock.advance(span)
         self._machine_ahead += span
         if span >= KEY_RETENTION:
             self.forget_keys()
 
     def forget_keys(self) -> None:
-        """The service forgets the keys that it knows, as one that is restarted does."""
+        """Make the service forget all idempotency keys, as after a restart."""
         with self._world.lock:
             self._world.keys._db.execute("delete from idempotency_keys")  # noqa: SLF001 - so do providers
 
     def machine_boot(self) -> BootTime:
-        """The clock of the desk's machine that runs during suspend."""
+        """The clock of the desk's machine that also runs during suspend."""
         now = boot_time()
         ahead = self._machine_ahead // timedelta(milliseconds=1)
         return BootTime(now.boot, now.milliseconds + ahead)
@@ -107,12 +107,12 @@ class Company:
     # Its ledger
 
     def effects(self, action: Action) -> int:
-        """How often this very write took effect; what was done beside the run does not count."""
+        """Count how often this write took effect, without those inside `beside`."""
         operation = f"{KINDS[action.kind].method} {path_of(action)}"
         return self._ledger()[operation] - self._beside[operation]
 
     def all_effects(self) -> int:
-        """How many writes took effect at all."""
+        """Count the writes that took effect."""
         return self._ledger().total()
 
     def _ledger(self) -> Counter[str]:
@@ -121,7 +121,7 @@ class Company:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """What takes effect within is no part of the run; may be nested."""
+        """Exclude effects inside this context from the run's count; may be nested."""
         before, counted = self._ledger(), self._beside.copy()
         yield
         self._beside = counted + (self._ledger() - before)
@@ -138,13 +138,13 @@ class Company:
             reply = client.request(kind.method, kind.route, *ids, service=kind.service, body=body)
         return b'{"success":true,"result":%b}' % reply.result
 
-    # What each kind is about: always something new
+    # The fields of each kind: every call uses new records
 
     def fields(self, kind: str) -> dict[str, Any]:
-        """The fields of a new action of a kind; what it needs is made first.
+        """Return the fields of a new action of a kind, after creating the records that it needs.
 
-        On a machine that is too busy the services hang up on a connection that was idle for long:
-        what it needs is then made anew.
+        On a busy machine the services close a connection that was idle for long; creating the
+        records is then retried.
         """
         with self.beside():
             for _ in range(2):
@@ -253,7 +253,8 @@ class Company:
         return self._clients["maker"].finance.accounts.create(body).value.id
 
     def _suspended(self) -> str:
-        account: str = self._world.cast.accounts[2].id  # which nothing else uses
+        # No other action uses this account.
+        account: str = self._world.cast.accounts[2].id
         self.sandbox.finance.suspend_account(account)
         return account
 
@@ -274,7 +275,7 @@ def _bank_account(n: int) -> dict[str, Any]:
 def clients_at(
     company: Company, base_url: str, limits: CallLimits = LIMITS
 ) -> Iterator[dict[str, Client]]:
-    """A client for each credential, which reaches the services at an address."""
+    """Yield a client for each credential that reaches the services at an address."""
     settings = settings_for(base_url, company.client_ids)
     assert settings.services is not None
     with ExitStack() as stack:
@@ -288,9 +289,9 @@ def clients_at(
 
 @contextmanager
 def open_company() -> Iterator[Company]:
-    """A company, in an environment that holds nothing but what the run itself needs.
+    """Open a company in an environment with only the variables that a run needs.
 
-    Workspaces are in memory where that is to be had: a kill loses no page that was written.
+    Workspaces are in memory if possible: a killed process does not lose pages it has written.
     """
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as folder, ExitStack() as stack:
@@ -304,6 +305,6 @@ def open_company() -> Iterator[Company]:
         stack.enter_context(patch.dict(os.environ, own))
         os.environ.pop("JUPYTERHUB_USER", None)
         company = Company(Path(folder), stack)
-        # The company's server logs each caller that is gone: here that is the point.
+        # The company's server would log each aborted connection, which these runs cause on purpose.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         yield company

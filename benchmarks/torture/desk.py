@@ -1,7 +1,6 @@
-"""A workspace as people use it, with what they do in it: propose, approve, execute, recover, again.
+"""A workspace in use: people propose, approve, execute, recover and repeat actions.
 
-Whatever an execution raises is noted and not passed on: what counts is what the company's ledger
-says afterwards.
+Errors of an execution are recorded and not raised: only the company's ledger decides about a run.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ CHECKER: Final = "jonas"
 
 
 class Desk(Workspace):
-    """A workspace of the practice company, with its clients and the machine's clocks given.
+    """A workspace of the practice company, with the given clients and machine clocks.
 
-    `shared` are more settings: a journal and a home that it shares with others. `wall` and `boot`
-    replace the machine's clocks for this desk only.
+    `shared` are additional settings, such as a shared journal and home. `wall` and `boot` replace
+    the machine's clocks for this desk only.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Desk(Workspace):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE_NAME).write_text(_settings_text(company, base_url) + shared, "utf-8")
         super().__init__(folder)
-        # Its secrets are in variables outside TREASURY_, which a person has to confirm.
+        # Its secrets are in variables without the prefix TREASURY_, which a person has to confirm.
         confirm(folder, self.settings, secret_settings(self.settings), "the company's own")
         self._company = company
         self._given = clients
@@ -64,7 +63,7 @@ class Desk(Workspace):
 
     @cached_property
     def actions(self) -> Actions:
-        """The workspace's own actions, by the run's clients and its machine's clock."""
+        """The workspace's own actions, with the run's clients and its machine's clock."""
 
         def build(journal: Journal, _: object, *rest: Any, **more: Any) -> Actions:
             clocks: Any = self._clocks
@@ -74,38 +73,38 @@ class Desk(Workspace):
             return super().actions
 
     def close(self) -> None:
-        """Let go of the journal's file and the services."""
+        """Close the journal's file and the clients."""
         self.journal.close()
         self.close_clients()
 
     def use(self, clients: Mapping[str, Client]) -> None:
-        """Reach the services with other clients from here on."""
+        """Use other clients from now on."""
         self._given = clients
 
-    # What people do
+    # Steps of people
 
     def ready(self, kind: str, fields: Mapping[str, Any]) -> Action:
-        """An action that one person proposed and, where that takes two, another approved."""
+        """Propose an action and, if its kind requires two people, approve it."""
         return self._approved(self.propose(kind, fields))
 
     def propose(self, kind: str, fields: Mapping[str, Any]) -> Action:
-        """An action that one person proposed."""
+        """Propose an action as one person."""
         _sit_down(MAKER)
         return self.actions.propose(kind, **fields)
 
     def approve(self, action_id: str) -> Action:
-        """An action that another person approved."""
+        """Approve an action as another person."""
         _sit_down(CHECKER)
         [action] = self.actions.approve(action_id)
         return action
 
     def reject(self, action_id: str) -> Action:
-        """An action that another person turned down."""
+        """Reject an action as another person."""
         _sit_down(CHECKER)
         return self.actions.reject(action_id, "not wanted")
 
     def withdraw(self, action_id: str) -> Action:
-        """An action that was taken back by who proposed it."""
+        """Withdraw an action as its maker."""
         _sit_down(MAKER)
         return self.actions.withdraw(action_id)
 
@@ -113,15 +112,15 @@ class Desk(Workspace):
         return self.approve(action.id) if action.state == "proposed" else action
 
     def execute(self, action_id: str) -> str:
-        """How an execution ended: the state that it gives, or the name of what it raised."""
+        """Execute an action; return its state, or the name of the error raised."""
         _sit_down(MAKER)
         try:
             return self.actions.execute(action_id).state
-        except Exception as error:  # noqa: BLE001 - the state that it leaves is what is judged
+        except Exception as error:  # noqa: BLE001 - the state afterwards is judged
             return type(error).__name__
 
     def execute_all(self, action_ids: Sequence[str]) -> str:
-        """How an execution of several ended: that of the first."""
+        """Execute several actions; return how the first one ended."""
         _sit_down(MAKER)
         try:
             first, *_ = self.actions.execute_all(action_ids)
@@ -130,7 +129,7 @@ class Desk(Workspace):
         return first.action.state if first.error is None else type(first.error).__name__
 
     def recover(self, action_id: str) -> str:
-        """The state of an action once it is recovered, as far as that is possible now."""
+        """Recover an action as far as possible now, and return its state."""
         _sit_down(MAKER)
         try:
             self.actions.recover(action_id)
@@ -139,20 +138,20 @@ class Desk(Workspace):
         return self.state(action_id)
 
     def state(self, action_id: str) -> str:
-        """Where an action stands by the journal."""
+        """Return the state of an action in the journal."""
         return self.actions.get(action_id).state
 
     def adopt(self) -> bool:
-        """Take this workspace for the one to go on with; whether there was anything to adopt."""
+        """Adopt this workspace's journal; return whether there was anything to adopt."""
         _sit_down(CHECKER)
         try:
-            self.actions.adopt_journal("the newest copy is not to be had")
+            self.actions.adopt_journal("the newest copy is lost")
         except TreasuryError:
             return False
         return True
 
     def anew(self, action_id: str) -> Action | None:
-        """What a person says was not carried out, once more; None where it cannot be so."""
+        """Settle an action as not carried out and repeat it; None if that is refused."""
         _sit_down(CHECKER)
         try:
             if self.state(action_id) in {"unknown", "sending"}:
@@ -162,7 +161,7 @@ class Desk(Workspace):
         return self.again(action_id)
 
     def again(self, action_id: str) -> Action | None:
-        """The same once more, proposed and approved; None where that is refused."""
+        """Propose and approve the same action again; None if that is refused."""
         _sit_down(MAKER)
         try:
             return self._approved(self.actions.again(action_id))
@@ -171,7 +170,7 @@ class Desk(Workspace):
 
 
 def ready_action(desk: Desk, company: Company, kind: str) -> Action:
-    """A new action of a kind that may be executed."""
+    """Return a new action of a kind that is ready to be executed."""
     return desk.ready(kind, company.fields(kind))
 
 

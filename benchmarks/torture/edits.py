@@ -1,9 +1,9 @@
-"""A journal that somebody edited by hand: nothing may be decided on it, and nothing sent.
+"""A journal edited by hand: no decision and no sending may use it.
 
-The edits are those of somebody with a database tool: a value changed, an entry taken out, two
-exchanged, the end cut off, with the triggers put back afterwards. Whoever works out every hash anew
-and notes the new end leaves nothing to be found in the file itself: that edit is made too, and
-counted apart.
+The edits are those of a person with a database tool: a value is changed, an entry removed, two are
+swapped, or the end is cut off, and the triggers are restored afterwards. A person who recomputes
+every hash and also stores the new end leaves no trace in the file itself: that edit is made too,
+and counted separately.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ NEEDS_TWO: Final = "crypto_transfer.create"
 
 
 class Plan(NamedTuple):
-    """What is edited, in which entry (by its part of the whole), and what the desk had read."""
+    """The edit, the entry (as a fraction of the journal), and what the desk has read before."""
 
     edit: str
     place: float
     is_open: bool
     keeps_triggers: bool
     replaces: bool
-    """Whether the edited file is another one, under the name of the first."""
+    """Whether the edited file replaces the original one under its name."""
     keeps_times: bool
-    """Whether the file is as old as it was."""
+    """Whether the file keeps its modification time."""
 
 
 Rows = list[dict[str, Any]]
@@ -106,7 +106,7 @@ def _own_hash(rows: Rows, at: int) -> None:
 
 
 def _rewritten(rows: Rows, at: int) -> None:
-    """The whole chain anew, without the entries that say what was sent."""
+    """Recompute the whole chain without the entries that record a sending."""
     _body(rows, at)
     rows[:] = [row for row in rows if row["kind"] not in {"action.sending", "action.done"}]
     before = FIRST
@@ -138,11 +138,11 @@ EDITS: Final[dict[str, Callable[[Rows, int], None]]] = {
     "rewritten with its end": _rewritten,
 }
 BEYOND: Final = frozenset({"rewritten with its end"})
-"""What nothing in the workspace itself can show."""
+"""Edits that the workspace itself cannot detect."""
 
 
 def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
-    """A plan for the kind whose turn it is."""
+    """Draw a plan for the next kind."""
     return kind_at(seed, number), Plan(
         random.choice([*EDITS]),
         random.random(),
@@ -192,7 +192,7 @@ def play(premises: Premises, run: Run) -> Result:
 def _passes(attempt: Callable[[], object]) -> bool:
     try:
         attempt()
-    except Exception:  # noqa: BLE001 - what is written and sent all the same is what is judged
+    except Exception:  # noqa: BLE001 - the entries and sendings are judged
         return False
     return True
 
@@ -204,7 +204,7 @@ def _entries(folder: Path) -> int:
 
 
 def _edit(folder: Path, plan: Plan) -> None:
-    """Change the file as somebody with a database tool would, and no more than the plan says."""
+    """Make only the planned change to the file, like a person with a database tool."""
     journal = folder / JOURNAL
     file = folder / "edited" if plan.replaces else journal
     if plan.replaces:

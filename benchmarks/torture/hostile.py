@@ -1,7 +1,7 @@
-"""A service that answers to hurt, after the effect: too deep, too large, endless, out of range.
+"""A service with harmful answers after the effect: too deep, too large, endless, out of range.
 
-Whatever is raised by such an answer, the request had left: the action is done or unknown, and never
-left in sending, refused, or sent once more.
+The answer raises an error only after the request has left. So the action is done or unknown, and
+never left in sending, refused, or sent twice.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _REFUSAL: Final = (
 
 
 def _with(pattern: re.Pattern[bytes], value: bytes) -> Callable[[bytes], bytes]:
-    """The answer with something else wherever a pattern stands."""
+    """Replace every match of a pattern in the answer."""
     return lambda body: pattern.sub(lambda _: value, body)
 
 
 def _plus(member: bytes) -> Callable[[bytes], bytes]:
-    """The answer with one more member in its result, before all others."""
+    """Add a member in front of the others in the result."""
     return lambda body: re.sub(rb'"result":\{', lambda _: b'"result":{' + member + b",", body)
 
 
@@ -83,7 +83,7 @@ BODIES: Final[dict[str, Callable[[bytes], bytes]]] = {
     "a refusal before the answer": lambda body: _REFUSAL + body,
     "success twice": lambda body: body[:-1] + b',"success":false,"errors":[{"code":"X"}]}',
 }
-"""What becomes of the body of an answer; its status stays."""
+"""Changes to the body of an answer; its status stays."""
 
 
 @cache
@@ -92,7 +92,7 @@ def _bomb() -> bytes:
 
 
 def _headers(*headers: str, status: int = 200) -> Callable[[Exchange, Response], None]:
-    """The answer under other headers."""
+    """Send the answer with other headers."""
 
     def act(exchange: Exchange, response: Response) -> None:
         lines = "\r\n".join([f"HTTP/1.1 {status} OK", f"Content-Type: {_JSON}", *headers])
@@ -103,7 +103,7 @@ def _headers(*headers: str, status: int = 200) -> Callable[[Exchange, Response],
 
 
 def _start(line: bytes) -> Callable[[Exchange, Response], None]:
-    """The answer under another status line."""
+    """Send the answer with another status line."""
 
     def act(exchange: Exchange, response: Response) -> None:
         _, _, rest = response.wire.partition(b"\r\n")
@@ -114,7 +114,7 @@ def _start(line: bytes) -> Callable[[Exchange, Response], None]:
 
 
 def _endless(before: bytes, part: bytes) -> Callable[[Exchange, Response], None]:
-    """A beginning, and then the same for ever."""
+    """Send a beginning, then repeat the same part for ever."""
 
     def act(exchange: Exchange, _: Response) -> None:
         exchange.write(before)
@@ -158,12 +158,12 @@ WIRES: Final[dict[str, Callable[[Exchange, Response], None]]] = {
     "another protocol": _start(b"SSH-2.0-OpenSSH_9.6"),
     "HTTP of the future": _start(b"HTTP/9.9 200 OK"),
 }
-"""What becomes of an answer as a whole."""
+"""Changes to an answer as a whole."""
 LASTING: Final = frozenset(name for name in WIRES if name.endswith("without an end"))
 
 
 class Plan(NamedTuple):
-    """What the service answers to writes, how often, and whether to reads as well."""
+    """The answer to writes, how often it is given, and whether reads get it too."""
 
     answer: str
     writes: int
@@ -171,7 +171,7 @@ class Plan(NamedTuple):
 
 
 def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
-    """A plan for the kind whose turn it is; answers without an end are rare, for they take time."""
+    """Draw a plan for the next kind; endless answers are rare, because they take time."""
     names = [*BODIES, *WIRES]
     answer = random.choices(names, [1 if name in LASTING else 4 for name in names])[0]
     writes = random.choice((1, 1, 99))
@@ -179,7 +179,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
 
 
 def answers_as(name: str) -> Callable[[Exchange], None]:
-    """The services' own answer, and what becomes of it."""
+    """Take the services' own answer and change it as planned."""
 
     def act(exchange: Exchange) -> None:
         response = exchange.forward()
@@ -192,7 +192,7 @@ def answers_as(name: str) -> Callable[[Exchange], None]:
 
 
 def play(bench: RelayedDesk, run: Run) -> Result:
-    """Execute at the hostile service, settle when it is not any more, and count."""
+    """Execute against the hostile service, settle once it is normal again, and count."""
     plan: Plan = run.plan
 
     def misbehave(relay: Relay) -> None:

@@ -1,7 +1,7 @@
 """Cuts the execution of every kind of action at every point under every fault, and settles it.
 
 After each cut the action is recovered as a person would do it: at once, and after the settling
-time. Whatever was not sent is executed again and has to take effect once.
+time. An action that was not sent is executed again and has to take effect once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NOW: Final = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Cut(NamedTuple):
-    """Where an execution is cut, under which fault, at which attempt of the request."""
+    """The point at which an execution is cut, under which fault, and at which attempt."""
 
     point: str
     fault: str
@@ -59,7 +59,7 @@ class Cut(NamedTuple):
 
 @cache
 def matrix() -> list[tuple[str, Cut]]:
-    """Every kind at every point under every fault, keyed ones at the second attempt as well."""
+    """Return every kind at every point under every fault; keyed ones also at the second attempt."""
     whole = [(kind, Cut(*rest)) for kind, *rest in product(KINDS, POINTS, FAULTS)]
     second = [
         (kind, cut._replace(occurrence=2))
@@ -78,12 +78,12 @@ def _shuffled(seed: int) -> list[tuple[str, Cut]]:
 
 
 def draw(_: Random, seed: int, number: int) -> tuple[str, Cut]:
-    """Each of the matrix once, in an order of the seed's."""
+    """Return each item of the matrix once, shuffled by the seed."""
     return _shuffled(seed)[number % len(matrix())]
 
 
 class Cutter:
-    """Executes in processes that are killed, at one company."""
+    """Executions at one company in processes that are killed."""
 
     def __init__(self, company: Company, stack: ExitStack) -> None:
         self._company = company
@@ -112,7 +112,7 @@ class Cutter:
             faults.clear()
 
     def race(self, kind: str, processes: int) -> tuple[list[str], int]:
-        """How so many processes ended that executed one action, and how often it took effect."""
+        """Execute an action in several processes; return how each ended and the effect count."""
         folder = self._company.new_folder()
         journal = Journal(folder, now=lambda: NOW)
         action = self._ready(journal, kind)
@@ -152,7 +152,7 @@ class Cutter:
         return action
 
     def _settle(self, desk: Actions, action: Action, *, cleared: bool) -> str:
-        """Recover; cleared of faults, after the settling time, and executed if it never left."""
+        """Recover the action; if `cleared`, end faults, wait to settle, and execute if unsent."""
         self._machine_time = datetime.now(UTC)
         if cleared:
             self._company.sandbox.faults.clear()
@@ -179,7 +179,7 @@ class Cutter:
 
 @cache
 def _parent() -> subprocess.Popen[str]:
-    """The process whose children are cut: one for all blocks; it ends with its input."""
+    """Return the process that forks the children to cut; one serves all blocks."""
     return subprocess.Popen(
         [sys.executable, "-m", "benchmarks.torture.child"],
         stdin=subprocess.PIPE,
@@ -190,7 +190,7 @@ def _parent() -> subprocess.Popen[str]:
 
 
 def end_parent() -> None:
-    """End the process whose children are cut; the next kill begins another."""
+    """End the process that forks the children; the next kill starts another."""
     if _parent.cache_info().currsize:
         parent = _parent()
         _parent.cache_clear()
@@ -200,7 +200,7 @@ def end_parent() -> None:
 
 
 def execute_lines(lines: Sequence[dict[str, Any]]) -> list[str]:
-    """How executions ended that were begun at once, each in a process of its own."""
+    """Start executions at once, each in its own process; return how each ended."""
     parent = _parent()
     assert parent.stdin is not None
     assert parent.stdout is not None
@@ -211,7 +211,7 @@ def execute_lines(lines: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def execute_frozen(line: dict[str, Any], meanwhile: Callable[[], None]) -> str:
-    """How an execution ended that was stopped at its point, and what was done `meanwhile`."""
+    """Stop an execution at its point, run `meanwhile`, continue it, and return how it ended."""
     parent = _parent()
     assert parent.stdin is not None
     assert parent.stdout is not None
@@ -231,7 +231,7 @@ def execute_frozen(line: dict[str, Any], meanwhile: Callable[[], None]) -> str:
 
 @contextmanager
 def enter(company: Company) -> Iterator[Cutter]:
-    """What a block of kills shares."""
+    """Open the state that a block of kills shares."""
     with ExitStack() as stack:
         yield Cutter(company, stack)
 

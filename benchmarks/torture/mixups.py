@@ -1,8 +1,8 @@
 """Answers about other records: a cache with a wrong key, mixed-up connections, a surplus response.
 
-Every answer is the services' own, complete and well formed; it belongs to another request. The
-write itself has arrived or not. Of each kind the worst answer is that to another action of the
-same kind, which is carried out at the company for this.
+Every answer is one of the services' own, complete and well formed, but belongs to another request.
+The write itself may have arrived. The hardest answer of each kind is that to another action of the
+same kind, which is carried out at the company for this purpose.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
 
 
 class _Mixer:
-    """The answers that a run mixes up; those to earlier requests of the block are remembered."""
+    """The answers that a run mixes up, with those to earlier requests of the block."""
 
     def __init__(self, company: Company, run: Run) -> None:
         self._company = company
@@ -81,7 +81,7 @@ class _Mixer:
                 exchange.write(self._same_kind(exchange).wire)
 
     def read(self, exchange: Exchange) -> None:
-        """Answer a read with another record's, or with more than one answer."""
+        """Answer a read with another record's answer, or with several answers."""
         own = exchange.forward()
         other = self._read_of_another(exchange)
         exchange.write(other.wire if self._plan.reads == "another" else own.wire + other.wire)
@@ -94,7 +94,7 @@ class _Mixer:
         return Response(200, "application/json", body)
 
     def _read_of_another(self, exchange: Exchange) -> Response:
-        """The remembered answer of the same route for another id, else of any other address."""
+        """Return the cached answer of this route for another id, or else of another address."""
         route = _ID.sub("*", exchange.path)
         others = {path: one for path, one in exchange.remembered.items() if path != exchange.path}
         same = [one for path, one in others.items() if _ID.sub("*", path) == route]
@@ -106,7 +106,7 @@ class _Mixer:
 
 
 def play(desk: RelayedDesk, run: Run) -> Result:
-    """Execute while answers are mixed up, settle when they are not, and count."""
+    """Execute while answers are mixed up, settle when they are correct again, and count."""
     plan: Plan = run.plan
 
     def misbehave(relay: Relay) -> None:

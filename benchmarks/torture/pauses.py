@@ -1,8 +1,8 @@
-"""Time that passes unseen: a machine sleeps, a process is stopped, a service forgets its keys.
+"""Undetected pauses: a machine sleeps, a process is stopped, a service forgets its keys.
 
-While a sender does not run, days pass at the company, its service may forget the keys, and a
-colleague recovers the action, or settles it truthfully as not carried out and executes a second
-one. Then the sender continues. In total there is one effect.
+While a sender is stopped, days pass at the company and its service may forget the keys. A colleague
+recovers the action, or settles it truthfully as not carried out and executes a second one. Then the
+sender continues. Both actions together may take effect only once.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from treasury.api.exchange.network import Network
 from treasury.core.machine.boot_clock import boot_time
 
 MINUTES: Final = (1, 3, 5, 60, 23 * 60, 60 * 60)
-"""How long a sender does not run; keys are remembered for a day at most."""
+"""Minutes for which a sender is stopped; keys are remembered for a day at most."""
 _KEYS_ARE_OLD: Final = 23 * 60
-"""Minutes after which no key is repeated any more, so that its outcome may stay unknown."""
+"""Minutes after which a key is no longer retried, so that its outcome may stay unknown."""
 FAULTS: Final = ("none", "dropped_before_effect", "dropped_after_effect", "too_many", "broken")
 COLLEAGUES: Final = ("nothing", "recovers", "has it done anew")
 CLOCKS: Final = ("both go on", "wall stands still", "boot stands still")
@@ -40,9 +40,9 @@ FROZEN_AT: Final = (
 
 
 class PausePlan(NamedTuple):
-    """Where a sender stops for how many minutes, what happens meanwhile, and what its clocks show.
+    """The point and length of a pause, the events during it, and the clocks of the sender.
 
-    `occurrence`: at which request of the write it stops. Several actions may leave in one batch.
+    `occurrence` is the number of the request at which it stops; `actions` may leave in one batch.
     """
 
     point: str
@@ -76,21 +76,21 @@ def draw_frozen(random: Random, seed: int, number: int) -> tuple[str, PausePlan]
 
 
 def draw_forgotten(random: Random, seed: int, number: int) -> tuple[str, PausePlan]:
-    """A lost answer, and a service that knows its key no more when it is recovered."""
+    """Draw a lost answer, after which the service forgets the key before recovery."""
     kind, plan = draw(random, seed, number)
     fault = random.choice(("dropped_before_effect", "dropped_after_effect"))
     return kind, plan._replace(point="the end", forgets=True, fault=fault, actions=1)
 
 
 class Pausing(httpx.BaseTransport):
-    """The network, which stops once at a write; reads and tokens pass."""
+    """A transport that pauses once at a write; reads and tokens pass."""
 
     def __init__(self) -> None:
         self._inner = Network(connections=4, trust_env=False, is_encrypted=False)
         self._point, self._left, self._pause = "", 0, _nothing
 
     def arm(self, point: str, occurrence: int, pause: Callable[[], None]) -> None:
-        """Stop before or after the write that has this number."""
+        """Pause before or after the write with this number."""
         self._point, self._left, self._pause = point, occurrence, pause
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -159,7 +159,7 @@ class _Wish:
         return Desk(folder, self.company, self.company.base_url, clients, **clocks)
 
     def _clocks(self) -> dict[str, Any]:
-        """The sender's clocks, of which one may not show that its machine slept."""
+        """Return the sender's clocks, one of which may not show that its machine slept."""
         ahead = self.company.machine_time() - datetime.now(UTC)
         stood, milliseconds = self.plan.clocks, ahead // timedelta(milliseconds=1)
 
@@ -187,7 +187,7 @@ class _Wish:
             )
 
     def pause(self) -> None:
-        """What happens while the sender does not run."""
+        """Let time pass at the company and a colleague act, while the sender does not run."""
         self.company.sandbox.faults.clear()
         self.company.wait(timedelta(minutes=self.plan.minutes))
         if self.plan.forgets:
@@ -218,7 +218,7 @@ class _Wish:
         return self._steps[-1].state
 
     def settle(self) -> None:
-        """Recover it as a person does, who waits for as long as that takes."""
+        """Recover the actions as a person does who waits long enough."""
         self.company.sandbox.faults.clear()
         self.desk.close()
         self.desk = self._open(self.folder, self._bench.others)
@@ -230,7 +230,7 @@ class _Wish:
         self.note()
 
     def judge(self, ended: str) -> Result:
-        """Whether each action took effect at most once, and is called what it is."""
+        """Judge whether each action took effect at most once, and its state is true."""
         if len(self.actions) > 1:
             return self._judge_batch(ended)
         effects, last = self.effects(), self._steps[-1]
@@ -262,7 +262,7 @@ class _Wish:
         elif effects > len(states) - denied:
             outcome, why = "CALLED REFUSED", f"{states} took effect {effects} times"
         elif "sending" in states:
-            outcome, why = "LOST", f"{states} after they were settled"
+            outcome, why = "LOST", f"{states} after settling"
         elif "unknown" not in states:
             outcome = "done, 1"
         return Result(self._run, ended, tuple(self._steps), outcome, why)
@@ -270,7 +270,7 @@ class _Wish:
 
 @contextmanager
 def wish(bench: Bench, run: Run) -> Iterator[_Wish]:
-    """An action that may be executed; its desk is closed in the end."""
+    """Yield an action that is ready to be executed; close its desk afterwards."""
     one = _Wish(bench, run)
     try:
         yield one
@@ -279,7 +279,7 @@ def wish(bench: Bench, run: Run) -> Iterator[_Wish]:
 
 
 def play_sleep(bench: Bench, run: Run) -> Result:
-    """Execute on a machine that sleeps at one point, and settle it."""
+    """Execute on a machine that sleeps at one point, and settle the action."""
     with wish(bench, run) as one:
         one.break_service()
         bench.network.arm(run.plan.point, run.plan.occurrence, one.pause)
@@ -304,7 +304,7 @@ def play_forgotten(bench: Bench, run: Run) -> Result:
 
 
 def play_frozen(bench: Bench, run: Run) -> Result:
-    """Execute in a process that is stopped with SIGSTOP and continued later, and settle it."""
+    """Execute in a process that is stopped with SIGSTOP and continued, and settle the action."""
     with wish(bench, run) as one:
         ended = execute_stopped(bench, one)
         one.note()

@@ -1,4 +1,4 @@
-"""Which classes of runs there are, how many of each, and how a block of them is played."""
+"""The classes of runs, the number of runs in each, and the execution of a block."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ SUBJECTS = {
     )
 }
 Share = tuple[str, int, tuple[int, ...]]
-"""Runs that share a company: class, seed, numbers."""
+"""Runs that share a company: class, seed and numbers."""
 
 
 def sample(count: int | None, names: Sequence[str]) -> dict[str, int]:
-    """How many runs of each class: all of them, or so many shared out by how many there are."""
+    """Return the number of runs of each class: all, or `count` in proportion to their sizes."""
     counts = {name: SUBJECTS[name].count for name in names}
     whole = sum(counts.values())
     if count is None or count >= whole:
@@ -49,7 +49,7 @@ def sample(count: int | None, names: Sequence[str]) -> dict[str, int]:
 
 
 def play(share: Share) -> list[Result]:
-    """Play runs one after the other at one company."""
+    """Play runs one after another at one company."""
     name, seed, numbers = share
     subject = SUBJECTS[name]
     with open_company() as company, subject.enter(company) as bench:
@@ -59,12 +59,12 @@ def play(share: Share) -> list[Result]:
 def _play_one(subject: Subject, bench: object, run: Run) -> Result:
     try:
         return subject.play(bench, run)
-    except Exception:  # noqa: BLE001 - one run that cannot be played must not end the others
+    except Exception:  # noqa: BLE001 - a run that fails must not end the others
         return Result(run, "", (), NOT_PLAYED, traceback.format_exc())
 
 
 def shares(counts: dict[str, int], seed: int) -> Iterator[Share]:
-    """The runs in blocks that share a company; always the same runs in a block."""
+    """Yield blocks of runs that share a company; a block always has the same runs."""
     for name, count in counts.items():
         for _, block in groupby(range(count), key=lambda number: number // BLOCK):
             yield name, seed, tuple(block)

@@ -1,9 +1,8 @@
-"""A proxy that answers in the service's place: after the effect, without it, or having doubled it.
+"""A proxy that answers in place of the service: after the effect, without it, or after two effects.
 
-A proxy knows the service's paths and none of its shapes; what it answers is its own page, its own
-JSON, something stale from its cache, or nothing that can be read. What it repeats of its own accord
-is counted apart: that cannot be prevented from here where the operation has neither key nor
-version.
+A proxy knows the service's paths but not its formats. It answers with its own page or JSON, with
+stale data from its cache, or with unreadable bytes. Requests that it repeats on its own initiative
+are counted separately: a desk cannot prevent them if the operation has neither key nor version.
 """
 
 from __future__ import annotations
@@ -51,14 +50,14 @@ PAGES: Final = {
     ),
 }  # fmt: skip
 NEVER_THE_SERVICE: Final = (301, 302, 307, 407, 408, 421, 425, 428, 451, 499, 502, 503, 504, 511)
-"""Statuses that no operation is refused with, whatever the body says."""
+"""Statuses that never mean a refusal by the service, with any body."""
 SERVICE_SHAPE: Final = (
     b'{"success":false,"errors":[{"code":"VALIDATION_ERROR","message":"Not allowed."}]}'
 )
 
 
 class Plan(NamedTuple):
-    """What the proxy does: how often it forwards, what it answers, how often, and to reads."""
+    """The proxy's number of forwards, its answer, how often it answers, and its way with reads."""
 
     forwards: int
     answer: str
@@ -69,7 +68,7 @@ class Plan(NamedTuple):
 
 
 def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
-    """A plan for the kind whose turn it is."""
+    """Draw a plan for the next kind."""
     answer = random.choices(
         ("page", "shape", "cut short", "cached", "continue", "mislabelled", "cut", "passed on"),
         (60, 10, 5, 6, 5, 4, 4, 6),
@@ -91,7 +90,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
 
 
 def writes_as(plan: Plan) -> Callable[[Exchange], None]:
-    """What the proxy does with a write."""
+    """Return the proxy's handler of writes."""
 
     def act(exchange: Exchange) -> None:
         response = None
@@ -135,7 +134,7 @@ def _answer(plan: Plan, exchange: Exchange, response: Response | None) -> None:
 
 
 def reads_as(plan: Plan) -> Callable[[Exchange], None] | None:
-    """What the proxy does with a read; None where it passes."""
+    """Return the proxy's handler of reads; None if they pass."""
 
     def cached(exchange: Exchange) -> None:
         exchange.write((exchange.cached() or exchange.forward()).wire)

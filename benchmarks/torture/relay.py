@@ -1,9 +1,8 @@
-"""An intermediary on loopback between a desk and the services, which may answer by itself.
+"""An intermediary on loopback between a desk and the services, which may answer in their place.
 
-It speaks HTTP/1.1 byte by byte, so that an answer may be as wrong as any. Tokens pass, and
-so do reads until a write was answered by `on_write`; from then on they go to `on_read`. What
-a write did at the company is counted as it passes: whatever the relay itself repeated is told apart
-from what the desk sent.
+It writes HTTP/1.1 byte by byte, so that an answer may be arbitrarily wrong. Tokens pass, and reads
+pass until `on_write` has answered a write; later reads go to `on_read`. Effects at the company are
+counted as writes pass, so that repeats by the relay are distinguished from requests of the desk.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from benchmarks.torture.company import Company
 __all__ = ["Exchange", "Relay", "Response", "head_of", "relayed"]
 
 PATIENCE: Final = 8.0
-"""Seconds after which an answer without an end is given up, although the desk still listens."""
+"""Seconds after which an endless answer is ended although the desk is still reading."""
 _PER_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
 
 
 class Response(NamedTuple):
-    """What the services answered."""
+    """The services' answer."""
 
     status: int
     media_type: str
@@ -38,12 +37,12 @@ class Response(NamedTuple):
 
     @property
     def wire(self) -> bytes:
-        """The answer as it goes on."""
+        """The answer as bytes of HTTP."""
         return head_of(self.status, self.media_type, len(self.body)) + self.body
 
 
 def head_of(status: int, media_type: str, length: int, *headers: str) -> bytes:
-    """The status line and headers of an answer."""
+    """Return the status line and headers of an answer."""
     lines = [f"HTTP/1.1 {status} {http.client.responses.get(status, 'Answer')}", *headers]
     lines += [f"Content-Type: {media_type}"] if media_type else []
     lines += [f"Content-Length: {length}"] if status not in {204, 304} else []
@@ -67,7 +66,7 @@ class Exchange:
         self.content = content
         self._effects = 0
         self.closes = False
-        """Whether the connection ends with this answer."""
+        """Whether the connection ends after this answer."""
 
     @property
     def path(self) -> str:
@@ -75,9 +74,9 @@ class Exchange:
         return urlsplit(self.target).path
 
     def forward(self) -> Response:
-        """Pass the request on; what the services answer.
+        """Pass the request on and return the services' answer.
 
-        The first effect is the desk's; what passing it on again does is the relay's own.
+        The first effect counts as the desk's; effects of later calls count as the relay's.
         """
         if self.method == "GET":
             return self._relay.forward(self.method, self.target, self._headers, self.content)
@@ -89,7 +88,7 @@ class Exchange:
         return response
 
     def cached(self) -> Response | None:
-        """What an earlier read of the same address was answered."""
+        """Return the answer to an earlier read of the same address."""
         return self._relay.cached(self.target)
 
     @property
@@ -99,15 +98,15 @@ class Exchange:
 
     @property
     def answered(self) -> list[Response]:
-        """Answers of the services to writes since the relay began."""
+        """The services' answers to writes since the relay began."""
         return self._relay.answered
 
     def wait(self, seconds: float) -> None:
-        """Let the desk wait for its answer."""
+        """Keep the desk waiting for its answer."""
         time.sleep(seconds)
 
     def write(self, data: bytes) -> bool:
-        """Send bytes to the desk; whether it still takes them."""
+        """Send bytes to the desk; return whether it still reads."""
         try:
             self._connection.sendall(data)
         except OSError:
@@ -116,7 +115,7 @@ class Exchange:
         return True
 
     def trickle(self, parts: Iterable[bytes], pause: float) -> None:
-        """Send parts with pauses between them until the desk hangs up, or patience ends."""
+        """Send parts with pauses until the desk hangs up or PATIENCE is over."""
         self.closes = True
         until = time.monotonic() + PATIENCE
         for part in parts:
@@ -127,7 +126,7 @@ class Exchange:
                 return
 
     def hang_up(self) -> None:
-        """End the connection after what was sent."""
+        """Close the connection after sending."""
         self.closes = True
 
     def _hung_up(self, pause: float) -> bool:
@@ -141,7 +140,7 @@ class Exchange:
 
 
 class Relay:
-    """The intermediary; `on_write` takes as many writes as `writes_left` says."""
+    """The intermediary; `on_write` handles the next `writes_left` writes."""
 
     def __init__(self, company: Company) -> None:
         self._company = company
@@ -152,22 +151,22 @@ class Relay:
         self.reads: dict[str, Response] = {}
         """The last answer of each address that was read."""
         self.on_early_read: Act | None = None
-        """Takes reads before the first write was answered."""
+        """Handles reads before the first write was answered."""
         self.remembered: dict[str, Response] = {}
         self.answered: list[Response] = []
         self._wrote = False
         self.repeated = 0
-        """Effects of writes that the relay passed on more than once, but for the first of each."""
+        """Effects of writes that the relay passed on again, without the first effect of each."""
         self.outlasted = 0
-        """How often the desk listened to an answer without an end until patience ended."""
+        """Number of endless answers that the desk read until PATIENCE was over."""
         self.base_url = ""
 
     def clear(self) -> None:
-        """Pass everything from here on."""
+        """Pass all further requests on."""
         self.on_write = self.on_read = self.on_early_read = None
 
     def begin(self) -> None:
-        """Forget what was counted and answered."""
+        """Reset the counts and the remembered answers."""
         self.clear()
         self.reads.clear()
         self._wrote = False
@@ -190,13 +189,13 @@ class Relay:
             act(exchange)
 
     def effects(self) -> int:
-        """How many writes have taken effect at the company."""
+        """Count the writes that have taken effect at the company."""
         return self._company.all_effects()
 
     def forward(
         self, method: str, target: str, headers: dict[str, str], content: bytes
     ) -> Response:
-        """Pass a request on to the company; the answer of a read is remembered by its path."""
+        """Pass a request on to the company; remember the answer to a read by its path."""
         address = urlsplit(self._company.base_url)
         upstream = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
         try:
@@ -214,7 +213,7 @@ class Relay:
         return response
 
     def cached(self, target: str) -> Response | None:
-        """What an earlier read was answered: of this address, else the last one of its path."""
+        """Return the answer to an earlier read of this address, or the last one of its path."""
         path = urlsplit(target).path
         of_path = [one for key, one in self.reads.items() if urlsplit(key).path == path]
         return self.reads.get(target) or (of_path[-1] if of_path else None)
@@ -263,14 +262,14 @@ class _Server(socketserver.ThreadingTCPServer):
     relay: Relay
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A desk that hangs up is no fault; anything else is one of the relay."""
+        """Ignore a desk that hangs up; report any other error."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 @contextmanager
 def relayed(company: Company) -> Iterator[Relay]:
-    """A relay in front of a company."""
+    """Run a relay in front of a company."""
     relay = Relay(company)
     with _Server(("127.0.0.1", 0), _Handler) as server:
         server.relay = relay

@@ -1,8 +1,8 @@
-"""A run, what came of it, and whether the promise held.
+"""A run, its outcome, and whether the promise held.
 
-The promise: never more than one effect; done only with its effect and refused only without; and
-every sending ends as done or unknown. Only a kind without version and without a look-up by key may
-end as unknown, and a transfer between two accounts that did not take effect.
+The promise: at most one effect; *done* only with an effect, *refused* only without; every sending
+ends as *done* or *unknown*. Only a kind without a version and without a look-up by key may stay
+unknown, and a transfer between two accounts that did not take effect.
 """
 
 from __future__ import annotations
@@ -30,27 +30,26 @@ __all__ = [
 ]
 
 BLOCK: Final = 26
-"""How many runs share a company: each kind once, and few enough that lists stay short."""
+"""Runs that share a company: each kind once, and few enough that lists stay short."""
 NOT_PLAYED: Final = "NOT PLAYED"
 BROKEN: Final = ("DOUBLED", "CALLED DONE", "CALLED REFUSED", "LOST", "LET THROUGH", NOT_PLAYED)
 """The outcomes that break a promise, or prove nothing.
 
-Doubled: more than one effect. Called done, or refused: and it is not so. Lost: sent, and in the end
-neither done nor, where nobody can tell, unknown. Let through: decided or sent on an edited journal.
+DOUBLED: more than one effect. CALLED DONE, CALLED REFUSED: the state is false. LOST: sent, and in
+the end neither done nor rightly unknown. LET THROUGH: decided or sent on an edited journal.
 """
 OUTCOMES: Final = ("done, 1", "unknown, 1", "unknown, 0", "not sent", "beyond us", *BROKEN)
 """The rows of the summary; the number is that of the effects.
 
-Not sent: as it should be on an edited journal, or where the action was taken back. Beyond us: a
-proxy sent what we sent once again by itself, or a journal was rewritten together with everything
-that could show it.
+Not sent: correct on an edited journal, or if the action was withdrawn. Beyond us: a proxy repeated
+our request on its own initiative, or a journal was rewritten together with all evidence.
 """
 DENIALS: Final = frozenset({"ready", "refused", "lapsed"})
-"""States that say that nothing was carried out."""
+"""States which mean that the action was not carried out."""
 
 
 class Run(NamedTuple):
-    """One run: its class, the seed and number that it is drawn from, and what they amount to."""
+    """One run: its class, the seed and number it is drawn from, and the drawn kind and plan."""
 
     subject: str
     seed: int
@@ -60,44 +59,44 @@ class Run(NamedTuple):
 
     @property
     def command(self) -> str:
-        """How to repeat it."""
+        """The command that repeats the run."""
         options = f"--class {self.subject} --seed {self.seed} --run {self.number}"
         return f"python -m benchmarks.torture {options}"
 
 
 class Step(NamedTuple):
-    """Where the action stands after a step, and how often it has taken effect by then."""
+    """The state of the action after a step, and its number of effects so far."""
 
     state: str
     effects: int
 
 
 class Result(NamedTuple):
-    """What came of a run: how the execution ended, each step, and whether the promise held."""
+    """The result of a run: how the execution ended, each step, and whether the promise held."""
 
     run: Run
     ended: str
     steps: tuple[Step, ...]
     outcome: str
     why: str = ""
-    """What is wrong, where the promise did not hold."""
+    """The problem, if the promise did not hold."""
 
 
 class Subject(NamedTuple):
-    """A class of runs: how many there are in all, how one is drawn, how one is played."""
+    """A class of runs: its number of runs, and how one is drawn and played."""
 
     name: str
     count: int
     draw: Callable[[Random, int, int], tuple[str, Any]]
-    """Kind and plan, from the run's own random numbers, the seed and the number."""
+    """Returns kind and plan from the run's own random numbers, the seed and the number."""
     play: Callable[[Any, Run], Result]
-    """Plays a run in what `enter` opened."""
+    """Plays a run with the state that `enter` opened."""
     enter: Callable[[Any], Any]
-    """Opens what a block of runs shares, around a company."""
+    """Opens the state that a block of runs shares, around a company."""
 
 
 def draws(subject: Subject, seed: int, numbers: Sequence[int]) -> list[Run]:
-    """The runs of a class that have these numbers."""
+    """Return the runs of a class with these numbers."""
     runs = []
     for number in numbers:
         kind, plan = subject.draw(Random(f"{subject.name} {seed} {number}"), seed, number)
@@ -106,7 +105,7 @@ def draws(subject: Subject, seed: int, numbers: Sequence[int]) -> list[Run]:
 
 
 def kind_at(seed: int, number: int) -> str:
-    """The kind of a run: all of them in turn, in an order of the seed's."""
+    """Return the kind of a run: all kinds in turn, in an order that depends on the seed."""
     names = list(KINDS)
     Random(f"kinds {seed}").shuffle(names)
     return names[number % len(names)]
@@ -115,11 +114,11 @@ def kind_at(seed: int, number: int) -> str:
 def judge(
     run: Run, ended: str, steps: Sequence[Step], *, by_others: int = 0, outlasted: int = 0
 ) -> Result:
-    """Whether an action that was executed and settled kept the promise.
+    """Judge whether an action that was executed and settled kept the promise.
 
-    The effects are those that we caused; `by_others` counts those that something on the way caused
-    by sending again what we sent once, `outlasted` the answers without an end that were listened to
-    until they were given up at the other side.
+    The steps count the desk's own effects. `by_others` counts effects of our request repeated by an
+    intermediary, and `outlasted` the endless answers that the desk read until the other side gave
+    up.
     """
     last, effects = steps[-1]
 
@@ -134,7 +133,7 @@ def judge(
     if last == "done" and not effects:
         return result("CALLED DONE", "is called done and took no effect")
     if ended != "killed" and any(one.state == "sending" for one in steps):
-        return result("LOST", f"is left in sending by {ended}")
+        return result("LOST", f"is still in sending; the execution ended as {ended}")
     if outlasted:
         return result("LOST", "is kept waiting by an answer without an end, far past its deadline")
     if by_others:
@@ -143,14 +142,14 @@ def judge(
         return result("LOST", f"is called unknown, although it is {KINDS[run.kind].safety}")
     if last in {"done", "unknown"}:
         return result(f"{last}, {effects}")
-    return result("LOST", f"is {last} after it was settled")
+    return result("LOST", f"is {last} after settling")
 
 
 def may_stay_unknown(name: str, *, took_effect: bool) -> bool:
-    """Whether `recover` may leave a kind to a person.
+    """Return whether `recover` may leave an action of this kind to a person.
 
-    The practice company lists transfers between two accounts without key and reference, so that
-    one is missing there proves nothing.
+    The practice company lists transfers between two accounts without key and reference, so a
+    missing one proves nothing.
     """
     kind = KINDS[name]
     if kind.safety == "keyed" and kind.look_up is not None:
@@ -159,10 +158,10 @@ def may_stay_unknown(name: str, *, took_effect: bool) -> bool:
 
 
 def judge_copies(run: Run, ended: str, steps: Sequence[Step]) -> Result:
-    """Whether an action that was executed from several copies took effect at most once.
+    """Judge whether an action that was executed from several copies took effect at most once.
 
-    The steps are where each copy has it. What a copy does not know of, it may call anything but
-    done; one that calls it done has to be right.
+    Each step is the state in one copy. A copy without knowledge of the effect may have any state
+    except done; a copy that has done must be right.
     """
     effects = steps[-1].effects
     states = {one.state for one in steps}
@@ -177,9 +176,9 @@ def judge_copies(run: Run, ended: str, steps: Sequence[Step]) -> Result:
             return result("CALLED DONE", "is called done and took no effect")
         return result("done, 1")
     if "sending" in states:
-        return result("LOST", f"is left in sending by {ended}")
+        return result("LOST", f"is still in sending; the execution ended as {ended}")
     if "unknown" in states:
         return result(f"unknown, {effects}")
     if effects:
         return result("CALLED REFUSED", f"is called {' and '.join(sorted(states))} everywhere")
-    return result("LOST", "was executed from nowhere")
+    return result("LOST", "was executed from no copy")

@@ -1,4 +1,4 @@
-"""A desk behind a relay, and what a person does there with an action whose answer was strange."""
+"""A desk behind a relay, and the steps of a person after a strange answer to an action."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["RelayedDesk", "play_relayed", "relayed_desk"]
 HASTY: Final = CallLimits(
     deadline=1.0, connect=1.0, read=1.0, attempts=3, first_pause=0.005, longest_pause=0.01
 )
-"""For the execution, so that an answer without an end costs a run a second."""
+"""Short limits for the execution, so that an endless answer costs a run one second."""
 
 
 class RelayedDesk(NamedTuple):
-    """What a block of runs shares: the company, the relay, and clients that reach it."""
+    """The state that a block of runs shares: the company, the relay, and clients that reach it."""
 
     company: Company
     relay: Relay
@@ -32,7 +32,7 @@ class RelayedDesk(NamedTuple):
 
 @contextmanager
 def relayed_desk(company: Company) -> Iterator[RelayedDesk]:
-    """A relay in front of a company, and clients of it."""
+    """Run a relay in front of a company, with clients that use it."""
     with (
         relayed(company) as relay,
         clients_at(company, relay.base_url) as patient,
@@ -42,9 +42,9 @@ def relayed_desk(company: Company) -> Iterator[RelayedDesk]:
 
 
 def play_relayed(bench: RelayedDesk, run: Run, misbehave: Callable[[Relay], None]) -> Result:
-    """Execute while the relay misbehaves, settle when it does not any more, and count.
+    """Execute while the relay misbehaves, settle once it is normal again, and count.
 
-    What is called refused is proposed, approved and executed once more, as a person would.
+    A refused action is proposed, approved and executed once more, as a person would do.
     """
     company, relay = bench.company, bench.relay
     relay.begin()

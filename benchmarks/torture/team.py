@@ -1,8 +1,8 @@
-"""Two desks of a team on one journal in PostgreSQL, their lakes shared through one home.
+"""Two desks of a team with one journal in PostgreSQL and lakes shared through one home.
 
-One person proposes on a desk and the other approves on another; then one executes or both do, each
-in a process that may be killed, while a desk may sync. Whoever is next settles it. What was decided
-has to be on both desks, and whoever pressed how often, the action takes effect once.
+A person proposes at one desk, and another approves at the other. Then one or both desks execute,
+each in a process that may be killed, while a desk may sync. The next person settles the action.
+Decisions must be on both desks, and the action takes effect once however often it was executed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from treasury.core.errors import TreasuryError
 from treasury.journal import Actor, Journal
 
 PEOPLE: Final = ("ines", "jonas")
-"""Who is at which desk."""
+"""The person at each desk."""
 
 
 class TeamPlan(NamedTuple):
-    """Who does what: desks are 0 and 1.
+    """Each desk's part; desks are 0 and 1.
 
-    `takes_back`: the proposal is withdrawn at the same moment as it is approved. `presses` are the
-    desks that execute, at once, and where each is killed; `settles` recovers first. `cuts_off` is
-    after how many seconds the database ends every connection, if it does.
+    `takes_back`: the proposal is withdrawn while it is approved. `presses` are the desks that
+    execute at the same time, each with the point where it is killed; `settles` recovers first.
+    `cuts_off`: seconds until the database ends every connection, or None.
     """
 
     maker: int
@@ -43,7 +43,7 @@ class TeamPlan(NamedTuple):
 
 
 def draw(random: Random, seed: int, number: int) -> tuple[str, TeamPlan]:
-    """A plan for the kind whose turn it is; the service fails in every third run."""
+    """Draw a plan for the next kind; the service fails in every third run."""
     fault = random.choice(FAULTS[1:]) if random.random() < 1 / 3 else "none"
 
     def cut() -> Cut:
@@ -64,7 +64,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, TeamPlan]:
 
 
 class Team(Cutter):
-    """Two desks of one company: a lake of their own each, one home, one journal."""
+    """Two desks of one company: each has a lake; home and journal are shared."""
 
     def __init__(self, company: Company, stack: ExitStack) -> None:
         super().__init__(company, stack)
@@ -102,7 +102,7 @@ class Team(Cutter):
         )
 
     def play(self, run: Run) -> Result:
-        """Propose here, approve there, execute at both, settle, and compare what both know."""
+        """Propose at one desk, approve at the other, execute at both, settle, and compare both."""
         plan: TeamPlan = run.plan
         faults = self._company.sandbox.faults
         faults.clear()
@@ -131,7 +131,7 @@ class Team(Cutter):
 
     @contextmanager
     def _syncing(self, place: int | None) -> Iterator[None]:
-        """A sync at one desk, and a pull at the other once that has ended."""
+        """Sync at one desk, and pull at the other afterwards."""
         if place is None:
             yield
             return
@@ -148,7 +148,7 @@ class Team(Cutter):
 
     @contextmanager
     def _cutting_off(self, after: float | None) -> Iterator[None]:
-        """The database ends all connections, those of both desks and of what they execute."""
+        """End all database connections, those of both desks and of their executions."""
         if after is None:
             yield
             return
@@ -165,7 +165,7 @@ class Team(Cutter):
             )
 
     def _judged(self, run: Run, ended: list[str], steps: list[Step], action: Action) -> Result:
-        """Whether the promise held, and both desks know the same."""
+        """Judge whether the promise held, and both desks have the same data."""
         words = " and ".join(ended)
         states = [person.get(action.id).state for person in self._people]
         entries = [journal.entries() for journal in self._journals]
@@ -176,18 +176,18 @@ class Team(Cutter):
         elif entries[0] != entries[1]:
             problem = "left journals that differ"
         elif run.plan.syncs is not None and commits[0] != commits[1]:
-            problem = "left desks that stand on different commits"
+            problem = "left desks on different commits"
         if problem:
             return Result(run, words, tuple(steps), "LOST", problem)
         if steps[-1].state == "withdrawn":
-            why = "was taken back and sent" if any(step.effects for step in steps) else ""
+            why = "was withdrawn and sent" if any(step.effects for step in steps) else ""
             outcome = "LET THROUGH" if why else "not sent"
             return Result(run, words, tuple(steps), outcome, why)
         return judge(run, "killed" if "killed" in ended else words, steps)
 
 
 def _decide(maker: Actions, checker: Actions, action: Action, *, takes_back: bool) -> None:
-    """Approve what another person proposed; at the same moment it may be taken back."""
+    """Approve another person's proposal, which may be withdrawn at the same moment."""
     failures: list[BaseException] = []
     decisions: list[Callable[[], object]] = [lambda: checker.approve(action.id)]
     if takes_back:
@@ -198,20 +198,21 @@ def _decide(maker: Actions, checker: Actions, action: Action, *, takes_back: boo
     for thread in threads:
         thread.join()
     for failure in failures:
-        if not (takes_back and isinstance(failure, TreasuryError)):  # who is second is refused
+        # The slower of the two is refused.
+        if not (takes_back and isinstance(failure, TreasuryError)):
             raise failure
 
 
 def _caught(work: Callable[[], object], failures: list[BaseException]) -> None:
     try:
         work()
-    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+    except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
         failures.append(error)
 
 
 @contextmanager
 def enter(company: Company) -> Iterator[Team]:
-    """What a block of runs shares."""
+    """Open the state that a block of runs shares."""
     with ExitStack() as stack:
         yield Team(company, stack)
 

@@ -1,8 +1,8 @@
-"""Older copies of a workspace put back, and several copies of one executing the same action.
+"""Older copies of a workspace restored, and several copies that execute the same action.
 
-An older copy does not know what was sent since, and a second copy does not know what the first one
-sends. While days pass at the company, the service forgets its idempotency keys, and records that
-are much like the action's own are made, from here and elsewhere.
+An older copy does not know later sendings, and a second copy does not know those of the first.
+While days pass at the company, the service forgets its idempotency keys, and records very similar
+to the action's own are created, from here and elsewhere.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ RESTORES: Final = {
     "the journal and its end in place": (JOURNAL, END),
     "the journal, and no end": (JOURNAL,),
 }
-"""How a copy is put back, and of which files; all of them where none is named."""
+"""The ways to restore a copy, with the files restored; None means all files."""
 HOURS: Final = timedelta(hours=2)
-"""After which a person says what became of something that was cut off; keys are not forgotten."""
+"""Time until a person settles an action that was cut off; the service still knows its keys."""
 DAYS: Final = (0.0, 0.1, 1.0, 2.0, 3.5, 5.0, 10.0, 40.0)
 
 
 class RestorePlan(NamedTuple):
-    """What is put back after how many days, what was made meanwhile, and what follows.
+    """The files restored after some days, the records made meanwhile, and the next steps.
 
-    What was `cut_off` was sent before the copy was made, and never arrived: a person says so later,
-    and has it done once more. Of what the service lists nowhere the copy could not know that.
+    `cut_off`: the action was sent before the copy was made and never arrived; later a person
+    settles that and has it carried out again. The copy cannot know this for kinds that the service
+    does not list.
     """
 
     what: str
@@ -54,7 +55,7 @@ class RestorePlan(NamedTuple):
 
 
 class CopyPlan(NamedTuple):
-    """Whether the copies execute at once, else how many days apart, and what follows."""
+    """Whether the copies execute at once, or how many days apart, and the next steps."""
 
     at_once: bool
     days: float
@@ -63,25 +64,25 @@ class CopyPlan(NamedTuple):
 
 
 class Premises(NamedTuple):
-    """What a block of runs shares: the company, and clients that reach it."""
+    """The state that a block of runs shares: the company, and clients that reach it."""
 
     company: Company
     clients: Mapping[str, Client]
 
     def open(self, folder: Path) -> Desk:
-        """A desk in a workspace, by the company's present time."""
+        """Open a desk in a workspace at the company's present time."""
         return Desk(folder, self.company, self.company.base_url, self.clients)
 
 
 @contextmanager
 def enter(company: Company) -> Iterator[Premises]:
-    """Clients that reach the company."""
+    """Open clients that reach the company."""
     with clients_at(company, company.base_url) as clients:
         yield Premises(company, clients)
 
 
 def draw_restore(random: Random, seed: int, number: int) -> tuple[str, RestorePlan]:
-    """A plan for the kind whose turn it is."""
+    """Draw a plan for the next kind."""
     kind = kind_at(seed, number)
     others = tuple(random.choice([*KINDS]) for _ in range(random.choice((0, 0, 1, 2))))
     is_told = KINDS[kind].safety != "keyed" or KINDS[kind].twins is not None
@@ -96,7 +97,7 @@ def draw_restore(random: Random, seed: int, number: int) -> tuple[str, RestorePl
 
 
 def draw_copy(random: Random, seed: int, number: int) -> tuple[str, CopyPlan]:
-    """A plan for the kind whose turn it is."""
+    """Draw a plan for the next kind."""
     at_once = random.random() < 0.5
     return kind_at(seed, number), CopyPlan(
         at_once,
@@ -107,7 +108,7 @@ def draw_copy(random: Random, seed: int, number: int) -> tuple[str, CopyPlan]:
 
 
 def _copied(premises: Premises, kind: str, *, cut_off: bool = False) -> tuple[Path, Path, Action]:
-    """A workspace, a copy of it, and the action that may be executed in both."""
+    """Return a workspace, a copy, and an action that is ready in both."""
     company = premises.company
     folder, copy = company.new_folder(), company.new_folder()
     desk = premises.open(folder)
@@ -123,7 +124,7 @@ def _copied(premises: Premises, kind: str, *, cut_off: bool = False) -> tuple[Pa
 
 
 def play_restore(premises: Premises, run: Run) -> Result:
-    """Copy, execute, go on for days, put the copy back, and execute once more."""
+    """Copy, execute, continue for days, restore the copy, and execute again."""
     company, plan = premises.company, run.plan
     folder, copy, action = _copied(premises, run.kind, cut_off=plan.cut_off)
     before = company.effects(action)
@@ -147,7 +148,7 @@ def play_restore(premises: Premises, run: Run) -> Result:
 
 
 def _go_on(desk: Desk, company: Company, run: Run) -> None:
-    """Days pass; the same kind and others are done, from this desk and elsewhere."""
+    """Let days pass, in which the same kind and others are carried out, here and elsewhere."""
     plan = run.plan
     kinds = [*[run.kind] * plan.same_kind, *plan.other_kinds]
     part = timedelta(days=plan.days) / (len(kinds) + 1)
@@ -160,7 +161,7 @@ def _go_on(desk: Desk, company: Company, run: Run) -> None:
 
 
 def _put_back(copy: Path, folder: Path, what: str) -> None:
-    """Put files of a copy back, as new files or written over the old ones."""
+    """Restore files of a copy, as new files or by overwriting the old ones."""
     if what == "the folder anew":
         shutil.rmtree(folder)
         shutil.copytree(copy, folder)
@@ -175,7 +176,7 @@ def _put_back(copy: Path, folder: Path, what: str) -> None:
 
 
 def _insist(desk: Desk, action: Action, *, adopts: bool) -> None:
-    """Execute and recover, as somebody does who takes the copy for the workspace."""
+    """Execute and recover like a person who takes the copy for the original workspace."""
     desk.execute(action.id)
     desk.recover(action.id)
     if adopts and desk.adopt():
@@ -184,7 +185,7 @@ def _insist(desk: Desk, action: Action, *, adopts: bool) -> None:
 
 
 def play_copy(premises: Premises, run: Run) -> Result:
-    """Copy a workspace that holds a ready action, and execute it in both."""
+    """Copy a workspace with a ready action, and execute it in both."""
     company, plan = premises.company, run.plan
     folder, copy, action = _copied(premises, run.kind)
     before = company.effects(action)
@@ -210,7 +211,8 @@ def play_copy(premises: Premises, run: Run) -> Result:
 def _at_once(desks: list[Desk], action: Action, ended: list[str]) -> None:
     """Execute an action at several desks at the same moment."""
     for desk in desks:
-        desk.state(action.id)  # everything is open and read before the race begins
+        # Everything is open and read before the race begins.
+        desk.state(action.id)
     barrier = threading.Barrier(len(desks))
 
     def race(desk: Desk) -> None:

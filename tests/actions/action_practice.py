@@ -97,7 +97,7 @@ class Practice:
         return self._clients[name]
 
     def posts(self) -> list[str]:
-        """The writes that reached the services, except for tokens."""
+        """Return the writes that reached the services, except for tokens."""
         return [
             f"{method} {path}"
             for method, path, _ in self.served.requests
@@ -105,11 +105,11 @@ class Practice:
         ]
 
     def effects(self) -> list[str]:
-        """The writes that took effect, by the company's own ledger."""
+        """Return the writes that took effect, by the company's own ledger."""
         return [effect.operation for effect in self.sandbox._world.keys.effects()]
 
     def kinds(self) -> list[str]:
-        """The kinds of the journal's entries about actions."""
+        """Return the kinds of the journal's entries about actions."""
         return [e.kind.removeprefix("action.") for e in self.journal.entries("action.")]
 
     def awaiting(self, count: int = 1) -> list[str]:

@@ -21,7 +21,7 @@ KEYLESS = [name for name, kind in KINDS.items() if kind.safety == "neither"]
 
 @pytest.fixture
 def copy(practice: Practice, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The place of the copy, outside the workspace."""
+    """Return the location of the copy, outside the workspace."""
     return tmp_path_factory.mktemp("beside") / "copy"
 
 

@@ -480,7 +480,7 @@ def test_a_normal_sending_asks_the_service_nothing_more(practice: Practice) -> N
 
 
 def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
-    """A colleague finds no effect, settles it in good faith, and executes a second one."""
+    """Let a colleague settle it in good faith as without effect, and execute a second one."""
 
     def happening() -> None:
         practice.pass_(hours=60)

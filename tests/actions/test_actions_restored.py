@@ -293,7 +293,7 @@ def cut_off(practice: Practice, kind: str, **fields: Any) -> Action:
 
 
 def done_anew(practice: Practice, action: Action) -> str:
-    """Hours later a person settles it as not carried out, and the same is done again."""
+    """Settle it hours later as not carried out, and do the same again."""
     practice.pass_(hours=1)
     practice.jonas.settle(action.id, carried_out=False, reason="the provider was asked")
     again = practice.ines.again(action.id)

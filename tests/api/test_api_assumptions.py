@@ -50,7 +50,7 @@ def test_each_row_says_what_is_done_and_how_to_change_it() -> None:
 
 
 def test_what_the_page_names_exists() -> None:
-    """Return the client's names that the page recommends."""
+    """Check that the client has every name that the page recommends."""
     from treasury.api import bodies, models
 
     named = set(re.findall(r"`((?:bodies|models)\.\w+)`", PAGE.read_text("utf-8")))

@@ -420,7 +420,7 @@ def test_a_wait_that_cannot_be_read_is_no_wait(credential: Credential, value: st
 
 
 def without_end(connection, head: str) -> None:
-    """Every list has another page of new records; everything else is huge."""
+    """Answer lists with endless pages of new records, and everything else with huge bodies."""
     path = head.split(" ")[1]
     for name, way in {
         "/huge": ways.huge_body,

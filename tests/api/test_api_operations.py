@@ -1,7 +1,7 @@
-"""Every operation of both specifications: that there is one, and what it sends.
+"""Every operation of both specifications exists in the client, with the request that it sends.
 
-The table below is held against the endpoint tables of the specifications themselves, so that an
-operation which they add, or one that is missing here, fails.
+The table below is compared with the endpoint tables of the specifications, so a test fails if they
+have an operation that is missing here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSION = {"version": 4}
 
 
 class Case(NamedTuple):
-    """A call, and what has to arrive; ids in paths are a1 (account), x1 (anything), p1 (party)."""
+    """A call and the expected request; ids in paths are a1 (account), x1 (anything), p1 (party)."""
 
     call: Callable[[Client], Any]
     path: str
@@ -432,7 +432,7 @@ def test_every_operation_is_declared_with_the_service_that_it_is_sent_to() -> No
 
 
 def endpoints(document: str) -> set[str]:
-    """The rows of a specification's endpoint tables."""
+    """Return the rows of a specification's endpoint tables."""
     text = (SPEC / document).read_text("utf-8")
     rows = re.findall(r"^\| (GET|POST|PUT|PATCH|DELETE) \| (/\S+) \|", text, re.MULTILINE)
     return {f"{method} {path}" for method, path in rows}

@@ -36,7 +36,7 @@ class Practice:
         self.maker, self.checker = self.clients["maker"], self.clients["checker"]
 
     def accounts(self) -> list[Account]:
-        """Sender and receiver of the transfers."""
+        """Return the sender and receiver of the transfers."""
         records = self.maker.finance.accounts.iterate()
         return [record.value for record in records if record.value.kyc_status == "VERIFIED"]
 
@@ -96,7 +96,7 @@ def practice(monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
-    """The generation after the specification's."""
+    """Yield services of the generation after the specification's."""
     with practising("b", monkeypatch) as running:
         yield running
 

@@ -1,7 +1,7 @@
 """Open points of the specifications: a test for each row about the client.
 
-Rows are named as in the table of gaps (`docs/assumptions.md` says the same for readers), and a test
-holds the two together. Rows that are about another room's work are listed with that room.
+Rows are named as in the table of gaps (for readers: `docs/assumptions.md`), and a test compares the
+two. Rows about another package's work are listed with that package.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def copied(desk: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def unrated(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A practice desk with a provider that takes a share; its file of rates is not added."""
+    """Return a desk with a provider that takes a share in the rate, without its file of rates."""
     return fill(tmp_path_factory.mktemp("unrated"), Sandbox(7, scenario="spread"))
 
 

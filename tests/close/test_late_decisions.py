@@ -28,7 +28,7 @@ def lines(month_end: Workspace) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk with October closed, on 20 November; to be copied."""
+    """Return a desk with October closed, on 20 November; to be copied."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("late") / "desk")
     close_month(desk, "2026-10")
     later = clock_at(desk, NOVEMBER)

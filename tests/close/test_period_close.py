@@ -48,7 +48,7 @@ def lines(month_end: Workspace) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk with September and October closed, to be read or copied."""
+    """Return a desk with September and October closed, to be read or copied."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("closed") / "desk")
     for month in ("2026-09", "2026-10"):
         close_month(desk, month)

@@ -13,7 +13,7 @@ TERMS = {"EURC": ("reserves", "fifo", "none"), "USDC": ("cost", "weighted_averag
 
 @pytest.fixture(scope="session")
 def unmeasured(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The practice month with rates of EURC and evidence of the wallets; to be read or copied."""
+    """Return the month with rates of EURC and evidence of the wallets; to be read or copied."""
     desk = copied(month_end, tmp_path_factory.mktemp("coins") / "desk")
     path = desk.folder / "eurc.csv"
     path.write_text("day,base,quote,rate\n2026-10-30,EURC,EUR,0.9985\n", "utf-8")
@@ -25,18 +25,18 @@ def unmeasured(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def tied(unmeasured: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Measured by wallet: EURC revalued to reserves by FIFO, USDC at cost by average."""
+    """Return it measured by wallet: EURC revalued to reserves by FIFO, USDC at average cost."""
     desk = copied(unmeasured, tmp_path_factory.mktemp("tied") / "desk")
     return agreed(desk, policy_text(desk, TERMS))
 
 
 @pytest.fixture(scope="session")
 def october(unmeasured: Workspace) -> Closing:
-    """October with the evidence of the wallets, without measured coins."""
+    """Return October with the evidence of the wallets, without measured coins."""
     return unmeasured.periods.month("2026-10")
 
 
 @pytest.fixture(scope="session")
 def october_tied(tied: Workspace) -> Closing:
-    """October with the agreed measurement."""
+    """Return October with the agreed measurement."""
     return tied.periods.month("2026-10")

@@ -53,7 +53,7 @@ def row_of(desk: Workspace, month: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def walked(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """August's end is stated, no month is closed; the wallet sent 400 in September."""
+    """Return a desk without closes, with August's balance stated and 400 sent in September."""
     desk = copied(month_end, tmp_path_factory.mktemp("walked") / "desk")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREASURY_USER", "anna")
@@ -63,7 +63,7 @@ def walked(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 
 @pytest.fixture(scope="module")
 def closed(walked: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The same desk with September closed."""
+    """Return the same desk with September closed."""
     desk = copied(walked, tmp_path_factory.mktemp("closed") / "desk")
     close_month(desk, "2026-09")
     return desk

@@ -1,6 +1,7 @@
-"""Files outside the lake and the journal are on disk too once they are reported as stored.
+"""Files outside the lake and the journal are on the disk once they are reported as stored.
 
-The writing runs under `strace`; then the disk is looked at as a power cut may leave it at once.
+The programs run under `strace`; each disk is then examined as an immediate power cut would leave
+it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ do(
 
 
 def files_of(folder: Folder, at: str = "") -> dict[str, bytes]:
-    """The files of a folder as programs see them."""
+    """Return the files of a folder as programs see them."""
     seen: dict[str, bytes] = {}
     for name, one in folder.names.items():
         path = f"{at}{name}"
@@ -55,7 +56,7 @@ def files_of(folder: Folder, at: str = "") -> dict[str, bytes]:
 def stored(
     before: Path, root: Path, operations: Sequence[Operation], tmp_path: Path
 ) -> list[tuple[dict[str, bytes], dict[str, bytes]]]:
-    """After each word: the files as programs see them, and as they are on the disk."""
+    """Return the files after each report: as programs see them, and as they are on the disk."""
     disk, looks = Disk(before), []
     disk._root = str(root)
     for one in operations:

@@ -26,7 +26,7 @@ NOTEBOOK = json.dumps({
 
 
 def words_of(tmp_path: Path, name: str, content: str) -> list[tuple[int, str]]:
-    """The turns in a file of this content, by line."""
+    """Return the counted turns in a file with this content, by line."""
     path = tmp_path / name
     path.write_text(content, "utf-8")
     return [(place.line, place.words) for place in prose_of(path).places]

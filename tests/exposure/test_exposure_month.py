@@ -69,7 +69,7 @@ def limited(workspace: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk under limits, in an open October; only to be read."""
+    """Return a desk under limits, with October open; only to be read."""
     return limited(month_end, tmp_path_factory.mktemp("limits") / "desk")
 
 
@@ -85,7 +85,7 @@ def exposure(desk: Workspace) -> ProviderExposure:
 
 @pytest.fixture(scope="module")
 def closed(desk: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The same desk with October closed, and its pack."""
+    """Return the same desk with October closed, and its pack."""
     folder = shutil.copytree(desk.folder, tmp_path_factory.mktemp("closed") / "desk")
     copy = Workspace(folder)
     close_month(copy, "2026-10")

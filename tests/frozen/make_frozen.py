@@ -160,7 +160,7 @@ def _propose_transfer(run: _Shell, amount: str, description: str) -> str:
 
 
 def _sheet(run: _Shell, path: Path) -> None:
-    """Fill in a decision sheet that nobody has applied yet."""
+    """Fill in a decision sheet and leave it unapplied."""
     run("anna", "exceptions", "--month", "2026-11", "--kind", "no_reference", "--sheet", str(path))
     book = load_workbook(path)
     page = book["Open items"]

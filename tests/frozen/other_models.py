@@ -1,4 +1,4 @@
-"""Let this process answer with other models, in which no decision of a person counts."""
+"""Simulates another version of the models, in which a person's decisions have no effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treasury.month import reconciliation as monthly
 
 
 def work_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known in this process of what was worked out before."""
+    """Discard all cached answers of this process."""
     for room, name in (
         (monthly, "_ANSWERS"), (monthly, "_MATCHED"), (monthly, "_FUNDS"), (roll_forward, "_ENDS"),
     ):  # fmt: skip
@@ -21,7 +21,7 @@ def work_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_models(monkeypatch: pytest.MonkeyPatch, *, version: str = "another") -> None:
-    """Answer from here on as another version of the models would."""
+    """Answer from now on like another version of the models."""
 
     def changed(step: Step) -> Step:
         if step.name != "accepted_pairs":

@@ -80,7 +80,8 @@ def test_the_action_of_unknown_outcome_is_looked_up_and_not_sent_again(
 ) -> None:
     desk, company = frozen / "desk", Sandbox(7)
     company.clock.set(DECEMBER)
-    register(unpacked / "desk")  # so that this one is a copy, which sends nothing anew
+    # With the original registered, the frozen desk is a copy, which sends nothing again.
+    register(unpacked / "desk")
     run(desk, "journal", "adopt", "--reason", "unpacked", "--yes")
     (unknown,) = rows(desk, "actions", "list", "--state", "unknown")
     with company.serve() as served:
@@ -94,7 +95,7 @@ def test_the_action_of_unknown_outcome_is_looked_up_and_not_sent_again(
 
 
 def _point_at(desk: Path, base_url: str) -> None:
-    """Let the desk's settings name the running sandbox instead of the one it was made with."""
+    """Replace the addresses in the desk's settings by those of the running sandbox."""
     settings = (desk / FILE_NAME).read_text("utf-8")
     earlier = re.search(r'token_url = "(.*)/oauth/token"', settings)
     assert earlier is not None
@@ -102,7 +103,7 @@ def _point_at(desk: Path, base_url: str) -> None:
 
 
 def _carry_out(desk: Workspace, base_url: str, action_id: str) -> None:
-    """Send what the action sent, as the service received it before its answer was lost."""
+    """Send the action's request again, as the service received it before its answer was lost."""
     sending = desk.actions.get(action_id).sending
     assert sending is not None
     client_id, secret = Sandbox(7).credentials["maker"]

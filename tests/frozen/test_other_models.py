@@ -1,4 +1,4 @@
-"""A month closed by other models is shown as its close stored it, and says so."""
+"""A month closed by other models is shown as its close stored it, with a note."""
 
 from __future__ import annotations
 

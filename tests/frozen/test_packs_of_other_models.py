@@ -1,4 +1,4 @@
-"""A pack of other models: an honest one holds, a forged one is never called computed again."""
+"""Packs of other models: an honest one holds, and a forged one never counts as recomputed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def desk(unpacked: Path) -> Workspace:
 
 @pytest.fixture
 def pack(desk: Workspace) -> Path:
-    """The pack of the closed month; to be read or copied."""
+    """Return the pack of the closed month; to be read or copied."""
     return desk.folder / "close" / "2026-10"
 
 
 @pytest.fixture
 def answering_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs here is another version of the models, and answers otherwise."""
+    """Make this process another version of the models with other answers."""
     other_models(monkeypatch)
     here = msgspec.structs.replace(code_of(), source="f" * 64)
     for module in (pack_models, pack_recomputation):
@@ -49,7 +49,7 @@ def evidence_in(pack: Path) -> Evidence:
 
 
 def sealed_again(pack: Path, **changed: object) -> None:
-    """Seal a forged pack: the hash of every file and table fits."""
+    """Seal a forged pack, so that the hashes of all files and tables fit."""
     evidence = evidence_in(pack)
     files = {
         name: hashlib.sha256((pack / name).read_bytes()).hexdigest() for name in evidence.files
@@ -64,7 +64,7 @@ def sealed_again(pack: Path, **changed: object) -> None:
 
 
 def forge(pack: Path, name: str) -> pa.Table:
-    """Turn the first text of a table into another one."""
+    """Change the first text of a table."""
     path = pack / "tables" / f"{name}.parquet"
     table = pq.read_table(path)
     column = "outcome" if name == "lines" else "problem"
@@ -90,7 +90,8 @@ def test_an_honest_pack_holds_where_the_models_answer_otherwise(
     assert (alone.findings, held.findings) == ((), ())
     assert not alone.is_recomputed
     assert "comes out again" not in f"{alone} {held}"
-    assert "table roll_forward" in alone.notes[0]  # which does not come out here
+    # This version computes another roll-forward.
+    assert "table roll_forward" in alone.notes[0]
     assert SEAL in alone.notes[1]
     assert "balances" in held.notes[1]
     assert "only the pack's own seal proves its other files" in held.notes[1]
@@ -108,7 +109,8 @@ def test_forged_figures_are_not_those_of_the_journal(
     alone, held = verify_pack(pack), desk.verify_pack(pack)
     assert "comes out again" not in f"{alone} {held}"
     assert [finding.what for finding in held.findings] == [f"table {name}"]
-    if name == "lines":  # of which the evidence has the journal's hash
+    # The evidence has the journal's hash of the lines.
+    if name == "lines":
         assert not alone.holds
     else:
         assert SEAL in alone.notes[1]

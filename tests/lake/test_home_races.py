@@ -262,7 +262,7 @@ def test_desks_killed_at_random_instants_lose_nothing_on_s3(
 
 
 def killed_at_random(tmp_path: Path, home: str, seed: int) -> Lake:
-    """Desks share a home, others kill one of them repeatedly, and everything is compared."""
+    """Run desks that share a home, kill one repeatedly, and compare everything."""
     draw = random.Random(seed)
     said: set[str] = set()
     for run in range(examples(4, 200)):
@@ -297,7 +297,7 @@ def killed_at_random(tmp_path: Path, home: str, seed: int) -> Lake:
 
 
 def swept_clean(lake: Any, home: Path) -> None:
-    """After a cleanup the home has only objects that its newest head names."""
+    """Check that a cleanup leaves only objects that the home's newest head names."""
     sharing = sharing_of(lake)
     sharing.guard = timedelta(seconds=-1)
     sharing.push()

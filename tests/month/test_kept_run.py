@@ -163,7 +163,7 @@ def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A copy of the month with a kept run for October only."""
+    """Return a copy of the month with a kept run for October only."""
     copied = copy_of(month_end, tmp_path / "desk")
     nothing_kept(monkeypatch)
     copied.reconcile(MONTHS[1])

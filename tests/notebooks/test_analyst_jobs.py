@@ -1,4 +1,4 @@
-"""Ten usual jobs of an analyst, each in at most five lines of public names."""
+"""Ten common jobs of an analyst, each in at most five lines of public names."""
 
 from __future__ import annotations
 

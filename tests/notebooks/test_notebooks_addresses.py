@@ -1,4 +1,4 @@
-"""A notebook that papermill runs sends nothing to an unconfirmed address."""
+"""A notebook run by papermill sends nothing to an unconfirmed address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CANARY = "canary-secret-71cd"
 
 
 class Listener(ThreadingHTTPServer):
-    """Keeps the head of everything that it is sent, and refuses it."""
+    """A server that stores the head of every request and refuses it."""
 
     daemon_threads = True
 

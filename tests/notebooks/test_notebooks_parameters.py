@@ -1,4 +1,4 @@
-"""Notebooks run by papermill for what is asked: the practice company from nothing, and fees."""
+"""Notebooks run by papermill with parameters: a new practice company, and fees."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(name: str, into: Path, **parameters: Any) -> NotebookNode:
 
 
 def shown(notebook: NotebookNode, cell: str) -> str:
-    """What a cell printed and what it shows, as text and as HTML."""
+    """Return the printed and displayed output of a cell, as text and as HTML."""
     (found,) = (one for one in notebook.cells if one.id == cell)
     texts = []
     for output in found.outputs:

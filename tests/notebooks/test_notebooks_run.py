@@ -1,4 +1,4 @@
-"""The stored notebooks: clean in the repository, and running end to end on the practice company."""
+"""The stored notebooks have no output in the repository, and run on the practice company."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 @contextmanager
 def served_in(folder: Path, month_end: Workspace) -> Iterator[Workspace]:
-    """A copy of the month in `folder`, its services, and an environment that names them."""
+    """Yield a copy of the month in `folder`, with its services running and in the environment."""
     company = Sandbox()
     shutil.copytree(month_end.folder, folder / "workspace")
     with pytest.MonkeyPatch.context() as patch, company.serve() as served:
@@ -48,7 +48,7 @@ def workspace(tmp_path: Path, month_end: Workspace) -> Iterator[Workspace]:
 def morning(
     month_end: Workspace, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Workspace, NotebookNode]:
-    """The morning's notebook after a run, and the workspace that it ran on."""
+    """Run the morning notebook; return its workspace and the notebook with its output."""
     folder = tmp_path_factory.mktemp("morning")
     with served_in(folder, month_end) as made:
         return made, run("operations", folder)

@@ -1,4 +1,4 @@
-"""What the tests of notices share: a journal, a mail server and an endpoint."""
+"""Shared by the tests of notices: a journal, a mail server and an endpoint."""
 
 from __future__ import annotations
 

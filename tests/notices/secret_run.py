@@ -1,4 +1,4 @@
-"""A run of notices that fail in every way, with every log on: run by the canary test, apart.
+"""Notices that fail in every way, with every log on; run by the canary test in its own process.
 
 Arguments: a folder, the address of an endpoint that fails by its path, and a mail server's
 port. The variables TREASURY_URL and TREASURY_TOKEN hold the secrets, TREASURY_PASSWORD the mail
@@ -34,7 +34,7 @@ def show(*things: object) -> None:
 
 
 def tell(error: BaseException) -> None:
-    """Everything that a person, a log or a debugger could show of an error."""
+    """Return everything about an error that a person, a log or a debugger could show."""
     part: BaseException | None = error
     while part is not None:
         shown = traceback.TracebackException.from_exception(part, capture_locals=True)
@@ -43,7 +43,7 @@ def tell(error: BaseException) -> None:
 
 
 def of_webhook(url: str) -> Settings:
-    """Settings with one webhook; the secret is the end of its address."""
+    """Return settings with one webhook; the secret is the end of its address."""
     address = Secret(url if url.startswith("env:") else f"{url}/{os.environ['TREASURY_URL']}")
     webhook = Webhook(url=address, token="env:TREASURY_TOKEN")
     terms = NoticeTerms(webhooks={"desk": webhook}, target_days_only=False)

@@ -1,4 +1,4 @@
-"""The items of a digest are rows of the one list, named without numbers, when they are due."""
+"""A digest has the open items that are due, by name and without account numbers or amounts."""
 
 from __future__ import annotations
 
@@ -62,25 +62,25 @@ def statement(missing_from: date) -> OpenItem:
                 since=missing_from)  # fmt: skip
 
 
-def test_a_statement_is_missing_once_its_day_is_over() -> None:
+def test_a_missing_statement_is_due_after_its_day() -> None:
     assert due_of(statement(date(2026, 11, 12))) == []
     assert due_of(statement(date(2026, 11, 11))) == ["statement_missing"]
 
 
-def test_what_a_month_proves_at_its_end_waits_for_that() -> None:
+def test_month_end_items_are_due_after_the_month_end() -> None:
     at_end = item(subject="balance", kind="balance_not_proved", since=date(2026, 11, 30))
     assert due_of(at_end) == []
     assert due_of(ended=(at_end,)) == ["balance_not_proved"]
 
 
-def test_a_sync_is_silent_after_its_hours() -> None:
+def test_a_missing_sync_is_due_after_the_configured_hours() -> None:
     unread = item(subject="source", kind="not_synced", item_id="source:services")
     assert due_of(unread) == []
     assert due_of(unread, synced_at=NOW - timedelta(hours=25)) == ["not_synced"]
     assert due_of(unread, synced_at=None) == ["not_synced"]
 
 
-def test_an_item_of_both_months_is_told_once_and_anew_in_another_state() -> None:
+def test_an_item_in_two_months_is_sent_once_and_again_in_another_state() -> None:
     assert due_of(item(), ended=(item(),)) == ["overdue"]
     marks = set()
     for changed in ({}, {"state": "RETURNED"}, {"turn": "provider"}, {"since": date(2026, 11, 2)}):
@@ -96,7 +96,7 @@ def test_an_item_of_both_months_is_told_once_and_anew_in_another_state() -> None
     assert len(marks) == 4
 
 
-def test_each_silence_of_a_sync_is_a_fact_also_twice_on_a_day() -> None:
+def test_each_gap_between_syncs_is_a_fact_even_twice_a_day() -> None:
     silent = item(kind="not_synced", item_id="source:services", subject="source")
     marks = set()
     for hours in (9, 6, 6):
@@ -150,7 +150,7 @@ def test_a_name_shows_words_and_references_alone(name: str, shown: str) -> None:
     st.sampled_from(["", " ", "-", "."]),
     st.text("abcXYZ ,", max_size=12),
 )
-def test_no_account_number_is_shown_however_it_is_grouped(
+def test_account_numbers_are_hidden_in_any_grouping(
     country: str, number: int, separator: str, words: str
 ) -> None:
     whole = f"{country}{number}"
@@ -160,12 +160,12 @@ def test_no_account_number_is_shown_however_it_is_grouped(
 
 
 @given(st.decimals(1, 10**9, places=2), st.sampled_from(["EUR {}", "{} USDC", "€ {}", "{}"]))
-def test_no_amount_is_shown(amount: Decimal, form: str) -> None:
+def test_amounts_are_hidden(amount: Decimal, form: str) -> None:
     shown = masked(f"short by {form.format(f'{amount:,}')} it is")
     assert re.search(r"\d", shown) is None
 
 
-# The whole of it, on the practice company
+# The complete digest of the practice company
 
 
 def desk(month_end: Workspace, folder: Path, mailbox: Mailbox, hook: Endpoint) -> Workspace:
@@ -193,7 +193,7 @@ url = "{hook.url}"
 
 
 @pytest.mark.acceptance
-def test_the_digest_of_the_practice_company_is_rows_of_its_list(
+def test_the_practice_companys_digest_has_rows_of_its_list(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     workspace = desk(month_end, tmp_path / "desk", mailbox, hook)
@@ -215,7 +215,7 @@ def test_the_digest_of_the_practice_company_is_rows_of_its_list(
     workspace.journal.verify()
 
 
-def test_no_number_of_an_account_and_no_amount_leaves_the_desk(
+def test_no_account_number_or_amount_leaves_the_desk(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     workspace = desk(month_end, tmp_path / "desk", mailbox, hook)
@@ -239,7 +239,7 @@ def test_no_number_of_an_account_and_no_amount_leaves_the_desk(
 
 
 @pytest.mark.acceptance
-def test_a_statement_past_its_day_and_a_silent_sync_are_told(
+def test_an_overdue_statement_and_a_missing_sync_are_in_the_digest(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     workspace = desk(month_end, tmp_path / "desk", mailbox, hook)
@@ -256,7 +256,7 @@ def test_a_statement_past_its_day_and_a_silent_sync_are_told(
 
 
 @pytest.mark.acceptance
-def test_a_notice_that_may_not_have_arrived_is_an_item_until_it_is_settled(
+def test_a_notice_in_doubt_is_an_open_item_until_it_is_settled(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     workspace, hook.status = desk(month_end, tmp_path / "desk", mailbox, hook), 500

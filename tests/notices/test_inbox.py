@@ -1,4 +1,4 @@
-"""Files that come by themselves: read when they are whole, once, and moved away with the reason."""
+"""Files in the inbox are read once, when they are complete, and moved away with the reason."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Begun = Callable[..., "Practice"]
 
 
 class Practice:
-    """A workspace with an inbox, and the clock that its looks go by."""
+    """A workspace with an inbox, and the clock that the inbox uses."""
 
     def __init__(self, folder: Path) -> None:
         self.workspace = Workspace(folder)
@@ -46,12 +46,12 @@ class Practice:
         self.inbox._seconds = lambda: self.seconds
 
     def look(self, later: float = STILL) -> InboxLook:
-        """What the next look does, so much later."""
+        """Advance the clock and look at the inbox."""
         self.seconds += later
         return self.inbox.look()
 
     def take(self) -> InboxLook:
-        """Look until what is there has stood still."""
+        """Look twice, so that unchanged files count as complete."""
         self.look()
         return self.look()
 
@@ -88,7 +88,7 @@ def test_a_file_is_added_once_and_moved_to_done(practice: Practice, bank: Path) 
     assert practice.look() == InboxLook()
 
 
-def test_a_file_that_does_not_read_is_refused_with_the_reason_beside(practice: Practice) -> None:
+def test_an_unreadable_file_is_refused_with_a_reason_next_to_it(practice: Practice) -> None:
     (practice.place / "bad.xml").write_text("<Document>\x1b[2J")
     assert practice.take() == InboxLook(refused=("bad.xml",))
     assert practice.names("refused") == ["bad.xml", "bad.xml.reason.txt"]
@@ -100,16 +100,14 @@ def test_a_file_that_does_not_read_is_refused_with_the_reason_beside(practice: P
     assert len(practice.names("refused")) == 4
 
 
-def test_one_bad_file_keeps_nothing_from_the_others(practice: Practice, bank: Path) -> None:
+def test_a_bad_file_does_not_stop_the_others(practice: Practice, bank: Path) -> None:
     for name in ("a.xml", "z.xml"):
         (practice.place / name).write_text("<Document>")
     shutil.copy(bank / STATEMENT, practice.place)
     assert practice.take() == InboxLook(added=(STATEMENT,), refused=("a.xml", "z.xml"))
 
 
-def test_a_file_that_grows_is_not_read_before_it_stands_still(
-    practice: Practice, bank: Path
-) -> None:
+def test_a_growing_file_is_read_only_when_it_stops_growing(practice: Practice, bank: Path) -> None:
     content, path = (bank / STATEMENT).read_bytes(), practice.place / STATEMENT
     for end in range(1, 5):
         path.write_bytes(content[: len(content) * end // 5])
@@ -120,7 +118,7 @@ def test_a_file_that_grows_is_not_read_before_it_stands_still(
     assert practice.look(STILL / 2) == InboxLook(added=(STATEMENT,))
 
 
-def test_a_file_that_is_written_again_with_the_same_size_is_not_read(practice: Practice) -> None:
+def test_a_file_being_rewritten_at_the_same_size_is_not_read(practice: Practice) -> None:
     path = practice.place / "x.xml"
     for moment in range(3):
         path.write_text("<Document>")
@@ -129,13 +127,15 @@ def test_a_file_that_is_written_again_with_the_same_size_is_not_read(practice: P
 
 
 @pytest.mark.parametrize("name", ["x.xml.part", "x.xml.tmp", "x.filepart", "x.xml~", "X.XML.TMP"])
-def test_a_name_that_says_unfinished_is_left_alone(practice: Practice, name: str) -> None:
+def test_files_with_names_of_unfinished_downloads_are_skipped(
+    practice: Practice, name: str
+) -> None:
     (practice.place / name).write_text("<Document>")
     practice.take()
     assert practice.look() == InboxLook(waiting=(name,))
 
 
-def test_hidden_files_and_folders_are_not_looked_at(practice: Practice) -> None:
+def test_hidden_files_and_folders_are_skipped(practice: Practice) -> None:
     (practice.place / ".x.xml").write_text("<Document>")
     (practice.place / "deep").mkdir()
     (practice.place / "deep" / "x.xml").write_text("<Document>")
@@ -144,7 +144,7 @@ def test_hidden_files_and_folders_are_not_looked_at(practice: Practice) -> None:
     assert (practice.place / "deep" / "x.xml").is_file()
 
 
-def test_no_link_is_followed_and_nothing_but_a_file_is_opened(
+def test_links_are_not_followed_and_only_regular_files_are_opened(
     practice: Practice, bank: Path
 ) -> None:
     (practice.place / "link.xml").symlink_to(bank / STATEMENT)
@@ -156,7 +156,7 @@ def test_no_link_is_followed_and_nothing_but_a_file_is_opened(
     assert (bank / STATEMENT).is_file()
 
 
-def test_a_file_that_may_not_be_read_is_refused_and_keeps_nothing_from_the_others(
+def test_a_file_without_read_permission_is_refused_and_does_not_stop_the_others(
     practice: Practice, bank: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from treasury.statements import file_sources
@@ -177,7 +177,7 @@ def test_a_file_that_may_not_be_read_is_refused_and_keeps_nothing_from_the_other
 
 
 @pytest.mark.parametrize("name", ["done", "refused", ".reading"])
-def test_a_folder_of_ours_that_is_a_link_is_not_written_through(
+def test_a_linked_inbox_folder_is_not_written_to(
     practice: Practice, tmp_path: Path, name: str
 ) -> None:
     precious = tmp_path / "precious"
@@ -189,7 +189,7 @@ def test_a_folder_of_ours_that_is_a_link_is_not_written_through(
     assert list(precious.iterdir()) == []
 
 
-def test_hostile_names_end_in_names_that_show(practice: Practice) -> None:
+def test_hostile_names_are_changed_to_printable_ones(practice: Practice) -> None:
     names = [
         b"a\nb\x1b[2J.xml",
         b"\xff\xfe.xml",
@@ -206,7 +206,7 @@ def test_hostile_names_end_in_names_that_show(practice: Practice) -> None:
 
 
 @given(st.text(min_size=1, max_size=300))
-def test_a_plain_name_is_one_whatever_it_was(name: str) -> None:
+def test_plain_name_always_returns_a_safe_name(name: str) -> None:
     plain = _plain_name(name)
     assert plain not in {"", ".", ".."}
     assert not plain.startswith(".")
@@ -215,7 +215,7 @@ def test_a_plain_name_is_one_whatever_it_was(name: str) -> None:
     assert len(plain.encode()) <= 180
 
 
-def test_a_disk_or_a_lock_in_the_way_leaves_the_file_to_be_tried_again(
+def test_a_storage_error_or_a_lock_leaves_the_file_for_a_retry(
     practice: Practice, bank: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(bank / STATEMENT, practice.place)
@@ -234,7 +234,7 @@ def test_a_disk_or_a_lock_in_the_way_leaves_the_file_to_be_tried_again(
     assert practice.look() == InboxLook(added=(STATEMENT,))
 
 
-def test_what_a_killed_look_had_taken_is_read_by_the_next(practice: Practice, bank: Path) -> None:
+def test_a_file_taken_by_a_killed_look_is_read_by_the_next(practice: Practice, bank: Path) -> None:
     (practice.place / ".reading").mkdir()
     shutil.copy(bank / STATEMENT, practice.place / ".reading")
     assert practice.look() == InboxLook(added=(STATEMENT,))
@@ -272,7 +272,7 @@ def test_killed_at_any_moment_every_file_is_added_once(practice: Practice, bank:
     assert sorted(row["file_name"] for row in stored) == names
 
 
-def test_what_a_killed_look_had_moved_is_not_moved_twice(practice: Practice, bank: Path) -> None:
+def test_a_file_moved_by_a_killed_look_is_not_moved_twice(practice: Practice, bank: Path) -> None:
     shutil.copy(bank / STATEMENT, practice.place)
     practice.take()
     os.link(practice.place / "done" / STATEMENT, practice.place / ".reading" / STATEMENT)
@@ -280,7 +280,7 @@ def test_what_a_killed_look_had_moved_is_not_moved_twice(practice: Practice, ban
     assert (practice.names("done"), practice.names(".reading")) == ([STATEMENT], [])
 
 
-def test_what_a_killed_look_had_moved_beside_another_is_not_moved_twice(
+def test_a_renamed_file_moved_by_a_killed_look_is_not_moved_twice(
     practice: Practice, bank: Path
 ) -> None:
     shutil.copy(bank / STATEMENT, practice.place)
@@ -295,9 +295,7 @@ def test_what_a_killed_look_had_moved_beside_another_is_not_moved_twice(
 @pytest.mark.parametrize(
     "folder", [".", "", "..", "/", "inbox/..", "lake", "close/in", "link", "a\\u0000"]
 )
-def test_an_inbox_that_holds_the_workspace_itself_is_refused(
-    practice: Practice, folder: str
-) -> None:
+def test_an_inbox_that_contains_the_workspace_is_refused(practice: Practice, folder: str) -> None:
     settings = practice.workspace.folder / FILE_NAME
     (settings.parent / "link").symlink_to(settings.parent)
     settings.write_text(settings.read_text().replace('folder = "inbox"', f'folder = "{folder}"'))
@@ -308,7 +306,7 @@ def test_an_inbox_that_holds_the_workspace_itself_is_refused(
     assert (finding.state, "inbox.folder" in finding.what) == ("missing", True)
 
 
-def test_what_is_not_proved_is_done_and_says_so_beside(practice: Practice, bank: Path) -> None:
+def test_an_unproved_statement_is_moved_to_done_with_a_note(practice: Practice, bank: Path) -> None:
     text = (bank / STATEMENT).read_text()
     at = text.index('<Amt Ccy="EUR">') + len('<Amt Ccy="EUR">')
     (practice.place / "off.xml").write_text(f"{text[:at]}1{text[at:]}")
@@ -316,7 +314,7 @@ def test_what_is_not_proved_is_done_and_says_so_beside(practice: Practice, bank:
     assert "NOT PROVED off.xml" in (practice.place / "done" / "off.xml.reason.txt").read_text()
 
 
-def test_a_folder_that_is_away_and_none_that_is_set_are_said(
+def test_a_missing_folder_and_a_missing_setting_are_reported(
     practice: Practice, month_end: Workspace
 ) -> None:
     practice.place.rmdir()
@@ -357,7 +355,8 @@ def test_a_file_is_added_while_a_long_sync_waits_for_the_services(
         workspace.close_clients()
         workspace = Workspace(workspace.folder)
         (workspace.folder / "inbox").mkdir()
-        workspace.inbox._seconds = lambda: time.monotonic() * 60  # a minute passes in a second
+        # A minute passes in a second.
+        workspace.inbox._seconds = lambda: time.monotonic() * 60
         company.faults.add("/ramp/v1/ramp-requests", delay=5, times=3)
         parts: list[str] = []
 
@@ -378,11 +377,12 @@ def test_a_file_is_added_while_a_long_sync_waits_for_the_services(
 
 
 @pytest.mark.acceptance
-def test_the_watch_of_a_shell_adds_a_file_tells_what_is_new_and_ends_on_sigterm(
+def test_watch_in_a_shell_adds_a_file_sends_notices_and_ends_on_sigterm(
     practice: Practice, bank: Path
 ) -> None:
     settings = practice.workspace.folder / FILE_NAME
-    with socket.create_server(("127.0.0.1", 0)) as free:  # the services are away
+    # The services are away.
+    with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     lines = [
         line if "url" not in line else f'{line.partition("=")[0]}= "{address}/x"'

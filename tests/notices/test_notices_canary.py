@@ -1,4 +1,4 @@
-"""No webhook's address, no token and no password shows in a log, a traceback or a notebook."""
+"""No webhook address, token or password appears in a log, a traceback or a notebook."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUN = Path(__file__).with_name("secret_run.py")
 
 
 class Failing(ThreadingHTTPServer):
-    """Answers by the path, and repeats the request."""
+    """A webhook with failures selected by the path; its answers repeat the request."""
 
     daemon_threads = True
 
@@ -76,7 +76,7 @@ def failing() -> Iterator[Failing]:
 
 @pytest.fixture
 def refusing_mail() -> Iterator[tuple[int, list[bytes]]]:
-    """A mail server that repeats a login and refuses it; the logins that it was sent."""
+    """Run a mail server that repeats a login and refuses it; yield its port and the logins."""
     server, logins = socket.create_server(("127.0.0.1", 0)), list[bytes]()
 
     def serve() -> None:
@@ -120,7 +120,7 @@ def variables(failing: Failing) -> dict[str, str]:
     }
 
 
-def test_a_run_of_failing_notices_shows_no_secret_with_every_log_on(
+def test_failing_notices_show_no_secret_with_every_log_on(
     failing: Failing, refusing_mail: tuple[int, list[bytes]], tmp_path: Path
 ) -> None:
     port, logins = refusing_mail
@@ -134,11 +134,12 @@ def test_a_run_of_failing_notices_shows_no_secret_with_every_log_on(
     )
     told = run.stdout + run.stderr
     assert told.rstrip().endswith("FAILED 15"), run.stderr[-2000:]
-    assert failing.addresses >= 13  # the address was used,
-    assert failing.tokens >= 13  # the token was sent,
-    assert logins  # the login was tried,
-    assert "DEBUG:httpcore" in told  # every log was on,
-    assert "KeyboardInterrupt" in told  # and interrupts were shown with their variables
+    # The secrets were used and the logs were on, so their absence below means something.
+    assert failing.addresses >= 13
+    assert failing.tokens >= 13
+    assert logins
+    assert "DEBUG:httpcore" in told
+    assert "KeyboardInterrupt" in told
     assert leaks(told) == []
 
 

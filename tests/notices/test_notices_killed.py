@@ -1,4 +1,4 @@
-"""Killed at any moment, nothing is told twice, and what may be lost is shown to a person."""
+"""A desk killed at any moment sends nothing twice, and a person sees every doubtful notice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treasury.journal.notice_history import notices_of
 
 
 def killed(folder: Path, kills: int, seed: int) -> Counter[str]:
-    """What became of the notices of a desk that was killed so often; each fact is told once."""
+    """Send with a desk that is killed `kills` times; return the number of notices by state."""
     with mail_server() as mailbox, endpoint() as hook:
         code = Path(__file__).parents[1] / "notice_desks.py"
         words = [folder, mailbox.port, hook.url, kills, kills, seed]
@@ -38,7 +38,7 @@ def killed(folder: Path, kills: int, seed: int) -> Counter[str]:
         names = [f"PAY-2026-{number:06}" for number in range(1, kills + 1)]
         for texts in read().values():
             assert all("".join(texts).count(name) <= 1 for name in names)
-        # What did not arrive is in a notice that a person is shown; looked after, it is told.
+        # A person is shown each notice in doubt and settles it; if it was lost, it is sent again.
         for notice in notices_of(journal.entries()).values():
             if notice.state == "unknown":
                 arrived = any(f"Notice {notice.id}\n" in text.replace("\r", "")
@@ -52,17 +52,18 @@ def killed(folder: Path, kills: int, seed: int) -> Counter[str]:
     return states
 
 
-def test_killed_ten_times_each_fact_is_told_once(tmp_path: Path) -> None:
+def test_killed_ten_times_each_fact_is_sent_once(tmp_path: Path) -> None:
     assert killed(tmp_path, 10, seed=18)["sent"] > 0
 
 
 @pytest.mark.acceptance
 @pytest.mark.timeout(900)
-def test_killed_a_thousand_times_each_fact_is_told_once(tmp_path: Path) -> None:
+def test_killed_a_thousand_times_each_fact_is_sent_once(tmp_path: Path) -> None:
     states: Counter[str] = Counter()
     for seed in range(20):
         (tmp_path / str(seed)).mkdir()
         of_draw = killed(tmp_path / str(seed), 50, seed)
         assert of_draw["sent"] > 0
         states += of_draw
-    assert states["unknown"] > 0  # some kills fell between what is journaled before and after
+    # Some kills came between the journal entries before and after a sending.
+    assert states["unknown"] > 0

@@ -1,4 +1,4 @@
-"""What is new is told once to each channel, and what became of it is in the journal."""
+"""New items are sent once to each channel, and the outcome is in the journal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def text_of(message: bytes) -> str:
     return str(read["Subject"]) + "\n" + str(read.get_content())
 
 
-def test_each_channel_is_told_once_also_after_a_restart(
+def test_each_channel_gets_an_item_once_even_after_a_restart(
     journal: Journal, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     of, items = settings(mail=mailbox.port, url=hook.url), [due(1), due(2)]
@@ -53,14 +53,14 @@ def test_each_channel_is_told_once_also_after_a_restart(
     again.verify()
 
 
-def test_a_fact_in_another_state_is_new(journal: Journal, hook: Endpoint) -> None:
+def test_an_item_in_another_state_is_sent_again(journal: Journal, hook: Endpoint) -> None:
     of = settings(url=hook.url)
     for mark in (1, 2, 1):
         desk(journal, of, lambda mark=mark: [due(mark)]).send()  # type: ignore[misc]
     assert len(hook.posts) == 2
 
 
-def test_a_dry_run_says_how_many_and_sends_none(
+def test_a_dry_run_counts_the_notices_and_sends_none(
     journal: Journal, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     of = settings(mail=mailbox.port, url=hook.url)
@@ -69,7 +69,7 @@ def test_a_dry_run_says_how_many_and_sends_none(
     assert (mailbox.messages, hook.posts, kinds(journal)) == ([], [], [])
 
 
-def test_what_one_server_refuses_keeps_nothing_from_the_others(
+def test_a_refusal_by_one_server_does_not_stop_the_others(
     journal: Journal, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     mailbox.answer = "554 no"
@@ -83,7 +83,7 @@ def test_what_one_server_refuses_keeps_nothing_from_the_others(
     assert kinds(journal) == ["sending", "refused", "sending", "sent", "sending", "sent"]
 
 
-def test_a_server_that_is_not_there_leaves_no_entry(journal: Journal) -> None:
+def test_an_unreachable_server_leaves_no_journal_entry(journal: Journal) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     report = desk(journal, settings(mail=port), lambda: [due(1)]).send()
@@ -93,7 +93,7 @@ def test_a_server_that_is_not_there_leaves_no_entry(journal: Journal) -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("status", [301, 307, 400, 404, 410, 429])
-def test_a_webhook_that_did_not_accept_is_tried_again_and_no_redirect_followed(
+def test_a_refused_post_is_sent_by_the_next_run_and_redirects_are_not_followed(
     journal: Journal, hook: Endpoint, status: int
 ) -> None:
     of, hook.status = settings(url=hook.url), status
@@ -106,7 +106,7 @@ def test_a_webhook_that_did_not_accept_is_tried_again_and_no_redirect_followed(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("way", ["answers 503", "hangs up"])
-def test_a_webhook_that_may_have_accepted_waits_for_a_person(
+def test_a_webhook_notice_in_doubt_waits_for_a_person(
     journal: Journal, hook: Endpoint, way: str
 ) -> None:
     of = settings(url=hook.url)
@@ -143,7 +143,7 @@ def test_a_notice_that_is_being_sent_is_not_settled(journal: Journal, hook: Endp
     assert kinds(journal) == ["sending", "sent"]
 
 
-def test_one_that_arrived_is_not_told_again(journal: Journal, hook: Endpoint) -> None:
+def test_a_notice_settled_as_arrived_is_not_sent_again(journal: Journal, hook: Endpoint) -> None:
     hook.status = 500
     notices = desk(journal, settings(url=hook.url), lambda: [due(1)])
     notices.send()
@@ -151,7 +151,7 @@ def test_one_that_arrived_is_not_told_again(journal: Journal, hook: Endpoint) ->
     assert str(notices.send()) == "no new items"
 
 
-def test_the_message_of_a_webhook_names_itself_and_shows_its_token(
+def test_a_webhook_post_has_its_notice_id_and_token(
     journal: Journal, hook: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOOK_TOKEN", "s3cret-token")
@@ -170,7 +170,7 @@ def test_the_message_of_a_webhook_names_itself_and_shows_its_token(
     assert hook.url not in stored
 
 
-def test_a_webhook_is_https_wherever_its_address_is_kept(
+def test_a_webhook_address_must_be_https_in_every_place(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOOK", "http://hooks.example.test/T0/secret")
@@ -181,7 +181,7 @@ def test_a_webhook_is_https_wherever_its_address_is_kept(
     assert kinds(journal) == []
 
 
-def test_it_is_sent_through_the_proxy_of_the_environment(
+def test_notices_use_the_environments_proxy(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[bytes] = []
@@ -212,7 +212,7 @@ def test_it_is_sent_through_the_proxy_of_the_environment(
         ("20:00-07:00", "2026-12-24T21:00Z", "28 Dec 07:00"),
     ],
 )
-def test_nothing_leaves_in_quiet_hours_and_on_days_that_are_no_target_days(
+def test_nothing_is_sent_in_quiet_hours_or_outside_target_days(
     journal: Journal, hook: Endpoint, hours: str | None, at: str, until: str
 ) -> None:
     from treasury.core.calendar import parse_instant
@@ -229,14 +229,14 @@ def test_nothing_leaves_in_quiet_hours_and_on_days_that_are_no_target_days(
     assert desk(journal, of, lambda: [due(1)]).send().sent == {"webhook desk": 1}
 
 
-def test_only_the_sides_that_the_settings_name_are_told(journal: Journal, hook: Endpoint) -> None:
+def test_only_the_configured_turns_are_sent(journal: Journal, hook: Endpoint) -> None:
     of = settings(url=hook.url)
     items = [due(1, turn="time"), due(2, turn="bank"), due(3, turn="provider")]
     desk(journal, of, lambda: items).send()
     assert [item["turn"] for item in hook.posts[0]["items"]] == ["provider"]
 
 
-def test_an_approval_is_told_to_whom_it_waits_for(
+def test_a_waiting_approval_is_sent_to_its_approvers(
     journal: Journal, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     items = [
@@ -260,7 +260,7 @@ def test_an_approval_is_told_to_whom_it_waits_for(
     assert [item["name"] for item in hook.posts[0]["items"]] == ["A-1", "A-2"]
 
 
-def test_that_a_channel_is_in_doubt_is_told_by_the_others_once(
+def test_a_channel_in_doubt_is_reported_once_by_the_other_channels(
     journal: Journal, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     of, hook.status = settings(mail=mailbox.port, url=hook.url), 500
@@ -277,7 +277,7 @@ def test_that_a_channel_is_in_doubt_is_told_by_the_others_once(
     assert "may not have arrived: webhook desk" in text_of(mailbox.messages[1])
 
 
-def test_nobody_to_tell_is_said(journal: Journal) -> None:
+def test_settings_without_a_receiver_are_reported(journal: Journal) -> None:
     with pytest.raises(InputError, match="no receiver of notices is configured"):
         desk(journal, settings(), lambda: [due(1)]).send()
 
@@ -304,7 +304,7 @@ def sent(mailbox: Mailbox, message: Digest, **server: object) -> None:
         post(message)
 
 
-def test_hostile_text_makes_no_header_and_no_second_message(mailbox: Mailbox) -> None:
+def test_hostile_text_adds_no_header_and_no_second_message(mailbox: Mailbox) -> None:
     hostile = "x\r\n.\r\nMAIL FROM:<a@b>\r\nBcc: thief@example.test\r\n\r\n.\u202eevil"
     message = digest()
     message = msgspec.structs.replace(
@@ -321,7 +321,7 @@ def test_hostile_text_makes_no_header_and_no_second_message(mailbox: Mailbox) ->
     assert "\u202e" not in str(read.get_content())
 
 
-def test_a_server_that_hangs_up_after_the_message_leaves_it_in_doubt(journal: Journal) -> None:
+def test_a_hang_up_after_the_message_leaves_the_notice_in_doubt(journal: Journal) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -344,7 +344,7 @@ def test_a_server_that_hangs_up_after_the_message_leaves_it_in_doubt(journal: Jo
     assert notice.state == "unknown"
 
 
-def test_a_server_that_trickles_is_given_up() -> None:
+def test_a_trickling_server_meets_the_deadline() -> None:
     over = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -375,7 +375,7 @@ def test_a_server_that_trickles_is_given_up() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 and its key, in one file."""
+    """Return a file with a certificate for 127.0.0.1 and its key."""
     from datetime import UTC, datetime, timedelta
     from ipaddress import ip_address
 
@@ -412,7 +412,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
-def test_a_certificate_is_verified_before_anything_is_said(
+def test_the_certificate_is_verified_before_anything_is_sent(
     certificate: Path, security: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trust = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -426,18 +426,18 @@ def test_a_certificate_is_verified_before_anything_is_said(
     assert len(mailbox.messages) == 1
 
 
-def test_a_server_without_tls_is_not_spoken_to_in_the_clear(mailbox: Mailbox) -> None:
+def test_a_mail_server_without_tls_gets_no_message(mailbox: Mailbox) -> None:
     with pytest.raises(NoticeError, match="cannot be used"):
         sent(mailbox, digest(), security="starttls")
     assert mailbox.messages == []
 
 
-def test_a_secret_that_is_not_there_is_said_without_a_try(mailbox: Mailbox) -> None:
+def test_a_missing_secret_is_reported_without_connecting(mailbox: Mailbox) -> None:
     with pytest.raises(SettingsError, match="no secret for the mail server"):
         sent(mailbox, digest(), user="t", password="env:NOWHERE")
 
 
-def test_a_webhook_that_never_answers_ends_in_time() -> None:
+def test_a_webhook_without_an_answer_ends_at_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         hook = Webhook(url=Secret(f"http://127.0.0.1:{server.getsockname()[1]}/"))
         with (
@@ -448,7 +448,7 @@ def test_a_webhook_that_never_answers_ends_in_time() -> None:
     assert caught.value.may_have_arrived
 
 
-def test_of_two_desks_that_share_a_journal_one_tells(
+def test_two_desks_with_one_journal_send_each_item_once(
     tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     code = Path(__file__).parents[1] / "notice_desks.py"

@@ -1,4 +1,4 @@
-"""Quiet hours over midnight and over the days on which clocks are changed."""
+"""Quiet hours across midnight and on days when the clocks change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BRUSSELS = ZoneInfo("Europe/Brussels")
         ("20:00-07:00", "2026-11-02T23:30:00Z", "3 Nov 07:00"),
         ("20:00-07:00", "2026-11-03T05:59:59Z", "3 Nov 07:00"),
         ("20:00-07:00", "2026-11-03T06:00:00Z", None),
-        # In spring the hour from 2 to 3 is not there: 7 o'clock comes an hour sooner.
+        # In spring the hour from 2 to 3 is missing, so 7 o'clock comes an hour sooner.
         ("20:00-07:00", "2026-03-29T04:59:59Z", "29 Mar 07:00"),
         ("20:00-07:00", "2026-03-29T05:00:00Z", None),
         ("01:30-03:30", "2026-03-29T00:29:00Z", None),
@@ -37,7 +37,7 @@ BRUSSELS = ZoneInfo("Europe/Brussels")
         ("20:00-07:00", "2026-10-25T06:00:00Z", None),
     ],
 )
-def test_it_is_quiet_by_the_clock_on_the_wall(hours: str, at: str, until: str | None) -> None:
+def test_quiet_hours_follow_local_time(hours: str, at: str, until: str | None) -> None:
     terms = NoticeTerms(quiet_hours=hours, target_days_only=False)
     local = datetime.fromisoformat(at).astimezone(BRUSSELS)
     ends = quiet_until(local, terms)
@@ -45,7 +45,7 @@ def test_it_is_quiet_by_the_clock_on_the_wall(hours: str, at: str, until: str | 
 
 
 @pytest.mark.parametrize("day", [28, 29])
-def test_a_weekend_is_quiet_to_the_first_loud_hour_of_the_next_target_day(day: int) -> None:
+def test_a_weekend_is_quiet_until_the_next_target_days_first_hour(day: int) -> None:
     terms = NoticeTerms(quiet_hours="20:00-07:00")
     local = datetime(2026, 3, day, 12, tzinfo=UTC).astimezone(BRUSSELS)
     ends = quiet_until(local, terms)

@@ -1,4 +1,4 @@
-"""Watching: each part again and again until stopped, whatever happens to the others."""
+"""A watch repeats each of its parts until it is stopped, even if other parts fail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERY = timedelta(minutes=5)
 
 
 class Watching:
-    """A watch over scripted syncs; a moment passes only when it waits."""
+    """A watch over scripted syncs; its clock moves only when it waits."""
 
     def __init__(self, folder: Path, *outcomes: TreasuryError | None) -> None:
         self.folder = folder
@@ -77,7 +77,7 @@ def outage() -> ServiceUnreachable:
     return ServiceUnreachable("no answer", do="check the network")
 
 
-def test_it_syncs_waits_and_syncs_until_stopped(tmp_path: Path) -> None:
+def test_watch_repeats_sync_and_wait_until_stopped(tmp_path: Path) -> None:
     watching = Watching(tmp_path, None, None, None)
     state = watching.run()
     assert watching.waits == [300, 300]
@@ -88,7 +88,7 @@ def test_it_syncs_waits_and_syncs_until_stopped(tmp_path: Path) -> None:
     assert sync.brought == "0 tables: 0 new, 0 changed, 0 vanished"
 
 
-def test_an_outage_is_survived_with_growing_patience(tmp_path: Path) -> None:
+def test_an_outage_is_retried_at_growing_intervals(tmp_path: Path) -> None:
     trouble = [outage() for _ in range(6)]
     watching = Watching(tmp_path, None, *trouble, WorkspaceLocked("somebody writes"), None)
     state = watching.run()
@@ -97,7 +97,7 @@ def test_an_outage_is_survived_with_growing_patience(tmp_path: Path) -> None:
     assert state.parts[0].error == ""
 
 
-def test_a_failure_is_told_with_what_to_do_and_keeps_the_last_success(tmp_path: Path) -> None:
+def test_a_failure_is_reported_with_a_remedy_and_the_last_success(tmp_path: Path) -> None:
     watching = Watching(tmp_path, None, outage())
     state = watching.run()
     (sync,) = state.parts
@@ -107,7 +107,7 @@ def test_a_failure_is_told_with_what_to_do_and_keeps_the_last_success(tmp_path: 
     )
 
 
-def test_what_ends_one_part_leaves_the_others_going(tmp_path: Path) -> None:
+def test_an_error_that_ends_one_part_leaves_the_others_running(tmp_path: Path) -> None:
     watching = Watching(tmp_path, BadCredentials("refused"))
     looks: list[float] = []
 
@@ -128,7 +128,7 @@ def _passed(watching: Watching, seconds: float) -> bool:
     return False
 
 
-def test_a_mail_server_that_is_away_keeps_nothing_from_the_sync(tmp_path: Path) -> None:
+def test_an_unreachable_mail_server_does_not_stop_the_sync(tmp_path: Path) -> None:
     watching = Watching(tmp_path, None, None, None)
 
     def notify() -> str:
@@ -142,9 +142,7 @@ def test_a_mail_server_that_is_away_keeps_nothing_from_the_sync(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("error", [BadCredentials("refused"), SettingsError("no secret")])
-def test_what_only_a_person_can_end_ends_it_where_nothing_is_left(
-    tmp_path: Path, error: TreasuryError
-) -> None:
+def test_watch_ends_when_every_part_needs_a_person(tmp_path: Path, error: TreasuryError) -> None:
     watching = Watching(tmp_path, None, error, None)
     with pytest.raises(type(error)):
         watching.run()
@@ -153,7 +151,7 @@ def test_what_only_a_person_can_end_ends_it_where_nothing_is_left(
     assert (state.doing, state.parts[0].succeeded_at) == ("stopped", NOON)
 
 
-def test_a_mistake_of_ours_ends_it(tmp_path: Path) -> None:
+def test_a_programming_error_ends_the_watch(tmp_path: Path) -> None:
     watching = Watching(tmp_path, None)
 
     def mistaken() -> str:
@@ -168,7 +166,7 @@ def test_a_mistake_of_ours_ends_it(tmp_path: Path) -> None:
     assert state.doing == "stopped"
 
 
-def test_a_state_that_cannot_be_written_for_a_while_does_not_end_it(tmp_path: Path) -> None:
+def test_a_temporary_write_failure_of_the_state_does_not_end_the_watch(tmp_path: Path) -> None:
     watching = Watching(tmp_path, None, None, None)
     place, sync = tmp_path / "watch.json", watching.sync
 
@@ -188,7 +186,7 @@ def test_a_state_that_cannot_be_written_for_a_while_does_not_end_it(tmp_path: Pa
     assert (state.doing, state.error) == ("stopped", "")
 
 
-def test_where_nothing_can_be_written_it_does_not_begin(tmp_path: Path) -> None:
+def test_watch_does_not_start_without_write_access(tmp_path: Path) -> None:
     watching = Watching(tmp_path / "nowhere", None)
     with pytest.raises(StorageError, match="cannot be written"):
         watch(
@@ -202,18 +200,18 @@ def test_where_nothing_can_be_written_it_does_not_begin(tmp_path: Path) -> None:
     assert watching.told == []
 
 
-def test_nobody_watches_until_somebody_does(tmp_path: Path) -> None:
+def test_the_watch_state_is_none_before_the_first_watch(tmp_path: Path) -> None:
     assert read_state(tmp_path) is None
 
 
-def test_a_state_that_does_not_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_watch_state_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "watch.json").write_text("{")
     with pytest.raises(StorageError, match=r"watch\.json cannot be read"):
         read_state(tmp_path)
 
 
 @pytest.mark.acceptance
-def test_a_killed_watch_is_told_from_a_stopped_one(tmp_path: Path) -> None:
+def test_a_killed_watch_differs_from_a_stopped_one(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from datetime import UTC, datetime, timedelta\n"
@@ -243,12 +241,13 @@ def test_a_killed_watch_is_told_from_a_stopped_one(tmp_path: Path) -> None:
     )
 
 
-def test_the_others_have_their_turn_while_one_waits(tmp_path: Path) -> None:
+def test_other_parts_run_while_one_waits(tmp_path: Path) -> None:
     watching = Watching(tmp_path, None)
     events: list[tuple[str, float]] = []
 
     def sync(meanwhile: Callable[[], None]) -> str:
-        for _ in range(6):  # waits of five seconds for the services
+        # The sync waits six times for the services, five seconds each.
+        for _ in range(6):
             watching.seconds += 5
             events.append(("sync", watching.seconds))
             meanwhile()
@@ -268,12 +267,13 @@ def test_the_others_have_their_turn_while_one_waits(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_once_it_shall_stop_nothing_else_begins_while_one_waits(tmp_path: Path) -> None:
+def test_no_other_part_starts_once_a_waiting_watch_should_stop(tmp_path: Path) -> None:
     watching = Watching(tmp_path, None)
     looks: list[float] = []
 
     def sync(meanwhile: Callable[[], None]) -> str:
-        brought = watching.sync()  # the last: from now on it shall stop
+        # It is the last sync, so the watch should stop from now on.
+        brought = watching.sync()
         meanwhile()
         return brought
 

@@ -1,4 +1,4 @@
-"""Explorers' lists of transactions: native coin in and out, gas once a transaction, bad files."""
+"""Transaction lists of explorers: native coin in and out, gas once per transaction, bad files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def test_a_list_gives_movements_in_and_out_and_the_gas_that_was_paid(chain: Chai
         (row["from_address"], row["amount"], row["asset"]) for row in chain.rows("wallet_movements")
     }
     assert moved == {(OWN, Decimal("0.5"), "ETH"), (OTHER, Decimal("1.25"), "ETH")}
-    (gas,) = chain.rows("wallet_gas")  # of what came, somebody else paid
+    # The sender pays the gas of an incoming transaction.
+    (gas,) = chain.rows("wallet_gas")
     assert (gas["amount"], gas["published"], gas["coin"]) == (
         Decimal("0.0021"),
         "0.00210000",

@@ -1,4 +1,4 @@
-"""Gas of a practice month whose sums are known: proofs, fee report, report, workbook and pack."""
+"""Gas of a practice month with known sums: proofs, fee report, report, workbook and pack."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def practice() -> Sandbox:
 
 @pytest.fixture(scope="module")
 def desk(practice: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The wallets' exports as they are, then the rates."""
+    """Return a desk with the wallets' exports, and with the rates added last."""
     folder = tmp_path_factory.mktemp("gas")
     workspace = fill(folder, practice)
     add_wallet_files(workspace, practice)
@@ -80,7 +80,7 @@ def desk(practice: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Workspa
 
 
 def before(desk: Workspace, kind: str) -> Workspace:
-    """The workspace as it was known before the first commit of a kind."""
+    """Return the workspace as known before the first commit of a kind."""
     commits = desk.sql('SELECT "at", kind FROM commits ORDER BY number').arrow.to_pylist()
     first = next(place for place, commit in enumerate(commits) if commit["kind"] == kind)
     return desk.at(commits[first - 1]["at"])
@@ -96,7 +96,7 @@ def copy(desk: Workspace, tmp_path: Path) -> Workspace:
 def closed(
     desk: Workspace, practice: Sandbox, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Workspace, Path]:
-    """A desk that measures both coins, with a hostile hash in an export, and its pack."""
+    """Return a closed desk with measured coins and a hostile hash in an export, and its pack."""
     folder = tmp_path_factory.mktemp("closed")
     shutil.copytree(desk.folder, folder / "desk")
     workspace = Workspace(folder / "desk")
@@ -318,7 +318,7 @@ def test_report_workbook_and_pack_show_it_and_the_pack_comes_out_again(
         assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table.arrow)
     again = verify_pack(pack)
     assert (again.findings, again.notes) == ((), ())
-    # Somebody leaves a payment out of the table, and seals the evidence again.
+    # An attacker removes a payment from the table and seals the evidence again.
     tampered = shutil.copytree(pack, tmp_path / "pack")
     costs = tampered / "tables" / "gas_payments.parquet"
     pq.write_table(pq.read_table(costs).slice(1), costs, compression="zstd")

@@ -87,7 +87,7 @@ class Filed:
 
 @pytest.fixture(scope="module")
 def filed_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
-    """A desk with one payment file, to be copied."""
+    """Return a desk with one payment file, to be copied."""
     folder = tmp_path_factory.mktemp("filed")
     return Filed(copy_of(month_end, folder / "desk"), folder, month_end)
 

@@ -27,7 +27,7 @@ STRICT = '[[classes]]\nname = "nothing"\nline_class = "other_business"\nremittan
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """A desk opened a week after the last records, so that times of knowledge differ."""
+    """Return a desk opened a week after its last records, so that times of knowledge differ."""
     return clock_at(copy_of(month_end, tmp_path / "desk"), MONDAY)
 
 

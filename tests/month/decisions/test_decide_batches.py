@@ -50,7 +50,7 @@ class Batch:
 
 @pytest.fixture(scope="module")
 def batch_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Batch:
-    """A desk with one payment file, to be copied."""
+    """Return a desk with one payment file, to be copied."""
     return Batch(copy_of(month_end, tmp_path_factory.mktemp("batch") / "desk"), month_end)
 
 

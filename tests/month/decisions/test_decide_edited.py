@@ -24,7 +24,7 @@ from treasury.workspace import Workspace
 
 @pytest.fixture(scope="module")
 def decided(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A desk with a verdict, a remark and a closed month."""
+    """Return a desk with a verdict, a remark and a closed month."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("decided") / "desk")
     line, *_ = desk.matches.open().arrow["entry_id"].to_pylist()
     desk.matches.ignore(line, reason="the bank's own charge", actor=ANNA)
@@ -35,7 +35,7 @@ def decided(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> W
 
 @pytest.fixture(params=["before it is opened", "while it is open"])
 def edited(request: pytest.FixtureRequest, decided: Workspace, tmp_path: Path) -> Workspace:
-    """A copy with its first entry changed through the database's shell."""
+    """Return a copy with its first entry changed through the database's shell."""
     desk = copy_of(decided, tmp_path / "desk")
     if request.param == "while it is open":
         desk.funding.will_not_fund(_waiting(desk), "no longer wanted", actor=BERT)
@@ -104,7 +104,7 @@ def test_doctor_finds_it(edited: Workspace, decided: Workspace) -> None:
 
 @pytest.fixture
 def signing(decided: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A copy that requires signatures from now on; anna can sign her entries."""
+    """Return a copy that requires signatures from now on; anna can sign her entries."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TREASURY_USER", "anna")
     desk = copy_of(decided, tmp_path / "desk")

@@ -25,19 +25,19 @@ Lines = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def lines(month_end: Workspace) -> Lines:
-    """October before any decision."""
+    """Return October before any decision."""
     return october(month_end)
 
 
 @pytest.fixture
 def suggested(lines: Lines) -> dict[str, Any]:
-    """A line that is suggested for an on-ramp request."""
+    """Return a line that is suggested for an on-ramp request."""
     return first_line(lines, "suggested", "on_ramp", "DBIT")
 
 
 @pytest.fixture(scope="module")
 def waiting(month_end: Workspace) -> str:
-    """The reference of a request that waits for our payment."""
+    """Return the reference of a request that waits for our payment."""
     rows = month_end.awaiting_funds().arrow.to_pylist()
     return next(row["reference"] for row in rows if row["state"] == "PAY")
 
@@ -177,7 +177,7 @@ def test_more_than_what_is_still_expected_takes_a_reason(desk: Workspace, lines:
 
 
 def rivals(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two lines that are suggested for one request, each with its whole amount."""
+    """Return two lines that are suggested for one request, each with its whole amount."""
     by_line: dict[str, dict[str, Any]] = {}
     for row in lines:
         if row["outcome"] == "suggested" and row["kind"] == "off_ramp":

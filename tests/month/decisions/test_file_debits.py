@@ -106,7 +106,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def filed_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
-    """A desk with one payment file, to be copied."""
+    """Return a desk with one payment file, to be copied."""
     return Filed(copy_of(month_end, tmp_path_factory.mktemp("filed") / "desk"), month_end)
 
 
@@ -117,7 +117,7 @@ def filed(filed_month: Filed, tmp_path: Path) -> Filed:
 
 @pytest.fixture(scope="module")
 def rejected_month(filed_month: Filed, tmp_path_factory: pytest.TempPathFactory) -> Filed:
-    """A desk with a file that its bank finally rejected as a whole."""
+    """Return a desk with a file that its bank finally rejected as a whole."""
     folder = tmp_path_factory.mktemp("rejected")
     filed = filed_month.copied(folder / "desk")
     filed.answered(folder, "", "RJCT", "AC04")

@@ -36,7 +36,7 @@ def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="module")
 def written(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sheet of a desk without decisions."""
+    """Return the sheet of a desk without decisions."""
     folder = tmp_path_factory.mktemp("written")
     return desk_in(folder / "desk", month_end).exceptions_sheet(folder / "october.xlsx", MONTH)
 

@@ -23,7 +23,7 @@ MONTH = "2026-10"
 
 @pytest.fixture
 def empty(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """The practice company's settings without stored records."""
+    """Return a desk with the practice company's settings and no stored records."""
     (tmp_path / "empty").mkdir()
     shutil.copy(month_end.folder / FILE_NAME, tmp_path / "empty")
     return Workspace(tmp_path / "empty")
@@ -31,7 +31,7 @@ def empty(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def unread(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The practice company with only its bank files."""
+    """Return a desk of the practice company with only its bank files."""
     folder = tmp_path_factory.mktemp("unread")
     shutil.copy(month_end.folder / FILE_NAME, folder)
     workspace = Workspace(folder)
@@ -124,7 +124,7 @@ def test_the_exceptions_panel_says_what_is_not_known(
 
 @pytest.fixture
 def changed(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """A desk with a journal that was changed after it was written."""
+    """Return a desk with a journal that was changed after it was written."""
     shutil.copytree(month_end.folder, tmp_path / "desk")
     workspace = Workspace(tmp_path / "desk")
     anna = Actor("anna", "environment")

@@ -20,7 +20,7 @@ NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
 
 @pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """September and October closed, on 20 November, with a line of November; to be copied."""
+    """Return a desk of 20 November with two closed months and a later line; to be copied."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("settled") / "desk")
     for month in ("2026-09", "2026-10"):
         close_month(desk, month)

@@ -36,7 +36,7 @@ class Asked(msgspec.Struct, frozen=True):
     """One question, answered with settled records left out and with everything matched.
 
     `settled` maps each line to the record it was settled for, if records were left out. `out` are
-    the lines that took no part, and `reread` those that full matching would match differently.
+    the lines that took no part, `reread` the lines that full matching would match differently.
     """
 
     part: Reconciliation

@@ -20,7 +20,7 @@ DESK = Path(__file__).with_name("spark_month_desk.py")
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The practice company after its payments and its bank's answers."""
+    """Return a practice desk after its payments and its bank's answers."""
     folder = tmp_path_factory.mktemp("practice") / "practice"
     treasury = [sys.executable, "-m", "treasury.cli", "-w", str(folder), "demo"]
     subprocess.run(treasury, cwd=folder.parent, check=True, capture_output=True)
