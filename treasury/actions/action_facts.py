@@ -1,8 +1,8 @@
 """The facts that a person is shown when deciding, and which of them changed since.
 
-A decision rests on these facts only. It lapses if a material fact changes. Other facts (a version,
-a balance, who made a record) may change. A fact with a problem blocks the action until the problem
-is solved.
+A decision depends on these facts only. It lapses if a material fact changes. Other facts (a
+version, a balance, who made a record) may change. A fact with a problem blocks the action until the
+problem is solved.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _plain(field: str, value: Any) -> Any:
 
 
 def twins_since(twins: Iterable[Twin], moment: datetime) -> list[Twin]:
-    """Return the twins made at or after a moment, or without a time."""
+    """Return the twins made at or after a time, or without a creation time."""
     return [twin for twin in twins if twin.at is None or twin.at >= moment]
 
 

@@ -50,7 +50,7 @@ class Accounts(Collection[models.Account]):
         return self._write("PATCH", "/accounts/{id}", account_id, body=body)
 
     def delete(self, account_id: str) -> None:
-        """Delete an account; not offered by later generations."""
+        """Delete an account. Later generations of the service do not offer this."""
         self._send(
             "DELETE", "/accounts/{id}", account_id, look_up=_deletion_check("account", account_id)
         )

@@ -102,7 +102,7 @@ def _json(table: pa.Table) -> str:
 
 
 def _escaped(line: str) -> str:
-    r"""Escape the hidden characters of a line of JSON: `\u009b`."""
+    r"""Escape invisible characters in a line of JSON, for example as `\u009b`."""
     if line.isprintable():
         return line
     return "".join(json.dumps(char)[1:-1] if is_hidden(char) else char for char in line)

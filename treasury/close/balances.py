@@ -159,8 +159,9 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
 class _End(msgspec.Struct, frozen=True):
     """A balance at one end of the month.
 
-    It holds the known movements up to then, and `level`, the holding beyond them. If the level is
-    unknown, `problem` and `next_step` explain it, and `in_doubt` is what may belong to either side.
+    It holds the known movements up to then, and `level`, the balance less these movements. If the
+    level is unknown, `problem` and `next_step` explain it, and `in_doubt` is what may belong to
+    either side.
     """
 
     known_in: Decimal
@@ -249,7 +250,7 @@ def is_observation(row: Mapping[str, Any]) -> bool:
 
 
 def level_of(row: Mapping[str, Any]) -> Decimal:
-    """Return what a balance holds beyond the known movements."""
+    """Return a balance less the known movements."""
     return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
 
 

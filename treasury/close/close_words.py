@@ -1,4 +1,4 @@
-"""The words of a close on every screen, about proof, transit, fees and signatures."""
+"""The wording of a close on every screen: proof, transit, fees and signatures."""
 
 from __future__ import annotations
 

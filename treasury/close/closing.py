@@ -1,6 +1,6 @@
 """A month as its close shows it: the answer with all inputs of the checklist and the report.
 
-An open month is computed from the present records. A closed month is computed from the records that
+An open month is computed from the current records. A closed month is computed from the records that
 its close pinned, or read from the answers that it stored if other models closed it. All give the
 same `Closing`, so checklist, page, workbook and pack treat them alike.
 """
@@ -318,7 +318,7 @@ _STORED_PARTS: Final = {
 def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     """Return a closed month as it was closed.
 
-    It is computed again from its pinned commit and the journal up to its close. If another version
+    It is recomputed from its pinned commit and the journal up to its close. If another version
     of the models closed it and the result differs, the stored answers of that version are returned,
     and `stored_by` explains it. Raise JournalError if it differs with the same models, and
     WorkspaceDamaged if the stored answers were changed.
@@ -375,7 +375,7 @@ def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth
 
 
 def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> Closing:
-    """Return the month with the answers that its close stored instead of the present ones."""
+    """Return the month with the answers that its close stored instead of the current ones."""
     # Only a closed month is stored.
     assert closing.period is not None
 

@@ -1,8 +1,8 @@
-"""The inputs of an answer and the files made from it, as hashes that can be checked a year later.
+"""Hashes of the inputs of an answer and of the files made from it, to be verified a year later.
 
-The hash of a table is computed from its values, column by column, so it is the same whenever the
-same rows are computed again. `evidence.json` lists the inputs of the close and every file of its
-pack; its `seal` is the hash of its other content.
+The hash of a table is computed from its values, column by column, so recomputing the same rows
+gives the same hash. `evidence.json` lists the inputs of the close and every file of its pack; its
+`seal` is the hash of its other content.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The inputs and the content of a pack; `files` are SHA-256 by path.
 
-    `apart` are files that cannot be made again with the same bytes: pictures as PNG, the PDF, an
-    executed notebook.
+    `apart` are files that cannot be reproduced byte for byte: pictures as PNG, the PDF, an executed
+    notebook.
     """
 
     format: int = FORMAT

@@ -1,4 +1,4 @@
-"""Late items: facts learnt about a closed month, which post to an open month with a link back.
+"""Late items: facts about a closed month that became known later and post to an open month.
 
 They are lines booked in a closed month that arrive later, lines that a later statement changed or
 left out, money returned for a payment of a closed month, and later decisions on lines of the month.
@@ -166,7 +166,7 @@ def _row(
 
 
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
-    """Return the present form of these lines on our own accounts, superseded ones too."""
+    """Return the current form of these lines on our own accounts, superseded ones too."""
     rows = knowledge.snapshot.select(
         step_sql("treasury.close.steps", "entries_of_ids"), {"ids": sorted(ids)}
     ).to_pylist()

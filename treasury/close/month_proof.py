@@ -1,4 +1,4 @@
-"""The head of a month: how far its statements prove it, and what was in transit."""
+"""The summary of a month: how far its statements prove it, and what was in transit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pinned inputs of a close, with which its answer can be computed again; and reopening a month.
+"""The pinned inputs of a close, from which its answer can be recomputed, and reopening a month.
 
 A close names the lake's commit, the journal's end, the rules and the settings of its answer. A
 reconciliation depends only on these and on the models, so a closed month reads the same, no matter

@@ -1,4 +1,4 @@
-"""The inputs of an answer as Parquet files, from which it can be computed again.
+"""The inputs of an answer as Parquet files, from which it can be recomputed.
 
 The tables that the steps read are written whole, in the order of their keys, without the records'
 raw text. They can be read as a snapshot like the lake's own, so that the same steps run on them

@@ -1,7 +1,7 @@
-"""The words and forms in which people read a result, in one place for all screens.
+"""The wording and formats of results, in one place for all screens.
 
-It has the desk's words for codes of the data, dates, amounts and accounts, and makes invisible
-characters in outside text visible.
+It formats codes, dates, amounts and accounts in the desk's words, and makes invisible characters in
+outside text visible.
 """
 
 from __future__ import annotations

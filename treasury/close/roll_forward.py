@@ -57,7 +57,7 @@ ROLL_FORWARD: Final = grouped_schema(
 """One row per kind and currency, amounts in `currency`.
 
 `blocked` is what the provider blocked in the month less what it released. `standing_blocked` is
-blocked at the end and in no closing.
+blocked at the end and excluded from the closing.
 """
 ITEMS: Final = grouped_schema(
     (TEXT, "expectation_id", "code", "kind", "currency"),
@@ -145,7 +145,7 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 def month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
     """Match the lines and requests up to the month's end, and return what was open then.
 
-    If they are all stored records, in their present statuses, the existing matching is used.
+    If they are all stored records, in their current statuses, the existing matching is used.
     """
     key = knowledge_key(knowledge.basis)
     zone = knowledge.question.zone

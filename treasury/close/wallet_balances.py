@@ -1,9 +1,9 @@
 """Company wallets in a month's accounts, proved by evidence or known from the service only.
 
-A stated balance is carried to an end of the month by the movements of an export, if the export
-covers the whole time between. A delivery counts as seen if the export has its hash, asset, amount
-and address. Gas leaves the native coin in addition to transfers: opening + in - out - gas =
-closing, if an export lists gas. Evidence that contradicts the records blocks a close; missing
+A stated balance is rolled to the start or the end of the month by the movements in an export, if
+the export covers the whole time in between. A delivery counts as seen if the export has its hash,
+asset, amount and address. Gas leaves the native coin in addition to transfers: opening + in - out -
+gas = closing, if an export lists gas. Evidence that contradicts the records blocks a close; missing
 evidence does not.
 """
 
@@ -70,7 +70,7 @@ class _Wallet(msgspec.Struct):
         return any(first <= start and end <= last for first, last in self.spans)
 
     def moved(self, start: datetime, end: datetime) -> tuple[Decimal, Decimal]:
-        """Return the incoming and outgoing amounts from `start` to before `end`."""
+        """Sum the incoming and the outgoing amounts from `start` until just before `end`."""
         own = self.address.lower()
         rows = [row for row in self.movements if start <= row["moved_at"] < end]
         return (
@@ -79,11 +79,11 @@ class _Wallet(msgspec.Struct):
         )
 
     def paid(self, start: datetime, end: datetime) -> Decimal:
-        """Return the gas that the wallet paid from `start` to before `end`."""
+        """Sum the gas that the wallet paid from `start` until just before `end`."""
         return total(row["amount"] for row in self.gas if start <= row["paid_at"] < end)
 
     def balances_at(self, at: datetime) -> set[Decimal]:
-        """Return each stated balance carried to a time by the movements between."""
+        """Return each stated balance, rolled to a time by the movements in between."""
         balances = set()
         for then, balance in self.stated:
             if then != at and not self.covers(min(then, at), max(then, at)):
@@ -95,7 +95,7 @@ class _Wallet(msgspec.Struct):
         return balances
 
     def is_seen(self, delivery: _Row) -> bool:
-        """Return whether the chain shows a delivery: its hash brought the whole expected amount."""
+        """Return whether the chain shows the delivery's hash with the whole expected amount."""
         transaction, own = (delivery["hash"] or "").lower(), self.address.lower()
         received = [
             row["amount"]
@@ -108,7 +108,7 @@ class _Wallet(msgspec.Struct):
         return bool(transaction and received) and None not in due and total(received) == total(due)
 
     def lacks(self, delivery: _Row) -> bool:
-        """Return whether an export that covers a delivery's whole time does not show it."""
+        """Return whether a delivery is missing from an export that covers its whole period."""
         begun, ended = delivery["approved_at"], delivery["completed_at"]
         if begun is None or ended is None or self.is_seen(delivery):
             return False

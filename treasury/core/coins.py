@@ -7,7 +7,7 @@ from typing import Final
 NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "ARBITRUM": "ETH", "POLYGON": "POL"}
 """The coin that a chain charges gas in; gas is not read on chains that are missing here."""
 _RENAMED: Final = {"MATIC": "POL"}
-"""Former names that explorers still use, after the network renamed the coin one to one."""
+"""Old names that explorers still use, after the network renamed the coin one to one."""
 
 
 def native_coin(chain: str) -> str:

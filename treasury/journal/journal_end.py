@@ -96,7 +96,7 @@ class NotedEnd:
 
 
 def gone_back(end: Head) -> JournalError:
-    """Return the error for a journal without the entry that was noted as its end."""
+    """Return the error for a journal that lacks the entry recorded as its last."""
     return JournalError(
         f"the journal went back: its entry {end.seq} was noted here and is not in it, so it may"
         " not know what was sent since; nothing was added, nothing is sent",

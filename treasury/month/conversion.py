@@ -36,7 +36,7 @@ _NEARBY: Final = timedelta(days=7)
 _PROVED: Final = ("proved", "proved_as_group")
 _WAITING: Final = ("not_yet_credited", "held_kyc")
 _AT_MOST: Final = 12
-"""The largest number of credits that are tried in every combination."""
+"""Maximum number of credits that are tried in every combination."""
 _NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
 
 _MEASURED: Final = (

@@ -104,7 +104,7 @@ class Run:
             self._rows[name], self._versions[name] = count, 1
 
     def bring(self, steps: Sequence[Step], *, last: Collection[str] = ()) -> None:
-        """Run each step, in order, that has not run on its present inputs.
+        """Run each step, in order, that has not run on its current inputs.
 
         `last` are the steps that the caller reads. With it, other large tables are dropped as soon
         as no later step reads them, and the run is not kept.

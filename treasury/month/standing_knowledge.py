@@ -21,7 +21,7 @@ from treasury.matching.rules import Rules
 from treasury.month.reconciliation import Basis, Matched, Reconciliation, matched, worked_out
 
 _SHORTEST = 6
-"""The fewest characters by which an id can be given, if no other id begins with them."""
+"""Minimum number of characters to identify an id, if no other id begins with them."""
 _FIRST_SEEN: Final = step_sql("treasury.month.queries", "first_seen")
 
 

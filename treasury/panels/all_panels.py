@@ -46,7 +46,7 @@ class Panels:
     def exceptions(self, month: str | Month | None = None, *, size: int = SIZE) -> ExceptionsPanel:
         """Return the panel of open items: differences between bank and services, and pending work.
 
-        The default is the present state. Raises NothingStored.
+        The default is the current state. Raises NothingStored.
 
         >>> t.panels.exceptions("2026-10")
         """

@@ -74,7 +74,7 @@ _LOUD: Final[dict[str, LineStyle]] = {
     "HASH PROPOSED": "good",
 }
 _NAMED_CHANGES: Final = 5
-"""The most requests with changed details named in the banner; each row shows its own change."""
+"""Maximum number of requests that the banner names as changed; each row shows its own change."""
 _REMARKS: Final = {
     "sent": ("marked_sent", "Marked as sent"),
     "not_funded": ("will_not_fund", "Marked as not to be funded"),
@@ -94,7 +94,7 @@ class _PendingFile(PendingDecision, frozen=True, kw_only=True):
     requests: tuple[str, ...]
     execution: date
     rejected: Mapping[str, int] = {}
-    """By request, the journal number of its former file, which the bank has rejected."""
+    """Per request, the journal number of its previous file, which the bank rejected."""
 
     def step(self, now: datetime) -> StepBlock:
         """Return the step: each payment, their total, the account and the day."""

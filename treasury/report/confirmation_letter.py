@@ -1,7 +1,7 @@
-"""The letter in which the provider confirms the company's balances: a page to print.
+"""The letter for the provider to confirm the company's balances: a page to print.
 
-It has our figures with a blank next to each. The page loads nothing from elsewhere, and outside
-text is escaped as in the report.
+It lists our figures, each with a blank next to it for the provider's. The page loads nothing from
+elsewhere, and outside text is escaped as in the report.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from treasury.report.report_page import page_environment
 _TEMPLATE: Final = "confirmation.html"
 _BLANK: Final = Cell()
 _NO_YEAR: Final = 0
-"""A year that matches none, so that dates are written with their year."""
+"""A year that no date has, so that all dates are written with their year."""
 
 
 def confirmation_letter(exposure: ProviderExposure) -> str:

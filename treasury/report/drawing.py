@@ -147,7 +147,7 @@ def figure_png(figure: Figure) -> bytes:
 
 
 def drawn(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Draw in the common style, then fix the layout: each drawing would move it."""
+    """Draw in the common style, then freeze the layout, which each rendering would shift."""
 
     @wraps(draw)
     def styled(*arguments: P.args, **options: P.kwargs) -> Figure:
@@ -203,7 +203,7 @@ def scale(axes: Axes, currency: str) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(5))
 
     def words(place: float, _: int) -> str:
-        size = abs(place)  # below the line is money out, not a negative amount
+        size = abs(place)  # Below the line is money out, not a negative amount.
         return f"{label(currency)} {size:,.{0 if size == int(size) else 2}f}"
 
     axes.yaxis.set_major_formatter(FuncFormatter(words))
@@ -220,6 +220,6 @@ def label(currency: str) -> str:
 
 
 def nothing(axes: Axes, words: str) -> None:
-    """Draw an empty panel with the reason."""
+    """Draw an empty panel that states the reason."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, words, ha="center", va="center", color=INK["muted"])

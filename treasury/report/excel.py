@@ -96,7 +96,7 @@ def _sheets() -> Iterator[Sheet]:
 
 SHEETS: Final = tuple(_sheets())
 LONGEST_SHEET: Final = 20_000
-"""The most rows of a sheet; a longer table is only in the pack's Parquet file, which it names."""
+"""Maximum number of rows of a sheet; of a longer table, the sheet only names the Parquet file."""
 FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
 """The pack's table behind each sheet, with our own column names."""
 _ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)

@@ -1,4 +1,4 @@
-"""The lines of a month that are not simply matched, and people's decisions about lines.
+"""The lines of a month that need attention, and people's decisions about lines.
 
 The best candidate is shown; the others, their scores and the margin are in an expandable detail.
 """
@@ -183,7 +183,7 @@ def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str,
 
 def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     """Return people's decisions about lines of the month and requests: who, what, why."""
-    # Lines set apart by a rule are no decisions; the assumptions list the rules.
+    # Lines classed by a rule are not decisions; the assumptions list the rules.
     closed = pc.and_(
         pc.equal(r.lines.arrow["outcome"], "ignored"), pc.is_null(r.lines.arrow["rule_name"])
     )

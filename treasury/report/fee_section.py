@@ -122,7 +122,7 @@ def _fee_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _exchange(row: Mapping[str, Any]) -> str:
-    """Return the conversion rate, and its deviation from the pair's others of that day."""
+    """Return the conversion rate, and its deviation from the pair's other rates of that day."""
     if row["exchange_rate"] is None:
         return ""
     at = f"at {value_text(row['exchange_rate'])}"
@@ -201,7 +201,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
 
 
 def _absences(costs: ConversionCosts) -> dict[tuple[str, str], str]:
-    """Return the words for the values of a month and pair without any, by the missing data."""
+    """Explain why a month and pair has no values, by the missing data."""
     reasons: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
     without = costs.each.arrow.filter(pc.not_equal(costs.each.arrow["not_valued"], ""))
     for row in without.select(["month", "pair", "not_valued"]).to_pylist():

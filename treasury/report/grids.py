@@ -16,7 +16,7 @@ from treasury.core.files.package_files import package_toml
 from treasury.core.text import clean
 
 MOST_ROWS_SHOWN: Final = 200
-"""The most rows of a table on the page, which notes that the Excel file has them all."""
+"""Maximum number of rows of a table on the page, which refers to the Excel file for the rest."""
 
 
 NOTES: Final = {

@@ -1,4 +1,4 @@
-"""Charts of a workspace's answers: each takes an answer, or any frame with its columns.
+"""Charts of a workspace's results: each takes a result, or any data frame with its columns.
 
 Every chart has a sentence that describes it: `words`, shown below it in a notebook.
 

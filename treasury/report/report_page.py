@@ -75,7 +75,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
 
 
 def inline_svg(svg: bytes, name: str) -> Markup:
-    """Return a figure as an element of the page: colours by name, unique ids."""
+    """Return a figure as inline SVG with the page's colour variables and unique ids."""
     text = svg.decode()
     text = _STYLE.sub("", text[text.index("<svg") :])
     text = _SIZE.sub("", text, count=1)

@@ -1,6 +1,6 @@
 """The operations of `t.periods`: prepare, sign, withdraw, reopen and show months.
 
-A closed month is rebuilt from the data that its close pinned; an open one from the present data.
+A closed month is rebuilt from the data that its close pinned; an open one from the current data.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Periods:
         actor: Actor | None = None,
         show: bool = True,
     ) -> PreparedMonth:
-        """Prepare a month, or `show` its present state with the reason why it is not prepared."""
+        """Prepare a month, or `show` its current state with the reason why it is not prepared."""
         from treasury.close.ledger.provided_ledger import read_ledger
         from treasury.close.sign_off import prepare_month
 

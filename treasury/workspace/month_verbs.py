@@ -440,7 +440,7 @@ class WorkspaceMonths(WorkspacePayments):
         return self._synced_month(month).exposure
 
     def confirmation_letter(self, path: str | Path, month: str | Month | None = None) -> Path:
-        """Write the letter in which the provider confirms the balances, as HTML to print.
+        """Write the letter for the provider to confirm the balances, as HTML to print.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """The service's answers to creates that no endpoint lists again, read from the journal.
 
 A payment session or payment request can be created but not read again, so its record is the answer
-that was journaled when the action was done: its status is that of the answer, not the present one.
+that was journaled when the action was done: its status is that of the answer, not the current one.
 Each resource is one declaration, like the tables of the lake; `t.sql` can query them too.
 """
 

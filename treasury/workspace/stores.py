@@ -361,7 +361,7 @@ class WorkspaceStores:
         return self.as_of or self.settings.now()
 
     def is_closed(self, month: str | Month) -> bool:
-        """Return whether a month was closed by this workspace's instant, and not reopened.
+        """Return whether a month was closed, and not reopened, as of this workspace's instant.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Check the people who agreed to an action against the present policy and journal.
+"""Check the people who agreed to an action against the current policy and journal.
 
 Proposals and approvals are checked when they are made, and all together again when the action is
 sent. So a lowered limit, a person removed from a list, or a source of names that is no longer
@@ -23,7 +23,7 @@ from treasury.journal.person_names import same_person
 
 
 def refuse_outdated(context: Context, action: Action, *, so: str = "nothing was sent") -> None:
-    """Raise ActionRefused if the present policy does not allow what was agreed to."""
+    """Raise ActionRefused if the current policy does not allow what was agreed to."""
     policy, kind = context.load_policy(), kind_of(action.kind)
     people = [action.proposed_by, *(approval.actor for approval in action.approvals)]
     try:

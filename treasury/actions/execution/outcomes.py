@@ -111,7 +111,8 @@ class OutcomeRecorder:
         kind = kind_of(action.kind)
         if kind.shows is None:
             return self.look_up(action) is not None
-        # A record of another action, or one in the route, is not a new record, even if equal.
+        # The record of another action, or the one named in the route, is not new, even if it is
+        # equal.
         known = {*self._book.records(but=action.id), *action.departure.ids} if kind.creates else ()
         record_id, sent = getattr(answer.value, "id", None), sent_of(action)
         if record_id in known:

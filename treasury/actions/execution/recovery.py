@@ -237,7 +237,7 @@ class ActionRecovery:
         return "" if moved is None else moved.now
 
     def _outdated(self, action: Action) -> str:
-        """Return why the present policy does not allow it; empty if it does.
+        """Return why the current policy does not allow it; empty if it does.
 
         Sending it again is no new decision, but a call that never arrived would take effect now.
         """

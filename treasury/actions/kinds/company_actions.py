@@ -47,7 +47,7 @@ class RenameAccount(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the bank account's present name and version."""
+        """Read the bank account's current name and version."""
         field = "company_bank_account_id"
         account = records.require(service.COMPANY_BANK_ACCOUNT, self.company_bank_account_id, field)
         number = account.iban or account.account_number or ""
@@ -70,7 +70,7 @@ class DescribeWallet(msgspec.Struct, frozen=True, kw_only=True):
     description: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the wallet's present description and version."""
+        """Read the wallet's current description and version."""
         field = "company_wallet_id"
         wallet = records.require(service.COMPANY_WALLET, self.company_wallet_id, field)
         lead = f'as "{clean(self.description)}" the company wallet "{clean(wallet.description)}" at'

@@ -337,7 +337,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it approves what another person made; the maker may then never do it."""
 
     def ids_of(self, fields: Any) -> tuple[str, ...]:
-        """Return the ids of the route."""
+        """Return the values of the ids in the route."""
         return tuple(getattr(fields, name) for name in self.ids)
 
     @property

@@ -157,7 +157,7 @@ class ChangeAccount(OnAccount, frozen=True, kw_only=True):
     external_id: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the account's present id, and check that the new one is free."""
+        """Read the account's current id, and check that the new one is free."""
         account = records.require(service.ACCOUNT, self.account_id, "account_id")
         was = clean(account.external_id) or "none"
         lead = f"from {was} to {clean(self.external_id)} for account"
@@ -178,7 +178,7 @@ class HoldAccount(OnAccount, frozen=True, kw_only=True):
     role_type: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the account, the party, and the present holders."""
+        """Read the account, the party, and the current holders."""
         if self.role_type != _HOLDER:
             raise InputError(
                 f"role_type: {clean(self.role_type)!r} is not a role",
@@ -236,7 +236,7 @@ def _plain(fields: _About) -> dict[str, str]:
 
 
 def _now(party: Party) -> dict[str, str | None]:
-    """Return the service's present values by field name."""
+    """Return the service's current values by field name."""
     names: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
     return names | {name: getattr(party.address, name, None) for name in _ADDRESS}
 

@@ -303,7 +303,7 @@ PARTIES: Final = RecordFeed(
     lambda c, _: c.finance.parties.pages(sort_order="DESC"),
 )  # fmt: skip
 MOST_RECORDS: Final = 20_000
-"""The most records read from a list; a longer list is not searched to its end."""
+"""Maximum number of records read from a list; a longer list is not searched to its end."""
 
 
 class LiveSource:

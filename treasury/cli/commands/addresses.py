@@ -69,9 +69,9 @@ _ADDRESSES = pa.schema(
 @click.option("--reason", help="Reason; prompted for on a terminal.")
 @pass_view
 def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | None) -> None:
-    """Confirm the present addresses and places of secrets in treasury.toml.
+    """Confirm the current addresses and places of secrets in treasury.toml.
 
-    Each new or changed one is shown with its former value, for confirmation on a terminal. In a
+    Each new or changed one is shown with its previous value, for confirmation on a terminal. In a
     workspace of an earlier version every address counts as new, once.
     """
     folder, settings = view.folder, view.workspace.settings
@@ -101,4 +101,4 @@ def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | 
         confirm(folder, settings, [d.setting for d in differing], reason or answer)
     else:
         confirm_first_use(folder, settings)
-    click.echo("confirmed for you: secrets of this workspace are sent to no other address")
+    click.echo("confirmed for you: this workspace sends secrets to no other address")

@@ -43,7 +43,7 @@ def show_coins(view: CommandView, month: str | None, movements: bool, unproved: 
 
 @coins.command("measurement")
 @by_two_people(
-    "the present [coins]", "it is",
+    "the current [coins]", "it is",
     title="Measurement", empty="no coin is measured: disclosure only",
 )  # fmt: skip
 def coins_measurement(workspace: Workspace) -> Measurement:

@@ -30,8 +30,8 @@ def exposure(view: CommandView, month: str | None, table: str | None, letter: st
     """Show all our money with the provider, at a month's end or now.
 
     Rows: fiat in transit, coins sent, stuck or blocked amounts, credits not yet converted,
-    outstanding payouts, custodial balances. Amounts that cannot be proved are in rows of their own
-    and in no total.
+    outstanding payouts, custodial balances. Amounts that cannot be proved have separate rows and
+    are not included in totals.
     """
     stood = view.workspace.exposure(month)
     if letter is not None:
@@ -52,7 +52,7 @@ def exposure(view: CommandView, month: str | None, table: str | None, letter: st
 
 @click.command("exposure-limits")
 @by_two_people(
-    "the present [exposure]", "they are", title="Limits with the provider", empty="no limit"
+    "the current [exposure]", "they are", title="Limits with the provider", empty="no limit"
 )
 def exposure_limits(workspace: Workspace) -> ExposureLimits:
     """Show how much the provider may hold; two people change it."""

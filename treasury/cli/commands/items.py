@@ -105,7 +105,7 @@ def items_list(view: CommandView, month: str | None) -> None:
 
 @items.command("limits")
 @by_two_people(
-    "the present limits", "they are",
+    "the current limits", "they are",
     title="Materiality", empty="no limits: every item blocks",
 )  # fmt: skip
 def items_limits(workspace: Workspace) -> Limits:

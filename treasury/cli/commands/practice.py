@@ -265,7 +265,7 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
             do="name another folder with --workspace for the practice company",
         )
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    # The options of its company; empty if they are missing.
+    # The options that the existing practice company was created with.
     made_by = next((line.removeprefix(_MARK) for line in lines if line.startswith(_MARK)), "")
     if made_by not in {"", company.options}:
         raise InputError(
@@ -354,7 +354,7 @@ def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
 
 
 def settings_text(company: Sandbox, served: Served) -> str:
-    """Return the practice company's treasury.toml, with the company's present time."""
+    """Return the practice company's treasury.toml, with the company's current time."""
     company_facts = {"company": company, "served": served, "mark": _MARK}
     return from_template("practice.toml", variable=_SECRET_VARIABLE, **company_facts)
 

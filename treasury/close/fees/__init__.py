@@ -1,1 +1,1 @@
-"""The fees of a month: recorded, calculated again, and compared with the provider's invoice."""
+"""The fees of a month: recorded, recalculated, and compared with the provider's invoice."""

@@ -109,7 +109,7 @@ COSTS_BY_PAIR: Final = grouped_schema(
 """One row per month, pair and kind of difference: the sums of the `conversions` with a value.
 
 `lowest_bp` and `highest_bp` are the smallest and largest difference in basis points. `not_valued`
-counts conversions without a value, which are in no sum.
+counts conversions without a value, which the sums exclude.
 """
 NOT_VALUED: Final = [
     "converted_on", "source", "reference", "pair", "given", "given_currency", "received",
@@ -167,7 +167,7 @@ class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
     @property
     def without_value(self) -> Table:
-        """The conversions without a value and the reason; they are in no sum."""
+        """The conversions without a value and the reason; no sum includes them."""
         each = self.each.arrow
         return Table(each.filter(pc.not_equal(each["not_valued"], "")).select(NOT_VALUED))
 
@@ -182,7 +182,7 @@ class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
             for sums in self.sums
         ]
         if self.not_valued:
-            parts.append(f"{count(self.not_valued, 'conversion')} without a value, in no sum")
+            parts.append(f"{count(self.not_valued, 'conversion')} without a value, not included")
         return " · ".join(parts) or "no conversion"
 
 
@@ -313,7 +313,7 @@ class _Values:
         return list(map(_basis_points, self.difference, self.converted))
 
     def cents(self, numerators: Sequence[int]) -> list[int]:
-        """Return values in the last decimal of the reporting currency, each rounded once."""
+        """Return values in minor units of the reporting currency, each rounded once."""
         unit = 10 ** exponent(REPORTING)
         return [
             half_up(number * unit, terms.denominator)

@@ -1,7 +1,7 @@
-"""Fees calculated again, from the tier's percentage or by the service's calculator, and compared.
+"""Recalculation of fees, by the tier's percentage or the service's calculator, and comparison.
 
-A difference of one minor unit is explained by the rounding that gives it, never hidden; a larger
-one is flagged. The conversion rate is compared with the pair's other requests of the same day.
+A difference of one minor unit is shown with the rounding that explains it. A larger one is flagged.
+The conversion rate is compared with the pair's other requests of the same day.
 """
 
 from __future__ import annotations

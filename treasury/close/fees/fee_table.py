@@ -61,7 +61,7 @@ REQUESTS: Final = grouped_schema(
     (RATE, "rate_deviation_bp"),
     (INSTANT, "completed_at"),
 )
-"""The recorded columns of a request, and its fee calculated again."""
+"""The recorded columns of a request, and its recalculated fee."""
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """The columns by which sums can be grouped, in addition to the fiat currency."""
 _ALSO_CALLED: Final = {"network": "chain"}
@@ -141,7 +141,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def requests(self) -> Table:
-        """One row per request: its record, its fee calculated again, and its conversion's cost."""
+        """One row per request: its record, its recalculated fee, and its conversion's cost."""
         table = self.recorded.arrow
         for name in COST.names:
             cost = self.costs.each.arrow[name].slice(0, len(self.recorded))

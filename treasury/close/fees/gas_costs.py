@@ -1,8 +1,9 @@
 """The gas that company wallets paid: for requests, for transfers, and for neither.
 
-A payment of gas belongs to the request with its hash, or else to the transfer with that hash. It is
-counted once, even if several share it. It is valued on its day by the reference rates. Native coins
-have rates only in a company's own file; gas without a rate is counted separately, never as zero.
+A gas payment belongs to the request with the same transaction hash, or else to the transfer with
+it. It is counted once, even if several share the hash. It is valued on its day by the reference
+rates. Native coins have rates only in a company's own file; gas without a rate is counted
+separately, never as zero.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from treasury.rates.reference_rates import RateSources
 PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
 NEITHER: Final = "no request or transfer"
-"""The use of gas with a hash of no request and no transfer."""
+"""The use of gas whose hash belongs to neither a request nor a transfer."""
 GAS_PAYMENTS: Final = grouped_schema(
     (TEXT, "month"),
     (DATE, "paid_on"),
@@ -64,7 +65,7 @@ GAS_COSTS: Final = grouped_schema(
 """One row per month, use and coin: the whole `gas` of `payments` transactions.
 
 `failed` of the transactions failed. `gas_value` is the value of those with a rate, null if none has
-one. `not_valued` counts those without a reference rate, which are in no value.
+one. `not_valued` counts those without a reference rate, which the values exclude.
 """
 _USED_FOR: Final = ("request", "transfer", NEITHER)
 _ABSENT: Final = "no reference rate"
@@ -86,13 +87,13 @@ class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def title(self) -> str:
-        """`ETH 0.0123… on 9 transactions: EUR 28.42; 2 without a reference rate, in no value`."""
+        """`ETH 0.0123… on 9 transactions: EUR 28.42; 2 without a reference rate, not included`."""
         if not len(self.each):
             return "no gas"
         paid = " · ".join(amount_words(gas, coin) for coin, gas in self.coins)
         parts = [] if self.value is None else [amount_words(self.value, REPORTING)]
         if self.not_valued:
-            parts.append(f"{self.not_valued:,} without a reference rate, in no value")
+            parts.append(f"{self.not_valued:,} without a reference rate, not included")
         return f"{paid} on {count(len(self.each), 'transaction')}: {'; '.join(parts)}"
 
 

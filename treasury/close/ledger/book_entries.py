@@ -1,4 +1,4 @@
-"""An entry of the month's double entry and its legs, from any source."""
+"""A journal entry of the month and its legs, from any source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BookLeg(msgspec.Struct, frozen=True, gc=False):
 
 
 class BookEntry(msgspec.Struct, frozen=True, gc=False):
-    """The entry of one matter; its legs balance to zero in each currency.
+    """One journal entry; its legs balance to zero in each currency.
 
     `subject` is the request with the money in transit, if the entry is about one.
     """

@@ -34,7 +34,7 @@ BRIDGE: Final = grouped_schema(
     (amount_in("currency"), "report", "journal", "roll_forward"),
     (TEXT, "why", "subject_id"),
 )
-"""One row per matter that one of the three counts, amounts in `currency`.
+"""One row per request, credit or transfer that one of the three counts, amounts in `currency`.
 
 `kind` is on_ramp, off_ramp, off_ramp_coins, credit or own_transfer; `subject_id` is the request or
 the bank line.
@@ -159,7 +159,7 @@ def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any
 
 
 def _why(kind: str, figures: _Figures, status: str) -> str:
-    """Return why the three count a matter as they do."""
+    """Return why the three count this row as they do."""
     match kind:
         case "on_ramp":
             return _why_on_ramp(figures, status)

@@ -23,9 +23,9 @@ HUB_TOKEN: Final = "JUPYTERHUB_API_TOKEN"  # noqa: S105 - the variable's name
 
 
 class SecretRoute(msgspec.Struct, frozen=True):
-    """An address that a secret is sent to, and the settings with the secret's place.
+    """An address that receives a secret, and the settings that name where the secret is stored.
 
-    In a key, `*` stands for every name below it. `advice` is shown for an address with a password.
+    In a key, `*` matches any name. `advice` is shown for an address with a password.
     """
 
     address: str

@@ -36,7 +36,7 @@ class NoSignatures:
         return "", ""
 
     def problem(self, _key: str, _signature: str, _digest: str) -> str:
-        """Accept any head."""
+        """Return no problem: any head is accepted."""
         return ""
 
 

@@ -34,7 +34,7 @@ def unseal(content: bytes, kind: type[T]) -> T:
     """Decode a sealed value; raise ValueError if it was altered."""
     sealed = decode_json(content, _Sealed)
     if hashlib.sha256(bytes(sealed.content)).hexdigest() != sealed.sha256:
-        raise ValueError("it is not as it was written")
+        raise ValueError("its content does not match its hash")
     return decode_json(sealed.content, kind)
 
 

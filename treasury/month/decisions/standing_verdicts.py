@@ -1,4 +1,4 @@
-"""Decisions in force, next to the present records; and the lines that still need a decision."""
+"""Decisions in force, next to the current records; and the lines that still need a decision."""
 
 from __future__ import annotations
 

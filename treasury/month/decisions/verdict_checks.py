@@ -1,4 +1,4 @@
-"""Checks whether a decision on a bank line is allowed by the present records and decisions.
+"""Checks of a decision on a bank line against the current records and decisions.
 
 A wrong match is worse than none. A decision that a fact contradicts needs a reason, and an
 impossible one (another currency, a line that is not booked) is refused. A line of a closed month

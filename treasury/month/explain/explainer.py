@@ -53,7 +53,7 @@ _PAYER: Final = 5
 """The number of the question about the payer, which is asked of credits only."""
 _NO_DOUBT: Final = "no doubt"
 _SHORTEST: Final = 6
-"""An id may be written by its first so many characters."""
+"""Minimum number of characters to identify an id."""
 
 
 def explain_line(

@@ -1,6 +1,6 @@
 """Remarks on open items, and carrying items past a close by two people.
 
-Each verb is checked against the present list and journaled onto the decisions it was checked with.
+Each verb is checked against the current list and journaled onto the decisions it was checked with.
 An acceptance covers one item. It holds the amount, the state, the owner and the day by which the
 item should clear, as `carry_proposals` reads them.
 """

@@ -41,9 +41,9 @@ _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
 _TURN_RANK: Final = {turn: rank for rank, turn in enumerate(TURNS)}
 _KIND_RANK: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 _SHORTEST: Final = 4
-"""The fewest characters by which an id can be given."""
+"""Minimum number of characters to identify an id."""
 _MOST_NAMES: Final = 5
-"""The most ids that an error lists."""
+"""Maximum number of ids in an error."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that are an amount of money; other subjects may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")

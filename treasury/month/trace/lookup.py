@@ -28,9 +28,9 @@ CHOICES: Final = grouped_schema(
 TRACE_PACKAGE: Final = "treasury.month.trace.steps"
 CHOSEN: Final = steps_of(TRACE_PACKAGE)["wanted_choices"]
 MOST: Final = 50
-"""The most choices that are shown; the latest come first."""
+"""Maximum number of choices shown; the latest come first."""
 _SHORTEST: Final = 6
-"""The fewest letters and digits by which an id can be given."""
+"""Minimum number of letters and digits to identify an id."""
 
 _AMOUNT: Final = re.compile(
     r"(?:(?P<before>[A-Za-z]{3,5})\s*)?(?P<digits>\d[\d.,' ]*)(?:\s*(?P<after>[A-Za-z]{3,5}))?",

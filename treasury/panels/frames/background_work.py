@@ -24,7 +24,7 @@ class Work:
         self._changed = changed
         self._cancelled = False
         self.progress = ProgressBlock(label)
-        """The present progress."""
+        """The current progress."""
 
     def cancel(self) -> None:
         """Request cancellation, if it is not too late."""

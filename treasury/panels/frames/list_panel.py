@@ -109,7 +109,7 @@ class ListPanel(Panel):
         return ()
 
     def tools(self) -> tuple[Button, ...]:
-        """Return more buttons for the head."""
+        """Return additional buttons for the header."""
         return ()
 
     def views(self) -> tuple[Button, ...]:
@@ -167,7 +167,7 @@ class ListPanel(Panel):
     # Display
 
     def frame(self) -> Frame:
-        """Return the present frame, with times by the desk's clock."""
+        """Return the current frame, with times by the desk's clock."""
         with desk_clock(self._zone):
             return self.content()
 

@@ -3,7 +3,7 @@
 The content is sent to the page as messages, and presses come back the same way. A saved notebook
 stores the state of its widgets, so a panel's state is only its program and its style: no amount, no
 account number and no text of a service is stored with the notebook. A new view sends hello and gets
-the present frame, so reloading the page or showing the panel twice simply works.
+the current frame, so reloading the page or showing the panel twice simply works.
 
 Presses may arrive on any thread at any time: there is one lock, and one piece of work at a time.
 """
@@ -80,11 +80,11 @@ class Panel(anywidget.AnyWidget):
     # Defined by subclasses
 
     def frame(self) -> Frame:
-        """Return the present frame."""
+        """Return the current frame."""
         raise NotImplementedError
 
     def handlers(self) -> Presses:
-        """Return the handler of each press; handlers hold the lock, so slow work is `start`ed."""
+        """Return the handlers by press. They run under the lock, so slow work must use `start`."""
         raise NotImplementedError
 
     # For users
@@ -106,7 +106,7 @@ class Panel(anywidget.AnyWidget):
         return self._pressed(Press(name=name, chosen=rows, step=step, typed=typed))
 
     def wait(self, seconds: float = 60.0) -> bool:
-        """Wait until the present work has ended; return whether it has."""
+        """Wait until the current work has ended; return whether it has."""
         thread = self._thread
         if thread is not None:
             thread.join(seconds)
@@ -253,7 +253,7 @@ class Panel(anywidget.AnyWidget):
             self._show()
 
     def _show(self) -> Frame:
-        """Send the present frame to every view."""
+        """Send the current frame to every view."""
         with self.turn, desk_clock(self._zone):
             self._number += 1
             frame = self._drawn()
@@ -262,7 +262,7 @@ class Panel(anywidget.AnyWidget):
             return frame
 
     def _drawn(self) -> Frame:
-        """Return the present frame; if it cannot be built, one with the error and Retry."""
+        """Return the current frame; if it cannot be built, one with the error and Retry."""
         try:
             return self.frame()
         except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever

@@ -83,7 +83,7 @@ class LookingPanel(ListPanel):
     # Display
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """Return the present tables."""
+        """Return the current tables."""
         self.work_out(snapshot)
         return ArrowTables(**self._tables)
 

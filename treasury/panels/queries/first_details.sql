@@ -1,4 +1,4 @@
--- One row per request, with the details that it first waited with. Stored for a panel.
+-- One row per request, with its deposit details when it began to wait for funds. Stored for a panel.
 SELECT id, {columns}
 FROM ramp_requests_history
 WHERE status = 'AWAITING_FUNDS'

@@ -1,6 +1,6 @@
 """The two steps of a decision on requests, without a screen: `ask`, then `decide`.
 
-`ask` drafts each action on the service's present request, and compares that with the row that the
+`ask` drafts each action on the service's current request, and compares that with the row that the
 person saw. `decide` sends only if nothing changed, with the version that was shown and a nonce that
 the journal accepts once. Until the point of no return, cancelling leaves nothing behind; of several
 actions, those not yet tried stay ready.

@@ -27,8 +27,8 @@ def note_file(
 ) -> str:
     """Journal a file before it is downloaded; return its name, numbered if already used.
 
-    `rejected` holds the journal numbers of the former files of requests that the bank rejected.
-    Raises ActionRefused if a request is in another file, has a remark, or the nonce was used;
+    `rejected` maps each request to the journal number of its previous file, if the bank rejected
+    that. Raises ActionRefused if a request is in another file, has a remark, or the nonce was used;
     JournalError if the journal cannot be written.
     """
     names = tuple(requests)

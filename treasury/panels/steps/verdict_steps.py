@@ -81,7 +81,7 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 _MOST_EFFECTS: Final = 20
-"""The most other items named in the first step; the rest is counted."""
+"""Maximum number of other items named in the first step; the rest is counted."""
 VERBS: Final = {
     "accept": _Words(
         "Accept…", "Accept", "Accepted", "Confirm match", "for", "They count as matched."

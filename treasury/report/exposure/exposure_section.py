@@ -115,7 +115,7 @@ def _sum_row(row: _Row, exposure: ProviderExposure) -> tuple[object, ...]:
 
 
 def _since(row: _Row, exposure: ProviderExposure) -> str:
-    """Return the day of arrival; a virtual account that no report shows has none."""
+    """Return the day of arrival; None for a virtual account without a provider's report."""
     if row["since"] is None:
         return "not known"
     local = row["since"].astimezone(exposure.zone)

@@ -16,7 +16,7 @@ from treasury.core.errors import InputError, StorageError
 
 NOTEBOOK: Final = "monthly_reconciliation.ipynb"
 LONGEST: Final = 600
-"""The most seconds for one cell."""
+"""Time limit of one cell, in seconds."""
 _EXTRA: Final = "papermill", "ipykernel"
 
 

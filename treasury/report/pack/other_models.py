@@ -1,4 +1,4 @@
-"""Checks of a pack made by other models, if its results differ from those of the present models.
+"""Checks of a pack made by other models, if its results differ from those of the current models.
 
 Recomputation needs the version that made the pack. The journal has hashes of some tables of a
 prepared or closed month: the outcomes of its lines, its roll-forward, and the tables stored at the
@@ -35,11 +35,11 @@ _PACK_NAMES: Final = {
 """Names in a pack of tables that a close stores under another name."""
 _NOT_IN_PACK: Final = frozenset({"coin_lots", "coin_events", "positions", "shares"})
 """Tables that a close stores for later months."""
-_JOURNALED: Final = "is not what the close journaled"
+_JOURNALED: Final = "differs from what the close journaled"
 
 
 def has_other_models(code: Code) -> bool:
-    """Return whether a pack was made by another version of the models than the present one."""
+    """Return whether a pack was made by another version of the models than the current one."""
     return code.models != code_of().models
 
 

@@ -3,11 +3,11 @@
     report.html  close.xlsx          for people
     journal.csv  month.beancount     for the books
     figures/                         as SVG and PNG, with descriptions
-    tables/                          every table of the answer, as Parquet
-    inputs/                          everything that the answer was computed from
-    evidence.json                    its basis, and the hash of every file
+    tables/                          every table of the month's results, as Parquet
+    inputs/                          every input of the computation
+    evidence.json                    the origin of the results, and the hash of every file
 
-The same month gives the same bytes, whenever it is written, except for the files `apart`.
+Writing the same month again produces the same bytes, except for the files in `apart`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ EVIDENCE: Final = "evidence.json"
 LEDGER: Final = "inputs/ledger.csv"
 LEDGER_ACCOUNTS: Final = "inputs/accounts.toml"
 LARGEST_EVIDENCE: Final = 16 << 20
-"""The most bytes of evidence that are read."""
+"""Maximum size of the evidence file in bytes."""
 _APART: Final = (".png", ".pdf", ".ipynb")
 
 

@@ -1,4 +1,4 @@
-"""The close pack as a folder: either completely new, or the former one unchanged.
+"""The close pack as a folder: either completely new, or the previous one unchanged.
 
 It is written next to its place and moved there only when complete. A folder with other files is
 never replaced.
@@ -67,7 +67,7 @@ def write_close(
     notebook: Path | None = None,
     note: str = "",
 ) -> ClosePack:
-    """Write a month's pack into `folder`; after a StorageError the former one is unchanged.
+    """Write a month's pack into `folder`; after a StorageError the previous one is unchanged.
 
     `notebook` is the workspace for executing the close's notebook, which is put in the pack. Raises
     InputError if the folder holds files that do not belong to a pack, or if the answer does not
@@ -131,7 +131,7 @@ def _require_ours(folder: Path) -> None:
 
 
 def _take_place(new: Path, folder: Path, former: Path) -> None:
-    """Move the new folder into the place of the former one; on failure the former one stays."""
+    """Replace the previous folder by the new one; on failure the previous one stays."""
     if not folder.exists():
         new.rename(folder)
         return

@@ -67,7 +67,7 @@ def compare_with_inputs(folder: Path) -> Recomputed:
 
 
 def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
-    """Compare the figures if the present models reproduce them; otherwise only their hashes."""
+    """Compare the figures if the current models reproduce them; otherwise only their hashes."""
     close = close_in(evidence)
     try:
         findings = [*_unlike_evidence(evidence, folder), *unlike_journaled(folder, evidence)]
@@ -88,7 +88,7 @@ def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
 
 
 def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
-    """Recompute a pack from its own inputs with the present models, and compare."""
+    """Recompute a pack from its own inputs with the current models, and compare."""
     notes: list[str] = []
     # Computed from the pack's own inputs; values from other months are taken as given.
     inputs, tables = folder / "inputs", folder / "tables"
@@ -230,9 +230,9 @@ def _carried(closing: Closing) -> Iterator[Finding]:
         return
     close = closing.period.close
     if RollForward(r.month, rolled.roll_forward, rolled.items).items_hash != close.items_hash:
-        yield Finding("table requests_rolled_forward", "is not what the close journaled")
+        yield Finding("table requests_rolled_forward", "differs from what the close journaled")
     if outcomes_hash(r.lines.arrow) != close.outcomes_hash:
-        yield Finding("table lines", "is not what the close journaled")
+        yield Finding("table lines", "differs from what the close journaled")
 
 
 def ties(totals: pa.Table, items: pa.Table) -> bool:

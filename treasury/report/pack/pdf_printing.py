@@ -15,7 +15,7 @@ _BROWSERS: Final = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
 )  # fmt: skip
 LONGEST: Final = 120
-"""The most seconds for printing."""
+"""Time limit of printing, in seconds."""
 
 
 def browser() -> str | None:

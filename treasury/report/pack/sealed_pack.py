@@ -25,9 +25,9 @@ from treasury.core.text import clean
 from treasury.report.pack.pack_contents import EVIDENCE, LARGEST_EVIDENCE
 
 _LARGEST_FILE: Final = 8 << 30
-"""The most bytes of a file in a pack that are read."""
+"""Maximum size of a file in a pack, in bytes."""
 _MOST_FILES: Final = 1_000
-"""The most files and folders that are checked: a pack has about sixty."""
+"""Maximum number of files and folders that are checked: a pack has about sixty."""
 _MOST_FINDINGS: Final = 1_000
 _LARGEST_NUMBER: Final = 1 << 53
 _YEARS: Final = range(1990, 2200)

@@ -21,9 +21,9 @@ from treasury.core.text import clean
 from treasury.report.pack.sealed_pack import Finding, Recomputed
 
 MOST_ROWS: Final = 50_000_000
-"""The most rows of a table in a pack that are read."""
+"""Maximum number of rows of a table in a pack."""
 SECONDS: Final = 3_600
-"""The most processor time for a pack."""
+"""Maximum processor time for a pack, in seconds."""
 _ANSWER: Final = 64 << 20
 _ERROR_TAIL: Final = 64 << 10
 
@@ -49,7 +49,7 @@ def recompute(folder: Path) -> Recomputed:
 
 
 def memory_bound() -> int:
-    """Return the most bytes of memory for a pack: half of the machine's."""
+    """Return the memory limit for a pack in bytes: half of the machine's."""
     if sys.platform == "win32":
         return 0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

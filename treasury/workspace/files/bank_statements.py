@@ -209,8 +209,8 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         balance
             The balance, in the account's currency.
         day
-            The day; the balance is that at its end. A new balance of a day replaces the former one,
-            which stays in the history.
+            The day at whose end the account had the balance. A second balance for the same day
+            replaces the first, which stays in the history.
         source
             Where the balance was read; kept with the person's name.
         currency

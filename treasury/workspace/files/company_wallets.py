@@ -135,8 +135,8 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         balance
             The balance, in units of `asset`.
         at
-            An instant, or a day, at its end. A new balance of an instant replaces the former one,
-            which stays in the history.
+            An instant, or a day, which means its end. A second balance for the same instant
+            replaces the first, which stays in the history.
         source
             Where the balance was read.
 

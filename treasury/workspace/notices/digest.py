@@ -18,7 +18,7 @@ from treasury.month.items import TURNS
 from treasury.workspace.notices.due_items import DueItem
 
 _MOST_LINES: Final = 200
-"""The most items listed in a message; the rest is only counted."""
+"""Maximum number of items listed in a message; the rest is only counted."""
 _OURS: Final = {"us": "Yours", "colleague": "A colleague's", "provider": "The provider's"}
 
 

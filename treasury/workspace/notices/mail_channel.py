@@ -1,8 +1,9 @@
 """Mail: one message for one person, sent through the settings' server over verified TLS.
 
-Everything that can fail without effect happens before the notice is journaled as leaving: the
-connection, its certificate, the login, and whether the server accepts mail for this person. Only
-the message itself remains, which the server accepts, refuses, or leaves in doubt.
+Everything that can fail without effect is done before the journal records the notice as being sent:
+connecting, checking the certificate, logging in, and asking whether the server accepts mail for
+this person. Then only the message itself remains: the server accepts it, refuses it, or leaves its
+fate unknown.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ class NoticeSender:
         return len(new)
 
     def _post(self, digest: Digest, post: Callable[[Digest], None], who: Actor) -> None:
-        """Send a notice that is journaled as leaving, and journal the outcome."""
+        """Send a notice that the journal records as being sent, and journal the outcome."""
         try:
             post(digest)
         except NoticeError as error:

@@ -13,9 +13,10 @@ _LONGEST: Final = timedelta(days=14)
 
 
 def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
-    """Return until when nothing is sent; None if sending is allowed at `local`.
+    """Return the end of the current pause; None if sending is allowed at `local`.
 
-    `local` is in the reporting time zone. Settings that never allow sending give two weeks.
+    `local` is in the reporting time zone. If the settings never allow sending, return two weeks
+    from then.
     """
     moment = local
     while is_quiet(moment, terms) and moment - local < _LONGEST:
@@ -24,7 +25,7 @@ def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
 
 
 def is_quiet(local: datetime, terms: NoticeTerms) -> bool:
-    """Return whether nothing is sent at a moment of the reporting time zone."""
+    """Return whether sending is paused at a time in the reporting time zone."""
     if terms.target_days_only and not is_target_day(local.date()):
         return True
     hours = None if terms.quiet_hours is None else parse_hours(terms.quiet_hours)

@@ -58,7 +58,7 @@ BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
 """Tables that people fill from files, which no service can return."""
 
 LISTED: Final = 10
-"""The most files listed by name; the rest is counted."""
+"""Maximum number of files listed by name; the rest is counted."""
 
 _REPAIR: Final = "run `treasury doctor --repair`"
 

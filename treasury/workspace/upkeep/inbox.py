@@ -232,6 +232,6 @@ def _plain_name(name: str) -> str:
     plain = "".join(c if c.isprintable() else "_" for c in _UNSAFE.sub("_", whole))
     plain = plain.strip(" .") or "file"
     while len(plain.encode()) > _LONGEST:
-        # The end of the name identifies its type.
+        # The file extension identifies its type.
         plain = plain[1:]
     return plain.lstrip(".") or "file"

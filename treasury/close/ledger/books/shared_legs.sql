@@ -1,4 +1,4 @@
--- read through: one row per expectation and line of several expectations, in the order of the shares.
+-- read through: one row per share of a line that is split between expectations, in the order of the shares.
 SELECT
     l.entry_no, s.place, l.currency, s.expectation_id,
     CASE

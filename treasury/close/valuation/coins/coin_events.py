@@ -63,7 +63,7 @@ COIN_UNPROVED: Final = grouped_schema(
 `value` is in `currency` by the month's last reference rate, null without one.
 """
 UNTOLD: Final = "untold"
-"""The kind of a transfer with an unknown other side, which may be a wallet of ours."""
+"""The kind of a transfer with an unknown other side, which may be an own wallet."""
 _TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2, UNTOLD: 2}
 """For events at the same time, arrivals come before departures."""
 _ASK: Final = "ask the provider; next month sync shortly before and after its end"
@@ -147,7 +147,7 @@ def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
 
 
 def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
-    """Yield the coins of conversions that count in no pool by the month's end; as COIN_UNPROVED."""
+    """Yield the converted coins that belong to no pool by the month's end; as COIN_UNPROVED."""
     end = r.month.end(zone)
     for row in r.conversions.arrow.to_pylist():
         problem = conversion_problem(row, end)

@@ -38,7 +38,7 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
 
     `since` and `until` bound the time in this form; `began` is when the money came, and `left_at`
     when it left the provider for good, None if that is not known. A span that is not `is_proved` is
-    in no sum: its `amount` is what is in doubt, if that is known.
+    excluded from sums: its `amount` is the amount in doubt, if that is known.
     """
 
     kind: str

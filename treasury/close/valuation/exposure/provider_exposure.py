@@ -1,7 +1,7 @@
 """Provider exposure: all our money with the provider, at a given time and over a month.
 
 Each amount is a span of time with its evidence. Sums, days, ages, the peak and the comparison with
-limits use the same spans. Unproved amounts are in separate rows and in no sum.
+limits use the same spans. Unproved amounts have separate rows, and no sum includes them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ EXPOSURE_TOTALS: Final = grouped_schema(
 """One row per currency, and one of scope `all` in the reporting currency.
 
 It has the amount at the given time, the part cleared since, the month's peak, and the limit.
-`days_above` counts the days that ended above the limit. `not_provable` counts the rows in no sum
+`days_above` counts the days that ended above the limit. `not_provable` counts the excluded rows
 that may be in the currency, for `all` also rows without a reference rate; `in_doubt` is their
 largest total, empty if unknown. `standing` is `no limit`, `above`, `within` if the amount plus all
 doubt is not above the limit, or else `not provable`.
@@ -148,12 +148,12 @@ class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def proved(self) -> Table:
-        """The positions that are in the sums."""
+        """The positions that the sums include."""
         return self._where(self.positions, "problem", "", pc.equal)
 
     @property
     def not_provable(self) -> Table:
-        """The positions that are in no sum."""
+        """The positions that the sums exclude."""
         return self._where(self.positions, "problem", "", pc.not_equal)
 
     @property
@@ -262,7 +262,7 @@ _NOTES: Final = (
     "Bank dates have no hour: money leaves us at the start of its day and arrives at the end.",
     "A credit counts as fiat until an observed balance contains its coins.",
     "A payout counts at its net amount from the completion until the bank shows it.",
-    "Amounts without proof or reference rate are in separate rows and in no sum.",
+    "Amounts without proof or reference rate have separate rows and are not included in sums.",
 )
 
 

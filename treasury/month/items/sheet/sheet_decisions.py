@@ -454,7 +454,7 @@ def _misplaced(row: FilledRow, month: Month, named: Mapping[str, int]) -> str:
 
 
 def _moved(row: FilledRow, month: Month, shown: DecisionRow | None) -> str:
-    """Return why a row no longer shows the present facts; empty if it does."""
+    """Return why a row no longer shows the current facts; empty if it does."""
     if shown is None:
         return f"this item is no longer open in {month.title}"
     item = shown.item

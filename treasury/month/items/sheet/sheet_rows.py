@@ -32,7 +32,7 @@ from treasury.month.standing_knowledge import Knowledge
 from treasury.statements.pain.file_ids import FileIds
 
 _MOST_CANDIDATES: Final = 10
-"""The most candidates of a line that a row lists, the best first."""
+"""Maximum number of a line's candidates in a row, best first."""
 ACTS: Final = {
     "accept": "Accept",
     "accept_group": "Accept the group of equal payments",

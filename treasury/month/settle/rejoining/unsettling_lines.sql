@@ -1,4 +1,4 @@
--- One row per settled line that no longer has its decided result next to the present records.
+-- One row per settled line that no longer has its decided result next to the current records.
 --
 -- An example is a line with money that was returned. Other lines may have been matched by its example, so in this case
 -- no

@@ -1,4 +1,4 @@
--- One row per debit of ours that may have been returned, with the day of the return.
+-- One row per own debit that may have been returned, with the day of the return.
 --
 -- The debit is matched to a request or misdirected. The return is the first later credit on its account with its amount
 -- and counterparty that no request has claimed.

@@ -1,5 +1,5 @@
 -- read through
--- One row per amount by which a record can be traced: of bank lines, requests and transfers.
+-- One row per amount that identifies a record to trace: a bank line, a request or a transfer.
 SELECT 'line' AS kind, entry_id AS id, amount, currency FROM bank_lines
 UNION ALL
 SELECT 'request' AS kind, id, fiat_amount AS amount, fiat_currency AS currency FROM ramp_requests WHERE fiat_amount IS NOT NULL

@@ -1,4 +1,4 @@
--- One row per address of ours, with its holder: the id of a custodial account, or the company wallet's own address.
+-- One row per address of the company, with its holder: a custodial account's id, or a company wallet's own address.
 SELECT address, min(holder) AS holder
 FROM (
     SELECT lower(address) AS address, account_id AS holder FROM wallets WHERE address IS NOT NULL
