@@ -60,6 +60,17 @@ def test_the_columns_do_not_depend_on_the_rows() -> None:
     assert lines().to_arrow().schema == lines("1", "-2").to_arrow().schema
 
 
+def test_key_columns_are_first_and_ids_last() -> None:
+    arrow = lines("1").arrow
+    table = Table(arrow, keys=("outcome", "signed_amount", "absent"))
+    assert table.columns == [
+        "outcome", "signed_amount", "booking_date", "at", "direction", "credit_debit", "amount",
+        "currency", "entry_id",
+    ]  # fmt: skip
+    assert table.head(1).where(direction="in").sort("amount").columns == table.columns
+    assert Table(arrow, as_stored=True).columns == arrow.column_names
+
+
 def test_the_direction_of_a_request_is_its_ramp_type() -> None:
     request = pa.table({"request_id": ["r"], "direction": ["on-ramp"], "amount": [1]})
     assert list(Table(request)) == [{"request_id": "r", "ramp_type": "on_ramp", "amount": 1}]

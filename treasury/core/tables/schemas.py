@@ -28,6 +28,18 @@ _USUAL: Final = {
 """The units of the names that stored records and steps use: rows of a query have no metadata."""
 
 
+def keys_first(names: Sequence[str], keys: Sequence[str] = ()) -> list[str]:
+    """Return column names in the order of an answer: key columns first and ids last."""
+    firsts = [name for name in keys if name in names]
+    others = [name for name in names if name not in firsts]
+    return [*firsts, *sorted(others, key=is_id)]
+
+
+def is_id(name: str) -> bool:
+    """Return whether a column holds ids, by its name."""
+    return name == "id" or name.endswith("_id")
+
+
 def amount_in(unit: str) -> pa.Field:
     """Return the type of amounts whose currency is in the column `unit`, for `grouped_schema`."""
     return pa.field("", AMOUNT, metadata={_UNIT: unit})

@@ -13,7 +13,7 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, overload
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import QueryError, StorageError, TableError
 from treasury.core.tables import duckdb_engine, query_checks
-from treasury.core.tables.schemas import units_of
+from treasury.core.tables.schemas import keys_first, units_of
 from treasury.core.tables.table_view import html_table, text_table
 from treasury.core.text import clean, safe_html, visible
 from treasury.core.wording import LINE_DIRECTIONS
@@ -53,7 +53,7 @@ class Table:
         r.lines.where("signed_amount > 10000").sort("-amount").df
     """
 
-    __slots__ = ("_shown", "arrow", "as_stored", "sql", "title", "zone")
+    __slots__ = ("_keys", "_shown", "arrow", "as_stored", "sql", "title", "zone")
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Table:
         *,
         title: str = "",
         as_stored: bool = False,
+        keys: Sequence[str] = (),
     ) -> None:
         self.arrow = arrow
         """The computed values, for code that computes, hashes or stores."""
@@ -71,6 +72,7 @@ class Table:
         self.title = title
         self.as_stored = as_stored
         """True if values are shown under the names that queries use."""
+        self._keys = keys
         self._shown: pa.Table | None = None
 
     # Size and columns
@@ -83,7 +85,7 @@ class Table:
         """The names of the columns, in order.
 
         >>> r.lines.columns[:2]
-        ['entry_id', 'booking_date']
+        ['booking_date', 'direction']
         """
         return list(self.to_arrow().column_names)
 
@@ -195,7 +197,8 @@ class Table:
         if self._shown is None:
             self._shown = in_zone(self.arrow, self.zone)
             if not self.as_stored:
-                self._shown = _presented(self._shown)
+                shown = _presented(self._shown)
+                self._shown = shown.select(keys_first(shown.column_names, self._keys))
         return self._shown
 
     def to_csv(self, path: str | Path) -> Path:
@@ -285,12 +288,15 @@ class Tables:
 
     __slots__ = ()
     __struct_fields__: tuple[str, ...]
+    key_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The columns shown first in a field's table, if they are not the first ones declared."""
 
     def __post_init__(self) -> None:
         for name in _table_fields(cast("Any", type(self))):
             value = getattr(self, name)
             if isinstance(value, pa.Table):
-                table = Table(value, zone=self.time_zone(), title=_title(name))
+                keys = self.key_columns.get(name, ())
+                table = Table(value, zone=self.time_zone(), title=_title(name), keys=keys)
                 msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
 
     def sheets(self) -> Mapping[str, Table]:
