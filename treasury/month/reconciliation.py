@@ -167,6 +167,15 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
         "lines": _LINE_KEYS,
         "earlier_lines": _LINE_KEYS,
     }
+    fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
+        "lines": ("amount", "matched_amount"),
+        "earlier_lines": ("amount", "matched_amount"),
+        "virtual_accounts": ("amount",),
+        "statements": ("opening_balance", "closing_balance"),
+        "conversions": ("fiat",),
+        "bank_cutoffs": ("amount",),
+        "excess_lines": ("amount",),
+    }
 
     month: Month
     company: str
