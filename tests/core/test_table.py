@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from treasury.core.errors import QueryError, StorageError, TableError
-from treasury.core.tables.column_types import AMOUNT
+from treasury.core.tables.column_types import AMOUNT, FIAT
 from treasury.core.tables.table import Table
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
@@ -43,7 +43,7 @@ def lines(*amounts: str) -> Table:
             "outcome": pa.array(["matched", "suggested", None][:count], pa.string()),
         }
     )
-    return Table(arrow, zone=BRUSSELS, title="Lines")
+    return Table(arrow, zone=BRUSSELS, title="Lines", fiat=("amount",))
 
 
 def test_a_banks_direction_is_in_or_out_and_the_facts_stay() -> None:
@@ -58,6 +58,17 @@ def test_a_banks_direction_is_in_or_out_and_the_facts_stay() -> None:
 def test_the_columns_do_not_depend_on_the_rows() -> None:
     assert lines().columns == lines("1", "-2").columns
     assert lines().to_arrow().schema == lines("1", "-2").to_arrow().schema
+
+
+def test_key_columns_are_first_and_ids_last() -> None:
+    arrow = lines("1").arrow
+    table = Table(arrow, keys=("outcome", "signed_amount", "absent"))
+    assert table.columns == [
+        "outcome", "signed_amount", "booking_date", "at", "direction", "credit_debit", "amount",
+        "currency", "entry_id",
+    ]  # fmt: skip
+    assert table.head(1).where(direction="in").sort("amount").columns == table.columns
+    assert Table(arrow, as_stored=True).columns == arrow.column_names
 
 
 def test_the_direction_of_a_request_is_its_ramp_type() -> None:
@@ -124,20 +135,67 @@ def test_pandas_adds_up_groups_and_draws_exactly() -> None:
 
 
 def test_two_months_are_concatenated_and_stay_exact() -> None:
-    both = pd.concat([lines("100.10").df, lines("0.000000000000000001").df])
-    assert both["amount"].dtype == pd.ArrowDtype(AMOUNT)
-    assert both["amount"].sum() == Decimal("100.100000000000000001")
+    october, november = lines("100.10"), lines("0.0001", "-40")
+    both = pd.concat([october.df, november.df], ignore_index=True)
+    assert both["amount"].dtype == both["signed_amount"].dtype == pd.ArrowDtype(FIAT)
+    assert both["signed_amount"].sum() == Decimal("60.1001")
+    assert len(pl.concat([october.pl, november.pl])) == 3
+    assert pa.concat_tables([october.to_arrow(), november.to_arrow()]).num_rows == 3
+
+
+def test_the_declaration_fixes_the_type_of_an_amount_and_never_the_data() -> None:
+    mixed = Table(lines("100.10").arrow)
+    assert mixed.to_arrow()["amount"].type == AMOUNT
+    fees = Table(pa.table({"fiat_currency": ["EUR"], "fee": pa.array([Decimal(1)], AMOUNT)}))
+    assert fees.to_arrow()["fee"].type == FIAT
+    assert Table(fees.arrow, as_stored=True).to_arrow()["fee"].type == AMOUNT
+    assert fees.arrow["fee"].type == AMOUNT
+
+
+@pytest.mark.parametrize("amount", ["0.00001", "100000000000000", "-100000000000000.5"])
+def test_an_amount_that_does_not_fit_names_table_column_and_row(amount: str) -> None:
+    with pytest.raises(TableError, match=r"^Lines: amount in row 1 is [0-9.]+, which does not fit"):
+        lines("1", amount, "2").to_arrow()
 
 
 def test_what_arrow_decimals_cannot_do_raises() -> None:
-    amounts = lines("100.10", "-40").df["amount"]
-    for ask in (amounts.cumsum, amounts.describe, lambda: amounts.nlargest(1), lambda: amounts * 2):
+    frame = lines("100.10", "-40").df
+    amounts = frame["amount"]
+    for ask in (
+        amounts.cumsum,
+        amounts.describe,
+        lambda: amounts.nlargest(1),
+        frame[["amount"]].hist,
+        amounts.pct_change,
+    ):
         with pytest.raises((TypeError, ValueError)):
             ask()
+    coins = Table(lines("1.5").arrow).df["amount"]
+    for factor in (2, Decimal("0.5")):
+        with pytest.raises(ValueError, match="precision"):
+            coins * factor
+
+
+def test_what_leaves_exactness_has_an_exact_remedy() -> None:
+    amounts = lines("100.10", "-40").df["amount"]
+    assert (amounts == 100.10).sum() == 0
+    assert (amounts == Decimal("100.10")).sum() == 1
+    assert (amounts * 0.5).dtype == "double[pyarrow]"
+    assert (amounts * Decimal("0.5")).tolist() == [Decimal("50.05"), Decimal(20)]
+    assert (amounts * 2).tolist() == [Decimal("200.20"), Decimal(80)]
+
+
+def test_a_running_balance_is_exact_in_polars() -> None:
+    table = lines("100.10", "-40", "7")
+    assert table.pl["signed_amount"].cum_sum().to_list() == [
+        Decimal("100.10"), Decimal("60.10"), Decimal("67.10"),
+    ]  # fmt: skip
 
 
 def test_floats_are_given_when_they_are_asked_for() -> None:
     frame = lines("100.10", "-40").to_pandas(floats=True)
+    assert len(frame[["amount"]].hist()) == 1
+    assert frame["amount"].pct_change().round(4).iloc[1] == -0.6004
     assert frame["signed_amount"].cumsum().round(2).tolist() == [100.10, 60.10]
     assert frame["amount"].describe()["count"] == 2
     pivot = frame.pivot_table("amount", index="booking_date", columns="direction", aggfunc="sum")
@@ -172,7 +230,7 @@ def test_a_terminal_shows_whole_amounts_and_names_what_it_leaves_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    shown = str(lines("12345678901234567890.123456789012345678", "-40"))
+    shown = str(Table(lines("12345678901234567890.123456789012345678", "-40").arrow))
     assert "EUR 12,345,678,901,234,567,890.123456789012345678" in shown
     assert "2 rows; not shown: " in shown
     assert "outcome" in shown.splitlines()[-1]

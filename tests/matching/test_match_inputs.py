@@ -93,9 +93,32 @@ def test_a_missing_column_of_the_decisions_is_named(name: str) -> None:
         match_references(arrow(LINES), arrow(REQUESTS), decisions=decisions.drop_columns([name]))
 
 
-def test_a_float_amount_is_refused() -> None:
-    table = pd.DataFrame(LINES).assign(amount=[100.1])
-    with pytest.raises(TableError, match="'amount' is double"):
+def test_float_amounts_are_taken_if_each_is_exact_at_its_currencys_decimals() -> None:
+    for amount in (100.1, 100.0, 9126.40, 9999999999999.99):
+        exact = match_references(
+            arrow([LINES[0] | {"amount": Decimal(repr(amount))}]), arrow(REQUESTS)
+        )
+        floats = pd.DataFrame(LINES).assign(amount=[amount])
+        assert match_references(floats, arrow(REQUESTS)).lines.arrow.equals(exact.lines.arrow)
+
+
+@pytest.mark.parametrize(
+    "amount", [0.1 + 0.2, 100.105, 99999999999999.98, 1e15, float("inf"), 100.1 * 3]
+)
+def test_an_inexact_float_is_refused_with_its_row(amount: float) -> None:
+    rows = [LINES[0] | {"amount": 1.5}, line("b", "1", "x") | {"amount": amount}]
+    with pytest.raises(TableError, match=r"lines: amount is a float .* in row 1 \("):
+        match_references(pd.DataFrame(rows), arrow(REQUESTS))
+    yen = pd.DataFrame([LINES[0] | {"amount": 100.1, "currency": "JPY"}] * 7)
+    with pytest.raises(TableError, match=r"in rows 0 \(100.1\), .* and 2 more"):
+        match_references(yen, arrow(REQUESTS))
+
+
+def test_a_float_without_a_currency_is_named_with_the_missing_column() -> None:
+    table = pd.DataFrame(LINES).assign(amount=[100.1]).drop(columns="currency")
+    with pytest.raises(
+        TableError, match=r"no column 'currency'.*'amount' is double.*a row looks like"
+    ):
         match_references(table, arrow(REQUESTS))
 
 

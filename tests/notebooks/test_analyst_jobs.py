@@ -51,6 +51,13 @@ def test_credits_by_virtual_account_and_week(t: Workspace) -> None:
     assert weeks.sum() == lines["amount"].sum() > 0
 
 
+def test_key_columns_are_first_and_ids_last_in_answers_and_views(t: Workspace) -> None:
+    columns = t.reconcile("2026-10").lines.columns
+    assert columns[:3] == ["booking_date", "direction", "amount"]
+    assert columns[-1] == "runner_up_id"
+    assert t.sql("SELECT * FROM bank_lines", month="2026-10").columns == columns
+
+
 def test_duplicates(t: Workspace) -> None:
     twice = t.reconcile("2026-10").lines.where(outcome="duplicate")
     assert len(twice) == 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -72,6 +72,11 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     on money with the provider, as in EXPOSURE_LIMITS. `decisions` counts the journal's decisions up
     to `head`. `journal_problem` is why the journal does not verify, or empty.
     """
+
+    fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
+        "late": ("amount",),
+        "corrections": ("amount", "matched_amount"),
+    }
 
     opened: Callable[[], tuple[pa.Table, pa.Table]] = lambda: (
         ROLL_FORWARD.empty_table(),

@@ -1,14 +1,15 @@
 """Validate the input tables of matching and convert them to one typed form.
 
 The input is pandas, Arrow, a DuckDB relation or a Parquet path; the output is an Arrow table of
-exactly the declared columns. A missing optional column becomes nulls, and so does an empty text.
-Amounts that are floats and days with an hour are refused.
+exactly the declared columns. A missing optional column becomes nulls, and so does an empty text. A
+float amount with more decimals than its currency, and a day with an hour, are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from treasury.core.errors import TableError
+from treasury.core.money import exponent
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.table import Table
 
@@ -44,6 +46,11 @@ class Field(msgspec.Struct, frozen=True):
     may_be_list: bool = False
     """Whether a row may be a list of texts, one per line."""
 
+
+_SHOWN_ROWS = 5
+"""The number of rows that an error about floats names."""
+_FLOAT_DIGITS = 15
+"""Two decimals with at most this many digits are never the same float."""
 
 LINES = (
     Field("entry_id", TEXT, required=True),
@@ -104,8 +111,57 @@ def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str
     table = _arrow(source, name) if source is not None else pa.table({})
     if table.num_rows == 0 and table.num_columns == 0:
         return pa.schema([(field.name, field.type) for field in fields]).empty_table()
+    table = _exact_amounts(table, fields, name)
     _require_shape(table, fields, name)
     return pa.table({field.name: _column(table, field, name) for field in fields})
+
+
+def _exact_amounts(table: pa.Table, fields: tuple[Field, ...], name: str) -> pa.Table:
+    """Return the table with decimals for float amounts; TableError names the inexact rows.
+
+    A float is exact if its shortest text has no more decimals than its currency, and so few digits
+    that no other amount has the same float.
+    """
+    if table.column_names.count("currency") != 1:
+        return table
+    for field in fields:
+        if field.type != AMOUNT or table.column_names.count(field.name) != 1:
+            continue
+        column = table[field.name]
+        if not pa.types.is_floating(column.type):
+            continue
+        amounts: list[Decimal | None] = []
+        inexact = []
+        for row, (number, currency) in enumerate(
+            zip(column.to_pylist(), table["currency"].to_pylist(), strict=True)
+        ):
+            amount = None if number is None else Decimal(repr(number))
+            if amount is not None and not _is_exact(amount, str(currency)):
+                inexact.append((row, number))
+            amounts.append(amount)
+        if inexact:
+            shown = ", ".join(f"{row} ({number!r})" for row, number in inexact[:_SHOWN_ROWS])
+            more = len(inexact) - _SHOWN_ROWS
+            raise TableError(
+                f"{name}: {field.name} is a float with more digits than its currency has, in row"
+                f"{'s' * (len(inexact) > 1)} {shown}" + (f" and {more} more" if more > 0 else ""),
+                do="give exact decimals; nothing was rounded",
+            )
+        place = table.column_names.index(field.name)
+        table = table.set_column(place, field.name, pa.array(amounts, AMOUNT))
+    return table
+
+
+def _is_exact(amount: Decimal, currency: str) -> bool:
+    """Return whether a float's shortest decimal is an amount that the float stands for alone."""
+    if not amount.is_finite():
+        return False
+    digits = Decimal(amount).normalize().as_tuple()
+    return (
+        -int(digits.exponent) <= exponent(currency)
+        and amount.adjusted() < _FLOAT_DIGITS
+        and (len(digits.digits) <= _FLOAT_DIGITS)
+    )
 
 
 def _require_shape(table: pa.Table, fields: tuple[Field, ...], name: str) -> None:
@@ -275,7 +331,7 @@ def require_convertible(kind: pa.DataType, field: Field, name: str) -> None:
     if kind != field.type and not _convertible(kind, field):
         raise TableError(
             f"{name}: column {field.name!r} is {kind}, not {TYPE_NAMES[field.type]}",
-            do="convert it first; an amount is never taken from a float"
+            do="convert it first; a float needs the column `currency`, to know its decimals"
             if field.type == AMOUNT
             else "convert it first",
         )

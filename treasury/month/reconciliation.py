@@ -8,11 +8,11 @@ contains its own time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -80,6 +80,11 @@ _DECIDED = (
     Field("decided_at", INSTANT),
 )
 """Columns about who decided, which matching itself does not read."""
+_LINE_KEYS: Final = (
+    "booking_date", "direction", "amount", "signed_amount", "currency", "counterparty_name",
+    "outcome", "reference", "kind",
+)  # fmt: skip
+"""The first columns of bank lines in an answer."""
 _NOTEBOOK_COLUMNS = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
 """The columns of the differences that a notebook shows."""
 SHEETS = {
@@ -157,6 +162,20 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     proved credits per virtual account, or NOT PROVABLE. `matches`: every line stored so far that no
     closed month has settled.
     """
+
+    key_columns: ClassVar[Mapping[str, Sequence[str]]] = {
+        "lines": _LINE_KEYS,
+        "earlier_lines": _LINE_KEYS,
+    }
+    fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
+        "lines": ("amount", "matched_amount"),
+        "earlier_lines": ("amount", "matched_amount"),
+        "virtual_accounts": ("amount",),
+        "statements": ("opening_balance", "closing_balance"),
+        "conversions": ("fiat",),
+        "bank_cutoffs": ("amount",),
+        "excess_lines": ("amount",),
+    }
 
     month: Month
     company: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 import pyarrow as pa
@@ -58,6 +58,11 @@ class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     `invoiced` (without VAT), `recorded`, `difference` (invoiced less recorded) and `vat` are in
     `currency`. `totals` has a row per currency; `open` counts the lines that do not agree.
     """
+
+    fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
+        "lines": ("invoiced", "recorded", "difference", "vat"),
+        "totals": ("invoiced", "recorded", "difference", "vat"),
+    }
 
     title: str
     lines: Table

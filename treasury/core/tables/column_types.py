@@ -14,6 +14,8 @@ import pyarrow as pa
 from treasury.core.files.package_files import package_rows
 
 AMOUNT: Final = pa.decimal128(38, 18)
+FIAT: Final = pa.decimal128(18, 4)
+"""The type of fiat amounts in what an analyst gets; stored and computed ones are `AMOUNT`."""
 INSTANT: Final = pa.timestamp("us", tz="UTC")
 TEXT: Final = pa.string()
 TEXTS: Final = pa.list_(pa.string())

@@ -28,6 +28,27 @@ _USUAL: Final = {
 """The units of the names that stored records and steps use: rows of a query have no metadata."""
 
 
+_FIAT_UNITS: Final = frozenset({"fiat_currency", "value_currency"})
+"""Columns that hold currencies and never coins."""
+
+
+def fiat_columns(schema: pa.Schema) -> list[str]:
+    """Return the amounts whose unit is always a currency, as declared by their unit's column."""
+    return [name for name, unit in units_of(schema).items() if unit in _FIAT_UNITS]
+
+
+def keys_first(names: Sequence[str], keys: Sequence[str] = ()) -> list[str]:
+    """Return column names in the order of an answer: key columns first and ids last."""
+    firsts = [name for name in keys if name in names]
+    others = [name for name in names if name not in firsts]
+    return [*firsts, *sorted(others, key=is_id)]
+
+
+def is_id(name: str) -> bool:
+    """Return whether a column holds ids, by its name."""
+    return name == "id" or name.endswith("_id")
+
+
 def amount_in(unit: str) -> pa.Field:
     """Return the type of amounts whose currency is in the column `unit`, for `grouped_schema`."""
     return pa.field("", AMOUNT, metadata={_UNIT: unit})

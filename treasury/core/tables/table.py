@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, overload
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -23,7 +24,9 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import QueryError, StorageError, TableError
 from treasury.core.tables import duckdb_engine, query_checks
-from treasury.core.tables.schemas import units_of
+from treasury.core.tables.column_texts import value_text
+from treasury.core.tables.column_types import FIAT
+from treasury.core.tables.schemas import fiat_columns, keys_first, units_of
 from treasury.core.tables.table_view import html_table, text_table
 from treasury.core.text import clean, safe_html, visible
 from treasury.core.wording import LINE_DIRECTIONS
@@ -37,6 +40,7 @@ _ROW: Final = "row of the table"
 _RAMP_TYPES: Final = {
     "ON_RAMP": "on_ramp", "on-ramp": "on_ramp", "OFF_RAMP": "off_ramp", "off-ramp": "off_ramp",
 }  # fmt: skip
+_FIAT_LIMIT: Final = Decimal(10) ** (FIAT.precision - FIAT.scale)
 _OF_LINES: Final = frozenset({"entry_id", "from_outcome"})
 _OF_REQUESTS: Final = frozenset({"request_id", "request", "pair", "fiat_gross"})
 _OF_ITEMS: Final = frozenset({"item_id"})
@@ -53,7 +57,7 @@ class Table:
         r.lines.where("signed_amount > 10000").sort("-amount").df
     """
 
-    __slots__ = ("_shown", "arrow", "as_stored", "sql", "title", "zone")
+    __slots__ = ("_fiat", "_keys", "_shown", "arrow", "as_stored", "sql", "title", "zone")
 
     def __init__(
         self,
@@ -63,6 +67,8 @@ class Table:
         *,
         title: str = "",
         as_stored: bool = False,
+        keys: Sequence[str] = (),
+        fiat: Sequence[str] = (),
     ) -> None:
         self.arrow = arrow
         """The computed values, for code that computes, hashes or stores."""
@@ -71,6 +77,8 @@ class Table:
         self.title = title
         self.as_stored = as_stored
         """True if values are shown under the names that queries use."""
+        self._fiat = fiat
+        self._keys = keys
         self._shown: pa.Table | None = None
 
     # Size and columns
@@ -83,7 +91,7 @@ class Table:
         """The names of the columns, in order.
 
         >>> r.lines.columns[:2]
-        ['entry_id', 'booking_date']
+        ['booking_date', 'direction']
         """
         return list(self.to_arrow().column_names)
 
@@ -195,7 +203,9 @@ class Table:
         if self._shown is None:
             self._shown = in_zone(self.arrow, self.zone)
             if not self.as_stored:
-                self._shown = _presented(self._shown)
+                shown = _fiat_amounts(self._shown, self._fiat, self.title)
+                shown = _presented(shown)
+                self._shown = shown.select(keys_first(shown.column_names, self._keys))
         return self._shown
 
     def to_csv(self, path: str | Path) -> Path:
@@ -285,12 +295,22 @@ class Tables:
 
     __slots__ = ()
     __struct_fields__: tuple[str, ...]
+    key_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The columns shown first in a field's table, if they are not the first ones declared."""
+    fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The amounts of a field's table that are never coins, if their unit does not say so."""
 
     def __post_init__(self) -> None:
         for name in _table_fields(cast("Any", type(self))):
             value = getattr(self, name)
             if isinstance(value, pa.Table):
-                table = Table(value, zone=self.time_zone(), title=_title(name))
+                table = Table(
+                    value,
+                    zone=self.time_zone(),
+                    title=_title(name),
+                    keys=self.key_columns.get(name, ()),
+                    fiat=self.fiat_columns.get(name, ()),
+                )
                 msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
 
     def sheets(self) -> Mapping[str, Table]:
@@ -388,6 +408,29 @@ def _presented(table: pa.Table) -> pa.Table:
     amounts = table["amount"]
     signed = pc.if_else(is_out, pc.negate(amounts), amounts)
     return table.add_column(table.column_names.index("amount") + 1, "signed_amount", signed)
+
+
+def _fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Table:
+    """Return the table with fiat amounts in their type; TableError for one that does not fit."""
+    for name in {*declared, *fiat_columns(table.schema)} & {*table.column_names}:
+        place, column = table.column_names.index(name), table[name]
+        try:
+            cast = column.cast(FIAT)
+        except pa.ArrowInvalid:
+            unfit = (
+                (row, value)
+                for row, value in enumerate(column.to_pylist())
+                if value is not None
+                and (abs(value) >= _FIAT_LIMIT or value != round(value, FIAT.scale))
+            )
+            row, value = next(unfit)
+            raise TableError(
+                f"{title or 'the table'}: {name} in row {row} is {value_text(value)}, which"
+                f" does not fit {FIAT}",
+                do="correct its record; `.arrow` has the stored value",
+            ) from None
+        table = table.set_column(place, table.schema.field(name).with_type(FIAT), cast)
+    return table
 
 
 def _replaced(table: pa.Table, name: str, new: str, words: Mapping[str, str]) -> pa.Table:

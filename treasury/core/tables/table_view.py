@@ -18,6 +18,7 @@ from rich.cells import cell_len, set_cell_size
 
 from treasury.core.money import format_amount
 from treasury.core.tables.column_texts import value_text
+from treasury.core.tables.schemas import is_id
 from treasury.core.text import clean, safe_html
 from treasury.core.wording import in_words, instant_words
 
@@ -53,15 +54,7 @@ def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bo
     def place(field: pa.Field) -> int:
         column = table.column(field.name).slice(0, limit)
         is_empty = column.null_count == len(column) or column.unique().to_pylist() == [""]
-        return (
-            3
-            if field.name == "id" or field.name.endswith("_id")
-            else 2
-            if is_empty
-            else 1
-            if field.name in aside
-            else 0
-        )
+        return 3 if is_id(field.name) else 2 if is_empty else 1 if field.name in aside else 0
 
     fields.sort(key=place)
     to_right = [_is_number(field.type) for field in fields]

@@ -256,7 +256,9 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             ),
             f"treasury statements confirm {declared.account} {balance} {on} --source …",
         )
-        return Table(stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone)
+        return Table(
+            stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone, fiat=("balance",)
+        )
 
     def _declared(self, account: str, currency: str | None) -> BankAccount:
         """Return the settings' block of an account and, if needed, a currency."""
@@ -288,13 +290,14 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ibans = snapshot.sql(_COMPANY_IBANS)["iban"].to_pylist()
         today = (self.until or self.settings.now()).astimezone(self.settings.zone).date()
         coverage = stored_coverage(snapshot, self.settings.accounts, undeclared=ibans, today=today)
-        return Table(coverage, _LISTED, self.settings.zone)
+        return Table(coverage, _LISTED, self.settings.zone, fiat=("balance",))
 
     def list(self) -> Table:
         """List the valid statements: account, dates, balances, proof and id."""
         from treasury.core.tables.table import Table
 
-        return Table(self.snapshot().sql(_LISTED), _LISTED, self.settings.zone)
+        balances = ("opening_balance", "closing_balance")
+        return Table(self.snapshot().sql(_LISTED), _LISTED, self.settings.zone, fiat=balances)
 
     def _require_now(self, verb: str) -> None:
         if self.until is not None:
