@@ -53,7 +53,7 @@ def test_a_stored_answer_that_was_changed_is_named(frozen: Path) -> None:
     name = Workspace(folder).periods.get("2026-10").close.name
     path = folder / CLOSES / name / "balances.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(WorkspaceDamaged, match=r"balances\.parquet, which the close of 2026-10"):
+    with pytest.raises(WorkspaceDamaged, match=r"balances\.parquet, stored by the close"):
         Workspace(folder).periods.verify("2026-10")
     (found,) = (f for f in Workspace(folder).doctor().findings if f.topic == "closed months")
     assert (found.state, str(path) in found.what) == ("damaged", True)

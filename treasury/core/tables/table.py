@@ -181,9 +181,10 @@ class Table:
 
         Amounts are Arrow decimals (`pandas.ArrowDtype`): `sum`, `groupby().sum()`, `round`,
         `resample`, `.plot()` and comparisons with a Decimal work and stay exact. `cumsum`,
-        `describe`, `nlargest` and `pct_change` raise; `== 100.10` compares with a float, so give a
-        Decimal; `* 0.5` gives floats; `* 2` and `* Decimal("0.5")` exceed 38 digits and raise. With
-        `floats` amounts are float64, for all of these. Instants carry the reporting time zone;
+        `describe`, `nlargest`, `hist` and `pct_change` raise; `== 100.10` compares with a float, so
+        give a Decimal; `* 0.5` gives floats, so multiply by a Decimal; `* 2` and `* Decimal("0.5")`
+        are exact for fiat, and for coins exceed 38 digits and raise. With `floats` amounts are
+        float64, for all of these. Instants carry the reporting time zone;
         before pandas' own `to_excel` drop it (`.dt.tz_localize(None)`), or use `Table.to_excel`.
 
         >>> t.awaiting_funds().to_pandas(floats=True).describe()
