@@ -570,7 +570,9 @@ def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: W
     _alter_unread(desk, "statement_entries")
     # The table can still be read.
     assert desk.reconcile("2026-10").lines.arrow.num_rows
-    with pytest.raises(WorkspaceDamaged, match="is not as it was written: the close was refused"):
+    with pytest.raises(
+        WorkspaceDamaged, match="was changed after it was written: the close was refused"
+    ):
         desk.periods.prepare("2026-10", actor=ANNA)
     assert (len(desk.journal.entries()), desk.lake.pins()) == (entries, [])
 
@@ -579,7 +581,9 @@ def test_a_month_is_not_signed_on_a_file_altered_after_it_was_prepared(desk: Wor
     carry_all(desk, "2026-10")
     desk.periods.prepare("2026-10", actor=ANNA)
     _alter_unread(desk, "statement_entries")
-    with pytest.raises(WorkspaceDamaged, match="is not as it was written: the close was refused"):
+    with pytest.raises(
+        WorkspaceDamaged, match="was changed after it was written: the close was refused"
+    ):
         desk.periods.sign("2026-10", actor=BERT)
     assert [row["state"] for row in desk.periods.list().arrow.to_pylist()] == ["prepared"]
 

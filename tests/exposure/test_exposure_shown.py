@@ -98,7 +98,7 @@ def test_the_section_shows_sums_limits_ages_positions_and_doubts() -> None:
         " position not provable. The most in the month: EUR 100.00, 30 Oct 12:00 CET. Cleared by"
         " 2 Nov 09:00 CET: EUR 40.00."
     )
-    assert "EUR 1 row in no sum, at most EUR 7.00 | EUR 100.00" in words
+    assert "EUR 1 row not in the sums, at most EUR 7.00 | EUR 100.00" in words
     assert "EUR 99.00  | above 2 days ended above" in words
     assert "no reference rate not provable: no file has ETH" in words
     assert "EUR 1,000.00  | not provable" in words
@@ -107,7 +107,7 @@ def test_the_section_shows_sums_limits_ages_positions_and_doubts() -> None:
     captions = [grid.caption for grid in section.grids]
     assert captions == [
         "By currency, and against the limits", "By age", "Positions with the provider",
-        "Not provable: in no sum above",
+        "Not provable: not included above",
     ]  # fmt: skip
 
 

@@ -102,7 +102,7 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     assert examined.exit_code == 3
     mended = run(ben, "doctor", "--repair").output
     assert f"{stored.name} is missing; it was uploaded again" in mended
-    assert f"{entry.name} is not as it was written; it was uploaded again" in mended
+    assert f"{entry.name} was changed after it was written; it was uploaded again" in mended
     assert (stored.read_bytes(), entry.read_bytes()) == kept
     home.rename(home.with_name("elsewhere"))
     examined = run(anna, "doctor").output

@@ -260,9 +260,9 @@ def test_a_changed_file_of_the_home_is_refused_before_it_is_read(
     before = content(ben)
     add(anna, 1, b="OPEN", c="OPEN")
     kinds = {
-        "lake/**/*.parquet": "is not as it was written",
-        "entries/*": "is not as it was written",
-        "manifests/*": "is not as it was written",
+        "lake/**/*.parquet": "was changed after it was written",
+        "entries/*": "was changed after it was written",
+        "manifests/*": "was changed after it was written",
         "heads/*": "cannot be read",
     }
     for pattern, problem in kinds.items():

@@ -137,7 +137,7 @@ def test_values_that_were_altered_are_found_and_taken_from_elsewhere(lake: Lake)
     found = damages(again(lake))
     assert str(file) in [damage.path for damage in found]
     assert {(damage.table, damage.problem) for damage in found} == {
-        ("requests", "is not as it was written")
+        ("requests", "was changed after it was written")
     }
     (lake.folder / "digests.jsonl").unlink()
     found = damages(again(lake))

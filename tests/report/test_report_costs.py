@@ -152,7 +152,7 @@ def test_a_conversion_without_a_rate_is_counted_apart(
     assert told.not_valued == sum(told.by_pair.arrow["not_valued"].to_pylist()) == 1
     assert (told.sums[0].conversions, told.sums[0].cost) == (1, 10)
     assert told.without_value.arrow["not_valued"].to_pylist() == [words]
-    assert "1 conversion without a value, in no sum" in told.title
+    assert "1 conversion without a value, not included" in told.title
 
 
 def test_a_pair_without_any_rate_has_a_row_and_no_sum() -> None:
@@ -160,7 +160,7 @@ def test_a_pair_without_any_rate_has_a_row_and_no_sum() -> None:
     (row,) = told.by_pair.arrow.to_pylist()
     assert (row["conversions"], row["not_valued"], row["cost"]) == (0, 1, None)
     assert told.sums == ()
-    assert told.title == "1 conversion without a value, in no sum"
+    assert told.title == "1 conversion without a value, not included"
 
 
 def test_only_a_rate_of_the_instant_is_in_the_rate() -> None:

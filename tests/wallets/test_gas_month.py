@@ -249,7 +249,7 @@ def test_without_a_rate_gas_is_counted_apart_and_never_zero(desk: Workspace) -> 
     for row in gas.each.arrow.to_pylist():
         assert row["gas_value"] is None
         assert row["not_valued"].startswith("no reference rate: no file has ")
-    assert f"{gas.not_valued} without a reference rate, in no value" in gas.title
+    assert f"{gas.not_valued} without a reference rate, not included" in gas.title
     section = gas_section(gas)
     assert [row[5].text for row in section.grids[0].rows] == ["no reference rate"] * 4
 

@@ -169,7 +169,7 @@ def unbroken(row: Mapping[str, Any], before: Head) -> Head:
 
 def _broken(seq: int, how: str) -> JournalError:
     return JournalError(
-        f"the journal is not as it was written: entry {seq} {how}",
+        f"the journal was changed after it was written: entry {seq} {how}",
         do="no more decisions are accepted: keep it as evidence, and restore the journal from a"
         " copy",
     )

@@ -93,7 +93,7 @@ def damage(
     for file in files:
         problem = problem_of(Path(file.path), file.size)
         if not problem and altered(file.path):
-            problem = "is not as it was written"
+            problem = "was changed after it was written"
         if not problem and file.path in str(error):
             problem = f"cannot be read ({error})"
         if problem:

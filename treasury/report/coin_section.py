@@ -78,7 +78,7 @@ def coins_section(coins: CoinAccounts) -> Section:
             sheet="Coins",
         ),
         make_grid(
-            "Not proved: in no sum above",
+            "Not proved: not included above",
             "Coin | What | >Quantity | >Value, assumed | Why",
             coins.unproved.arrow,
             lambda row: (

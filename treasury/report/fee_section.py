@@ -181,7 +181,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
     if costs.not_valued:
         grids.append(
             make_grid(
-                "Without a value: in no sum above",
+                "Without a value: not included above",
                 "Conversion | Day | Pair | >Given | >Received | Why",
                 costs.without_value.arrow,
                 lambda row: (

@@ -99,7 +99,7 @@ def test_doctor_finds_it(edited: Workspace, decided: Workspace) -> None:
     assert "restore the journal from a copy" in finding.do
     (whole,) = (health for health in decided.doctor().findings if health.topic == "journal")
     entries = len(decided.journal.entries())
-    assert (whole.state, whole.what) == ("ok", f"{entries} entries, each as it was written")
+    assert (whole.state, whole.what) == ("ok", f"{entries} entries, each unchanged")
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
         return [(health.state, health.what) for health in report if health.topic == "journal"]
 
     entries = signing.journal.head().seq
-    whole = f"{entries} entries, each as it was written and signed as the policy requires"
+    whole = f"{entries} entries, each unchanged and signed as the policy requires"
     assert journal_findings() == [("ok", whole)]
     monkeypatch.setenv("TREASURY_USER", "bert")
     [_, (state, problem)] = journal_findings()

@@ -201,6 +201,7 @@ def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
     # Writers of a home are trusted with the lake, but not with other files on this disk.
     if not files or not all("/" in path and delta.is_inside(path) for path in files):
         raise WorkspaceDamaged(
-            f"{name} in the lake's home {place.address} is not as it was written", do=_FURTHER
+            f"{name} in the lake's home {place.address} was changed after it was written",
+            do=_FURTHER,
         )
     return files

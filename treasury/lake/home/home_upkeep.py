@@ -98,7 +98,7 @@ def broken_objects(
             for chunk in place.chunks(name):
                 content_hash.update(chunk)
             if content_hash.hexdigest() != stored.sha256:
-                problems[path] = f"{name} is not as it was written"
+                problems[path] = f"{name} was changed after it was written"
 
     home.each(look, files.items())
     return dict(sorted(problems.items()))

@@ -355,7 +355,9 @@ class LakeHome:
             else:
                 content, is_whole = local, digest_of(local) == stored.sha256
         if not is_whole:
-            raise errors.WorkspaceDamaged(f"{local} is not as it was written", do=disk.REPAIR)
+            raise errors.WorkspaceDamaged(
+                f"{local} was changed after it was written", do=disk.REPAIR
+            )
         self.place.write(heads.object_of(path, stored), content)
 
     def each(

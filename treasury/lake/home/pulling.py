@@ -248,7 +248,7 @@ def _fetch(
                 if chunk is None or size // _SYNCED > before // _SYNCED:
                     syncs.begin(file)
     if heads.StoredPrint(size, content_hash.hexdigest()) != stored:
-        problem = "is not as it was written"
+        problem = "was changed after it was written"
         if size != stored.size:
             problem = f"has {size:,} bytes, not the {stored.size:,} that were written"
         with disk.writing(target):

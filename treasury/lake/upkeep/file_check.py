@@ -123,7 +123,7 @@ class FileCheck:
         later = set(delta.log_after(folder, version))
         for path in delta.log_after(folder, None):
             if path not in later and self._digests.is_altered(str(path), self._listed):
-                yield Damage(name, str(path), "is not as it was written")
+                yield Damage(name, str(path), "was changed after it was written")
         hint = delta.wrong_hint(folder)
         if hint is not None:
             yield Damage(name, str(hint), "names a missing checkpoint")
@@ -141,7 +141,7 @@ class FileCheck:
         """Return the problem of a file with altered content; empty if it is intact."""
         altered = self._digests.is_altered(path, self._listed)
         if altered is not None:
-            return "is not as it was written" if altered else ""
+            return "was changed after it was written" if altered else ""
         tables = self._catalogue.values()
         declared = next((t for t in tables if name in (t.name, t.history)), None)
         try:

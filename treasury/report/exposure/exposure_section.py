@@ -66,7 +66,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
             sheet="Provider exposure",
         ),
         make_grid(
-            "Not provable: in no sum above",
+            "Not provable: not included above",
             "What | Reference | >In doubt | Since | Why",
             exposure.not_provable.arrow,
             lambda row: (
@@ -97,7 +97,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
 
 def _sum_row(row: _Row, exposure: ProviderExposure) -> tuple[object, ...]:
     is_whole = row["scope"] == "all"
-    doubt = f"{count(row['not_provable'], 'row')} in no sum" if row["not_provable"] else ""
+    doubt = f"{count(row['not_provable'], 'row')} not in the sums" if row["not_provable"] else ""
     if doubt and row["in_doubt"] is not None:
         doubt += f", at most {amount_words(row['in_doubt'], row['currency'])}"
     days = f"{count(row['days_above'], 'day')} ended above" if row["days_above"] else ""

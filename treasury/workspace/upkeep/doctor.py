@@ -276,7 +276,7 @@ def _journal(journal: Journal) -> Iterator[HealthFinding]:
         yield HealthFinding("journal", "damaged", error.what, error.do or "")
     else:
         signed = " and signed as the policy requires" if rules.required else ""
-        sentence = f"{count:,} entries, each as it was written{signed}"
+        sentence = f"{count:,} entries, each unchanged{signed}"
         yield HealthFinding("journal", "ok", sentence if count else "no decisions yet")
     if not rules.required:
         return
@@ -322,7 +322,7 @@ def _stored(
         findings.append(HealthFinding("stored files", "damaged", str(damage), do))
     whole = all(damage.pinned is not None for damage in damaged)
     if not damaged:
-        findings.append(HealthFinding("stored files", "ok", "every file is as it was written"))
+        findings.append(HealthFinding("stored files", "ok", "every file is unchanged"))
     if whole and mend and ask_again is not None:
         findings += _fetch_again(lake, ask_again)
     if whole:
