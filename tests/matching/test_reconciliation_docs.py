@@ -1,8 +1,14 @@
-"""The page about matching shows the function's current output."""
+"""The pages and docstrings about matching show the function's current output."""
+
+from __future__ import annotations
+
+import doctest
+from types import ModuleType
 
 import pytest
 from doc_examples import ROOT, as_run
 
+from treasury.matching import reference_matching, rules
 from treasury.matching.tiers import TIERS
 
 
@@ -18,3 +24,10 @@ def test_the_page_about_matching_has_every_tier_with_what_it_proves() -> None:
     rows = [f"| {tier.rank} | {tier.words} | {tier.proves} |" for tier in TIERS]
     assert "\n".join(rows) in page
     assert [tier.rank for tier in TIERS] == sorted(tier.rank for tier in TIERS)
+
+
+@pytest.mark.parametrize("module", [reference_matching, rules])
+def test_the_examples_in_docstrings_run(module: ModuleType) -> None:
+    results = doctest.testmod(module)
+    assert results.attempted
+    assert not results.failed
