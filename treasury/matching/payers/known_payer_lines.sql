@@ -1,6 +1,6 @@
 -- One row per unplaced payment and kind of expectation that its counterparty is known for from an earlier line. At
--- most `max_same_code` kinds per party, the latest first. The condition on days is a difference, so that the join is
--- an equality of parties.
+-- most `max_same_code` kinds per party are kept, the latest first. The days are compared by their difference, so that
+-- the join is an equality of parties.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
     u.party, k.kind, k.tie

@@ -1,5 +1,5 @@
 -- One row per unplaced payment and open expectation that a fact about its payer leads to, with the subject between
--- them. The expectation takes this amount or any; or its amount is at most a tenth higher, or it is the subject's
+-- them. The expectation takes this amount or any; or the payment is at most a tenth below it, or it is the subject's
 -- only one within `window_days`. Rows without a subject follow from the amount alone.
 SELECT fact.entry_id, fact.subject, open_subject.expectation_id
 FROM (SELECT DISTINCT entry_id, subject FROM payer_facts) AS fact

@@ -1,4 +1,4 @@
--- One row per line and other open expectation that a slip may have missed (question 4: is it a slip onto another
+-- One row per line and other open expectation that the payer may have meant (question 4: is it a slip onto another
 -- code?). Its code is one slip from the code that the line names with an inexact amount; or it expects exactly the
 -- line's amount, and its code is one slip from a text that writes another code in another way. In a dense series of
 -- one amount, the first `max_same_code` are enough for a person.

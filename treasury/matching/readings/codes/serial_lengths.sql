@@ -1,4 +1,4 @@
--- One row per length of a serial (see `code_serials`).
+-- One row per distinct length of a serial (see `code_serials`).
 SELECT length(serial) AS size
 FROM code_serials
 GROUP BY length(serial)

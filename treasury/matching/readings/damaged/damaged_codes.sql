@@ -1,6 +1,6 @@
 -- One row per line and expectation, if the line's text is nearly the expectation's code, with the kind of damage. A
--- text that fits more than `max_alike` codes is no evidence. If the codes among them that expect the line's amount
--- are few enough, these are kept.
+-- text that fits more than `max_alike` codes is no evidence, unless few enough of these expect the line's amount;
+-- then those are kept.
 WITH crowded AS (
     SELECT x.*, c.amount
     FROM text_damages AS x

@@ -1,6 +1,6 @@
 -- One row per line, expectation and code that appears only across spaces, hyphens or line breaks inside one field:
 -- neighbouring words that together are a code. Codes that the line names in full are excluded. A code may be divided
--- into `max_words` words, a long one into as many as there are with three characters each.
+-- into `max_words` words, a long one into more if they have three characters each on average.
 SELECT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT DISTINCT entry_id, code

@@ -1,6 +1,6 @@
 -- One row per Swiss QR reference with a valid check digit (modulo 10, recursive). A carry starts at 0, each digit
--- replaces it by means of a fixed table, and it must end at 0. A text of ten digits maps each carry to the next one.
--- Three digits of the reference make one such text, and nine texts the whole reference.
+-- replaces it according to a fixed table, and the last carry must be 0. A text of ten digits maps each carry to the
+-- next one. Three digits of the reference give one such text, and nine texts cover the whole reference.
 SELECT form
 FROM (
     SELECT
