@@ -137,7 +137,7 @@ def test_lines_are_closed_handed_on_and_rejected(desk: Workspace) -> None:
     lines = rows(desk, "match", "open")
     loose = [row["entry_id"] for row in lines if row["outcome"] == "unreferenced"][:2]
     assert run(desk, "match", "ignore", *loose).exit_code == 2
-    assert run(desk, "match", "ignore", *loose, "--reason", "by phone").stdout.count("closed") == 2
+    assert run(desk, "match", "ignore", *loose, "--reason", "by phone").stdout.count("ignored") == 2
     other = next(row for row in lines if row["outcome"] == "suggested")
     run(desk, "match", "assign", other["entry_id"], "bert")
     mine = rows(desk, "match", "open", "--assigned-to", "bert")
@@ -258,7 +258,7 @@ def test_a_sheet_is_written_previewed_taken_and_taken_again(
 
     shown = run(desk, "decide", str(sheet), "--dry-run")
     assert shown.exit_code == 1  # a row is refused
-    assert "a line is closed with a reason" in shown.stdout
+    assert "a line is ignored with a reason" in shown.stdout
     assert "would be journaled: 1 decision (not written)" in shown.stdout
     assert rows(desk, "match", "list") == []
     taken = run(desk, "decide", str(sheet))

@@ -77,7 +77,7 @@ def test_the_table_for_a_person_says_what_the_desk_says(month_end: Workspace) ->
     for words in ("PAY", "EUR 25,000.00", "Ramp Operator BV", "…8901", "TARGET day", "no debit"):
         assert words in told
     told = run(month_end, "reconcile", "--month", "2026-10", "--open").stdout
-    for words in ("Needs decision", "Paid twice", "No reference; reached virtual IBAN …"):
+    for words in ("Suggested", "Duplicate", "Unreferenced; reached virtual IBAN …"):
         assert words in told
 
 

@@ -21,7 +21,7 @@ from treasury.cli.layout import print_table
 from treasury.core.tables.schemas import units_of
 from treasury.core.tables.table import Table, in_zone
 from treasury.core.tables.table_view import cell_text
-from treasury.core.wording import in_words
+from treasury.core.wording import OUTCOME_MEANINGS, OUTCOMES, codes, in_words
 from treasury.workspace import Workspace
 
 WIDTHS = (60, 80, 100, 120, 240)
@@ -120,7 +120,9 @@ def test_every_value_stands_whole_on_a_line_in_any_width(
 
 
 def test_values_read_as_people_say_them_and_data_stays_data() -> None:
-    assert in_words("outcome", "suggested") == "Needs decision"
+    assert in_words("outcome", "suggested") == "Suggested"
+    assert in_words("state", "NO REFERENCE") == "UNREFERENCED"
+    assert in_words("kind", "no_reference") == "unreferenced"
     assert in_words("direction", "CRDT") == "in"
     assert in_words("kind", "off_ramp") == "off-ramp"
     assert in_words("state", "proved_as_group") == "proved as a group"
@@ -150,3 +152,13 @@ def test_every_surface_of_one_answer_has_the_desks_clock(month_end: Workspace) -
     shown = month_end.sql("SELECT created_at FROM ramp_requests LIMIT 1")._repr_html_()
     assert "CES" in shown or "CET" in shown
     assert "UTC" not in shown
+
+
+def test_the_word_of_an_outcome_is_its_code() -> None:
+    assert {code: word.lower().replace(" ", "_") for code, word in OUTCOMES.items()} == {
+        code: code for code in OUTCOMES
+    }
+    assert OUTCOMES.keys() == OUTCOME_MEANINGS.keys()
+    legend = codes()["outcome"]
+    assert legend["conflict"].startswith("Conflict: the line has a reference, but ")
+    assert all(legend[code].startswith(f"{word}: ") for code, word in OUTCOMES.items())

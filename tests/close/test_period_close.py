@@ -59,9 +59,7 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carried(
     desk: Workspace,
 ) -> None:
-    with pytest.raises(
-        ActionRefused, match=r"2026-10 is not prepared: .*Need your decision: \d+, "
-    ):
+    with pytest.raises(ActionRefused, match=r"2026-10 is not prepared: .*Suggested: \d+, "):
         desk.periods.prepare("2026-10", actor=ANNA)
     assert (desk.journal.entries(), desk.lake.pins()) == ([], [])
     carry_all(desk, "2026-10")

@@ -145,7 +145,7 @@ def test_without_a_reference_no_question_is_asked() -> None:
     assert explanation.outcome == "unreferenced"
     assert says(explanation, "reading") == ["the text is read as no code that is expected"]
     assert says(explanation, "questions") == ["not asked: no reading could prove the line"]
-    assert says(explanation, "outcome") == ["No reference"]
+    assert says(explanation, "outcome") == ["Unreferenced"]
 
 
 def test_a_reading_says_what_its_tier_proves() -> None:

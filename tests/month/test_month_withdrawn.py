@@ -181,7 +181,7 @@ def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path
     arguments = ["-w", str(workspace.folder), "statements", "withdraw", "october.xml"]
     planned = [*arguments, "--reason", "wrong file", "--dry-run"]
     printed = CliRunner().invoke(treasury, planned).stdout.splitlines()
-    assert printed[0] == "bank lines now: 1 no reference + 1 closed"
+    assert printed[0] == "bank lines now: 1 unreferenced + 1 ignored"
     assert printed[1] == "1 decision on them would lose their line"
     assert printed[2].startswith("would be withdrawn: october.xml ")
     assert printed[2].endswith("2 movements count no more")

@@ -144,7 +144,7 @@ def test_the_close_runs_and_writes_its_report(workspace: Workspace, tmp_path: Pa
     done = run("monthly_reconciliation", tmp_path, write=True)
     assert "October 2026" in text(done, "open")
     assert "matched" in html(done, "summary")
-    assert "Needs decision" in html(done, "open-lines")
+    assert "Suggested" in html(done, "open-lines")
     assert "by provider report" in html(done, "virtual")
     assert "Fees of October 2026" in html(done, "fees")
     assert "With the provider at the end of 31 Oct: EUR 383,507.65" in text(done, "exposure")

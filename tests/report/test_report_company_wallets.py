@@ -157,7 +157,7 @@ def test_a_delivery_of_another_amount_is_not_seen(
     desk.wallets.add_evidence(export(short), **wallet, first="2026-09-01", last="2026-11-01")
     assert account(desk, wallet["address"])["blocks"]
     (hop,) = [hop for hop in desk.trace(one["payment_reference"]).hops if "chain shows" in hop.says]
-    assert hop.state == "contradicted"
+    assert hop.state == "conflict"
     assert "is recorded for this hash" in hop.says
 
 

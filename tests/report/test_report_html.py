@@ -139,14 +139,14 @@ def test_every_part_of_the_month_is_told() -> None:
     for words in (
         "Blocked by 6 items",
         "6 items = 6 yours",
-        "8 = 1 matched + 1 needs decision + 1 no reference + 1 conflict + 1 returned",
+        "8 = 1 matched + 1 suggested + 1 unreferenced + 1 conflict + 1 returned",
         "May be PAY-1",
         "x2: damaged too (0.50)",
         "Margin over the runner-up: 0.10",
-        "The request is CANCELLED",
-        "No reference; reached virtual IBAN …7034",
+        "Conflict, the request is CANCELLED",
+        "Unreferenced; reached virtual IBAN …7034",
         "Returned AC04: brings back the payment of 14 Oct",
-        "Closed: refunded in cash",
+        "Ignored: refunded in cash",
         "Bank charge",
         "Pay today with this reference",
         "EUR 25,000.00",
@@ -178,8 +178,8 @@ def test_open_lines_are_said_in_the_words_of_the_desk_without_ids_of_others() ->
     old = [line("old", outcome="unreferenced", booking_date=date(2026, 9, 2))]
     found = open_lines(reconciliation(lines=lines, earlier_lines=old)).to_pylist()
     assert [(row["on_screen"], row["why"]) for row in found] == [
-        ("No reference", ""),
-        ("Needs decision", MAY_BE_BACK.format("14 Oct")),
+        ("Unreferenced", ""),
+        ("Suggested", MAY_BE_BACK.format("14 Oct")),
     ]
     assert found[0]["account"] == "…6689"
 

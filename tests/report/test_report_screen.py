@@ -30,10 +30,10 @@ from treasury.workspace import Workspace
 DESK = """\
 October 2026 · Harbour Lane Trading NV · SANDBOX, no real money · known at 2 Nov 09:00 CET
 STATEMENTS  1 of 1 proved, to 31 Oct
-BANK LINES  3 = 1 matched + 2 need decision
+BANK LINES  3 = 1 matched + 2 suggested
 OPEN                6 items = 5 yours + 1 provider's   treasury exceptions
   yours       Overdue, not paid     2  EUR          30,000.00  oldest 3 TARGET days   blocks  treasury awaiting-funds
-              Need your decision    2  EUR +18,000.10 -204.00  oldest 13 TARGET days  blocks  treasury match open
+              Suggested             2  EUR +18,000.10 -204.00  oldest 13 TARGET days  blocks  treasury match open
               To pay, in time       1  EUR          15,000.00  oldest 3 TARGET days           treasury awaiting-funds
   provider's  Sent, service silent  1  EUR          25,000.00  oldest 3 TARGET days   blocks  treasury awaiting-funds
 IN TRANSIT 31 Oct   EUR 25,000.00 · USDC 10,000.000000
@@ -251,7 +251,7 @@ def test_the_summary_ties_items_and_sums_in_each_currency() -> None:
     assert reconciliation_summary(r, zone=ZONE).splitlines()[3:] == [
         "EUR                items      in    out",
         "  Matched              1   10.10   0.00",
-        "  No reference         1    0.00   5.05",
+        "  Unreferenced         1    0.00   5.05",
         "  Other business       1    1.00   0.00",
         "  All lines            3   11.10   5.05",
         "USD           items     in    out",

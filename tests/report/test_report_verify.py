@@ -259,7 +259,7 @@ def test_what_is_open_blocks_the_lock_and_writes_nothing(
     with pytest.raises(ActionRefused, match="2026-10 is not prepared - prepare it first"):
         desk.close("2026-10", sign=True)
     assert not (desk.folder / "close").exists()
-    assert "Need your decision: 18, EUR" in desk.close("2026-10").note
+    assert "Suggested: 18, EUR" in desk.close("2026-10").note
     assert desk.journal.entries() == []
 
 

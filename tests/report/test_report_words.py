@@ -15,30 +15,33 @@ from treasury.close.result_words import outcome_word, reason_words
     [
         (line(), "Matched"),
         (line(reason="accepted: telephone"), "Matched, accepted: telephone"),
-        (line(outcome="suggested"), "Needs decision"),
-        (line(outcome="duplicate"), "Paid twice"),
-        (line(outcome="unreferenced"), "No reference"),
+        (line(outcome="suggested"), "Suggested"),
+        (line(outcome="duplicate"), "Duplicate"),
+        (line(outcome="unreferenced"), "Unreferenced"),
         (
             line(outcome="unreferenced", statement_account=PROVIDER, account=VIRTUAL),
-            "No reference; reached virtual IBAN …7034",
+            "Unreferenced; reached virtual IBAN …7034",
         ),
         (
             line(
                 outcome="conflict",
                 reason=f"account: reached {VIRTUAL}, the code belongs to {PROVIDER}",
             ),
-            "Wrong account: reached …7034, the code belongs to …4912",
+            "Conflict, wrong account: reached …7034, the code belongs to …4912",
         ),
-        (line(outcome="conflict", reason="status: CANCELLED"), "The request is CANCELLED"),
+        (
+            line(outcome="conflict", reason="status: CANCELLED"),
+            "Conflict, the request is CANCELLED",
+        ),
         (
             line(outcome="conflict", reason="direction: CRDT, expected DBIT"),
-            "Wrong direction: money in, expected money out",
+            "Conflict, wrong direction: money in, expected money out",
         ),
         (
             line(outcome="conflict", reason="2 different codes in one text"),
-            "2 different codes in one text",
+            "Conflict, 2 different codes in one text",
         ),
-        (line(outcome="ignored", reason="refunded in cash"), "Closed: refunded in cash"),
+        (line(outcome="ignored", reason="refunded in cash"), "Ignored: refunded in cash"),
         (line(outcome="ignored", line_class="bank_charge"), "Bank charge"),
         (line(outcome="strange"), "strange"),
     ],
@@ -113,7 +116,7 @@ def test_the_parts_of_the_bank_lines_add_up() -> None:
             line("c", outcome="ignored", line_class="bank_charge"),
         ]
     )
-    assert result_words.bank_lines_words(r) == "3 = 1 matched + 1 needs decision + 1 other business"
+    assert result_words.bank_lines_words(r) == "3 = 1 matched + 1 suggested + 1 other business"
 
 
 @pytest.mark.parametrize(

@@ -22,17 +22,16 @@ from treasury.month.funding import short_account
 from treasury.month.items import OpenItem
 from treasury.month.reconciliation import Reconciliation
 
-_COUNTED: Final = {"suggested": "need decision", "conflict": "conflict"}
 _ENVIRONMENTS: Final = {
     "sandbox": "SANDBOX, no real money",
     "staging": "STAGING, no real money",
     "production": "",
 }
 _CONTRADICTIONS: Final = {
-    "account: ": "Wrong account: ",
-    "currency: ": "Wrong currency: ",
-    "direction: ": "Wrong direction: ",
-    "status: ": "The request is ",
+    "account: ": "wrong account: ",
+    "currency: ": "wrong currency: ",
+    "direction: ": "wrong direction: ",
+    "status: ": "the request is ",
 }
 _MONTHS: Final = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -123,7 +122,7 @@ def are_lines_known(r: Reconciliation) -> bool:
 
 
 def bank_lines_words(r: Reconciliation) -> str:
-    """Return `412 = 361 matched + 9 need decision + …`, without empty parts.
+    """Return `412 = 361 matched + 9 suggested + …`, without empty parts.
 
     Zero is stated only if the statements of every declared account are complete.
     """
@@ -135,16 +134,10 @@ def bank_lines_words(r: Reconciliation) -> str:
 
 
 def outcome_counts(counts: Mapping[str, int]) -> str:
-    """Return bank lines by outcome, such as `361 matched + 9 need decision`."""
+    """Return bank lines by outcome, such as `361 matched + 9 suggested`."""
     return " + ".join(
-        f"{counts[name]:,} {_counted(name, counts[name])}" for name in OUTCOMES if counts.get(name)
+        f"{counts[name]:,} {word.lower()}" for name, word in OUTCOMES.items() if counts.get(name)
     )
-
-
-def _counted(name: str, number: int) -> str:
-    if name == "suggested" and number == 1:
-        return "needs decision"
-    return _COUNTED.get(name, OUTCOMES[name].lower())
 
 
 def outcome_word(line: Mapping[str, Any]) -> str:
@@ -155,7 +148,7 @@ def outcome_word(line: Mapping[str, Any]) -> str:
     reason = reason_words(line["reason"] or "")
     match outcome:
         case "unreferenced" if line["account"] != plain_account(line["statement_account"]):
-            return f"No reference; reached virtual IBAN {clean(short_account(line['account']))}"
+            return f"Unreferenced; reached virtual IBAN {clean(short_account(line['account']))}"
         case "conflict":
             # The contradiction in words, with shortened accounts.
             for prefix, words in _CONTRADICTIONS.items():
@@ -163,11 +156,11 @@ def outcome_word(line: Mapping[str, Any]) -> str:
                     reason = words + reason.removeprefix(prefix)
                     break
             shortened = _ACCOUNT.sub(lambda match: short_account(match[0]), reason)
-            return _capital(shortened)
+            return f"Conflict, {shortened}"
         case "ignored":
-            return f"Closed: {reason}"
+            return f"Ignored: {reason}"
         case "returned":
-            return _capital(reason)
+            return f"Returned{reason.removeprefix('returned')}"
         case "matched" if reason.startswith("accepted"):
             return f"Matched, {reason}"
         case _:
@@ -188,7 +181,3 @@ def reason_words(reason: str) -> str:
         reason,
     )
     return clean(dated.replace("CRDT", "money in").replace("DBIT", "money out"))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -1,7 +1,7 @@
 """The words of the screens, which people read instead of the data's codes.
 
-The shell, the notebooks and the report share one table. Programs get the codes: JSON, CSV, Parquet
-and SQL have `suggested` where a table shows "Needs decision".
+The shell, the notebooks and the report share one table. A word is its code with a capital letter
+and blanks: JSON, CSV, Parquet and SQL have `other_business` where a table shows "Other business".
 """
 
 from __future__ import annotations
@@ -11,15 +11,37 @@ from typing import Final
 
 OUTCOMES: Final = {
     "matched": "Matched",
-    "suggested": "Needs decision",
-    "unreferenced": "No reference",
-    "conflict": "Contradicted",
+    "suggested": "Suggested",
+    "unreferenced": "Unreferenced",
+    "conflict": "Conflict",
     "returned": "Returned",
-    "duplicate": "Paid twice",
-    "ignored": "Closed",
+    "duplicate": "Duplicate",
+    "ignored": "Ignored",
     "other_business": "Other business",
 }
 """Each outcome's heading, in the order in which the desk counts them."""
+OUTCOME_MEANINGS: Final = {
+    "matched": "the line belongs to one request, proved by its reference or accepted by a person",
+    "suggested": "there are candidates, and a person accepts or rejects the best",
+    "unreferenced": "the line has no reference and no candidate",
+    "conflict": "the line has a reference, but its account, amount or another fact contradicts it",
+    "returned": "the payment came back, or this line brings one back",
+    "duplicate": "the reference and the amount again, after the full amount was received",
+    "ignored": "a person decided that the line belongs to nothing that is expected",
+    "other_business": "a rule classes the line as business outside the services",
+}
+"""What each outcome says about a bank line, in one sentence."""
+STORED_WORDS: Final = {
+    "needs_decision": "suggested",
+    "no_reference": "unreferenced",
+    "contradicted": "conflict",
+    "paid_twice": "duplicate",
+}
+"""The outcome that each stored name of an open item's kind stands for.
+
+Decision sheets hash the kinds and states of items, and the journal keeps the states, so that the
+stored names never change.
+"""
 LINE_CLASSES: Final = {
     "bank_charge": "Bank charge",
     "own_transfer": "Own transfer",
@@ -56,6 +78,8 @@ _STATES: Final = {
     "check_bank": "check the bank",
     "not_ours": "to somebody else",
     "not_observed": "not observed",
+    # Stored states of items, as their outcomes
+    **{code.upper().replace("_", " "): outcome.upper() for code, outcome in STORED_WORDS.items()},
     # Marks on parts of an answer
     "marked_sent": "marked sent",
     "will_not_fund": "will not be funded",
@@ -65,7 +89,10 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
     **dict.fromkeys(("outcome", "from_outcome", "to_outcome"), OUTCOMES),
     **dict.fromkeys(("direction", "ramp_type"), DIRECTIONS),
     "line_class": LINE_CLASSES,
-    "kind": EXPECTED_KINDS,
+    "kind": {
+        **EXPECTED_KINDS,
+        **{code: OUTCOMES[outcome].lower() for code, outcome in STORED_WORDS.items()},
+    },
     **dict.fromkeys(("state", "mark", "proof"), _STATES),
     "source": {"own_bank": "own bank", "provider_report": "provider's report"},
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
@@ -74,12 +101,23 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
 
 
 def codes() -> dict[str, dict[str, str]]:
-    """Return the codes of each column with their words on screens.
+    """Return the codes of each column with their words on screens, and what an outcome means.
 
-    >>> treasury.codes()["outcome"]["suggested"]
-    'Needs decision'
+    >>> treasury.codes()["outcome"]["unreferenced"]
+    'Unreferenced: the line has no reference and no candidate'
+    >>> treasury.codes()["line_class"]["bank_charge"]
+    'Bank charge'
     """
-    return {column: dict(words) for column, words in _WORDS.items()}
+    legends = {column: dict(words) for column, words in _WORDS.items()}
+    for column, words in legends.items():
+        if _WORDS[column] is OUTCOMES:
+            words.update({code: f"{OUTCOMES[code]}: {OUTCOME_MEANINGS[code]}" for code in words})
+    return legends
+
+
+def state_words(state: str) -> str:
+    """Return the words for the state of an item, a request or a transfer."""
+    return _STATES.get(state, state)
 
 
 def in_words(column: str, value: object) -> object:

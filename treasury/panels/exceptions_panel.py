@@ -21,6 +21,7 @@ from treasury.core.errors import InputError, NothingStored
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import INTEGER
 from treasury.core.text import clean
+from treasury.core.wording import state_words
 from treasury.journal.period_history import closed_periods
 from treasury.lake import Snapshot
 from treasury.month.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
@@ -229,12 +230,13 @@ class ExceptionsPanel(LookingPanel):
 def _row(row: Mapping[str, Any]) -> ListRow:
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"] or "?")
     unit = row["clock"] if row["age"] == 1 else f"{row['clock']}s"
+    state = state_words(row["state"])
     return ListRow(
-        label=f"{row['state']}, {row['name']}, {amount}",
+        label=f"{state}, {row['name']}, {amount}",
         cells=(
             (
                 Text(row["name"] or "no reference", "strong"),
-                Text(row["state"], "warn" if row["blocking"] else "plain"),
+                Text(state, "warn" if row["blocking"] else "plain"),
                 Text(KINDS[row["kind"]].label, "quiet"),
             ),
             cell(Text(amount), row["counted_in"] and Text("counted with its line", "quiet")),

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import format_amount
-from treasury.core.wording import OUTCOMES, group_words
+from treasury.core.wording import OUTCOME_MEANINGS, OUTCOMES, group_words
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
 from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON, standing_table
@@ -103,7 +103,7 @@ class MatchesPanel(LookingPanel):
         """Return the lists, with the candidates while a line is compared."""
         lines, decisions = (self._tables[name].num_rows for name in ("open_lines", "standing"))
         compared = {"candidates": "Candidates"} if self._list_name == "candidates" else {}
-        labels = {"lines": f"Needs decision ({lines:,})", **compared}
+        labels = {"lines": f"To decide ({lines:,})", **compared}
         return view_buttons(labels | {"decisions": f"Decided ({decisions:,})"}, self._list_name)
 
     def banners(self) -> tuple[Message, ...]:
@@ -116,9 +116,16 @@ class MatchesPanel(LookingPanel):
         return (Message(f"{title} on facts that have changed", (advice,)),)
 
     def more_notes(self) -> tuple[Text, ...]:
-        """Return the compared line, as the bank wrote it."""
+        """Return the compared line, as the bank wrote it, or what the listed outcomes mean."""
         line = self._line
-        return () if line is None else (Text(_line_label(line), "strong"), *_bank_texts(line))
+        if line is not None:
+            return (Text(_line_label(line), "strong"), *_bank_texts(line))
+        listed = set(self._tables["open_lines"]["outcome"].to_pylist())
+        return tuple(
+            Text(f"{OUTCOMES[outcome]}: {meaning}", "quiet")
+            for outcome, meaning in OUTCOME_MEANINGS.items()
+            if outcome in listed and self._list_name == "lines"
+        )
 
     def bar(self) -> tuple[Button, ...]:
         """Return the verbs of the list that is shown."""

@@ -17,6 +17,7 @@ from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 from treasury.core.errors import InputError, StorageError
 from treasury.core.files.durable import write_whole
 from treasury.core.text import clean
+from treasury.core.wording import state_words
 from treasury.report.grids import Cell, Grid, amount_cell, make_cell, make_grid
 from treasury.report.report_page import page_environment
 
@@ -81,7 +82,7 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
             "What | Reference | Since | >Amount by our records | Your figure",
             exposure.proved.arrow.to_pylist(),
             lambda row: (
-                make_cell(row["kind"], row["state"]),
+                make_cell(row["kind"], state_words(row["state"])),
                 row["reference"],
                 moment(row["since"], exposure.zone, exposure.month.year),
                 amount_cell(row),

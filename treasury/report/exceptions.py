@@ -25,7 +25,7 @@ from treasury.core.identifiers import plain_account
 from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
-from treasury.core.wording import DIRECTIONS, OUTCOMES
+from treasury.core.wording import DIRECTIONS, OUTCOME_MEANINGS, OUTCOMES
 from treasury.month.funding import short_account
 from treasury.month.items.item_facts import needing_a_person
 from treasury.month.reconciliation import Reconciliation
@@ -56,7 +56,12 @@ def exceptions_section(r: Reconciliation) -> Section:
         own = [line for line in lines if line["outcome"] == outcome]
         grids.append(_lines_grid(r, f"{caption}, {count(len(own), 'line')}", own, "Lines"))
     lead = "" if lines else "Every line of the month is matched or is other business."
-    return Section("exceptions", "Exceptions", lead, filled(*grids))
+    legend = tuple(
+        f"{OUTCOMES[outcome]}: {OUTCOME_MEANINGS[outcome]}."
+        for outcome in _EXCEPTIONS
+        if any(line["outcome"] == outcome for line in lines)
+    )
+    return Section("exceptions", "Exceptions", lead, filled(*grids), legend)
 
 
 def open_lines(r: Reconciliation) -> pa.Table:

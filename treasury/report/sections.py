@@ -27,7 +27,7 @@ from treasury.core.coins import NATIVE_COINS
 from treasury.core.money import total
 from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
-from treasury.core.wording import EXPECTED_KINDS, LINE_CLASSES, OUTCOMES
+from treasury.core.wording import EXPECTED_KINDS, LINE_CLASSES, OUTCOMES, state_words
 from treasury.month.funding import short_account
 from treasury.month.items import OpenItem
 from treasury.month.items.evidence_items import NOT_PROVABLE
@@ -218,7 +218,7 @@ def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
     tone = "bad" if item.is_blocking else ""
     accepted = carried_words(item, year)
     return (
-        make_cell(item.words.label, item.state, tone),
+        make_cell(item.words.label, state_words(item.state), tone),
         make_cell(item.name, item.remark),
         make_cell(
             "–" if item.amount is None else amount_words(item.amount, item.currency), elsewhere

@@ -165,7 +165,7 @@ def test_a_credit_without_its_reference_is_never_proved_by_a_group(month_end: Wo
     )
     trace = month_end.trace(lost["entry_id"])
     states = dict(places(trace))
-    assert states["Reference"] == "needs decision"
+    assert states["Reference"] == "undecided"
     assert states["Conversion"] == "not provable"
 
 

@@ -191,7 +191,7 @@ class Check:
     def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """Refuse to close a matched line: its request would look unpaid and be paid again."""
         if not wish.reason:
-            raise InputError("a line is closed with a reason", do="give the reason")
+            raise InputError("a line is ignored with a reason", do="give the reason")
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] == "matched":
             raise ActionRefused(

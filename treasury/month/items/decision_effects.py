@@ -17,6 +17,7 @@ from treasury.core.calendar import Month
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import schema_of
 from treasury.core.tables.table import Table, Tables
+from treasury.core.wording import state_words
 from treasury.month.decisions.comparison import moves_between
 from treasury.month.items.open_item import OpenItem
 from treasury.month.items.open_items import OpenItems
@@ -38,7 +39,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
-        change = f"{self.was or _NOT_OPEN} to {self.becomes or _NOT_OPEN}"
+        was, becomes = map(state_words, (self.was or _NOT_OPEN, self.becomes or _NOT_OPEN))
+        change = f"{was} to {becomes}"
         return f"{self.name}{worth}: {change} ({self.why})"
 
 

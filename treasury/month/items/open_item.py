@@ -13,6 +13,7 @@ import pyarrow as pa
 from treasury.core.decoding import convert
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import schema_of
+from treasury.core.wording import state_words
 from treasury.month.items.item_kinds import KINDS, Blocks, ItemKind, Turn
 
 
@@ -84,7 +85,7 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
-        return f"{self.state}: {self.name}{worth} ({self.next_step})"
+        return f"{state_words(self.state)}: {self.name}{worth} ({self.next_step})"
 
 
 OPEN_ITEMS: Final = pa.schema(

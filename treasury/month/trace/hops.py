@@ -18,17 +18,17 @@ _Row = Mapping[str, Any]
 LINE_STATES: Final[dict[str, HopState]] = {
     "matched": "seen",
     "ignored": "seen",
-    "returned": "contradicted",
-    "duplicate": "contradicted",
-    "conflict": "contradicted",
-    "suggested": "needs decision",
-    "unreferenced": "needs decision",
+    "returned": "conflict",
+    "duplicate": "conflict",
+    "conflict": "conflict",
+    "suggested": "undecided",
+    "unreferenced": "undecided",
 }
 LINE_STEPS: Final = {
-    "suggested": "Needs decision: accept or reject it, `treasury match`",
-    "unreferenced": "No reference: ask the payer or the provider who it belongs to",
-    "conflict": "Look at the contradiction, then decide it",
-    "duplicate": "Paid twice: ask for the second payment back",
+    "suggested": "Suggested: accept or reject it, `treasury match`",
+    "unreferenced": "Unreferenced: ask the payer or the provider who it belongs to",
+    "conflict": "Conflict: look at the contradiction, then decide it",
+    "duplicate": "Duplicate: ask for the second payment back",
 }
 
 
@@ -56,7 +56,7 @@ def exchange(request: _Row) -> Iterator[Hop]:
         so_far = "" if succeeded else "not completed yet; "
         yield Hop("Conversion", "as recorded", f"{so_far}as recorded, {says}")
     else:
-        yield Hop("Conversion", "contradicted", f"{says}: recalculating it gives another result")
+        yield Hop("Conversion", "conflict", f"{says}: recalculating it gives another result")
 
 
 def paid_out(request: _Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
@@ -100,10 +100,10 @@ _CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
         "seen",
         "proved as a group of {credits} credits, but no single one of them",
     ),
-    "rate_outside_band": ("contradicted", "the implied rate is outside the recorded rates"),
+    "rate_outside_band": ("conflict", "the implied rate is outside the recorded rates"),
     "not_yet_credited": ("missing", "not in the balance yet"),
     "held_kyc": ("missing", "held until the holder is verified (inferred)"),
-    "not_shown": ("contradicted", "{reason}"),
+    "not_shown": ("conflict", "{reason}"),
     "not_provable": ("not provable", "{reason}"),
 }
 _MAYBE: Final = "may be in a proved group of {credits} credits; on its own it is not proved"

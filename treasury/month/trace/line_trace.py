@@ -108,4 +108,4 @@ class LineHops(Records):
     def _candidates(self, line: Row) -> Iterator[Hop]:
         for row in self.rows(sql_of("line_candidates"), line["entry_id"]):
             says = f"{row['code'] or row['kind']}: {row['reason']} ({row['score']:.2f})"
-            yield Hop("Candidate", "needs decision", says, is_for_provider=False)
+            yield Hop("Candidate", "undecided", says, is_for_provider=False)

@@ -23,7 +23,7 @@ from treasury.core.text import clean, safe_html
 from treasury.core.wording import instant_words
 
 HopState = Literal[
-    "seen", "as recorded", "missing", "not provable", "needs decision", "contradicted", "ended"
+    "seen", "as recorded", "missing", "not provable", "undecided", "conflict", "ended"
 ]
 
 
@@ -80,7 +80,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def gaps(self) -> tuple[Hop, ...]:
-        """The hops with evidence that is missing, undecided or contradicted."""
+        """The hops with evidence that is missing, undecided or in conflict."""
         return tuple(hop for hop in self.hops if hop.state in GAPS)
 
     def sheets(self) -> Mapping[str, Table]:
@@ -175,7 +175,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return clean(f"{when}: {hop.says}" if when else hop.says)
 
 
-GAPS: Final = ("missing", "not provable", "needs decision", "contradicted")
+GAPS: Final = ("missing", "not provable", "undecided", "conflict")
 
 
 def clock_words(moment: datetime, zone: ZoneInfo) -> str:

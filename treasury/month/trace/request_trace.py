@@ -194,7 +194,7 @@ class RequestHops(Records):
             moved = f"{words(amount, unit)} from {row['from_address']} to {row['to_address']}"
             says = f"the chain shows {moved}"
             if arrived != due:
-                state = "contradicted"
+                state = "conflict"
                 says += f"; {words(due, asset)} is recorded for this hash"
             at, evidence = row["moved_at"], f"explorer export {row['file_name']}"
             yield Hop("Wallet", state, says, at=at, amount=amount, currency=unit, evidence=evidence)
@@ -208,7 +208,7 @@ class RequestHops(Records):
         for row in self.rows(sql_of("problems_of_hash"), request_id):
             other_item = f" (see {row['other']})" if row["other"] else ""
             says = f"{row['state'].lower()}{other_item}"
-            yield Hop("Blockchain", "contradicted", says, is_for_provider=False)
+            yield Hop("Blockchain", "conflict", says, is_for_provider=False)
 
     def _delivered(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
         event = last_event(events, "COMPLETED")

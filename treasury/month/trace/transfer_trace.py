@@ -58,7 +58,7 @@ class TransferHops(Records):
             )
             lacks = gap is not None and gap["receiver_lacks_it"] == 1
             says = "its balance lacks this amount" if lacks else "no balance contradicts it"
-            state: HopState = "contradicted" if lacks else "seen"
+            state: HopState = "conflict" if lacks else "seen"
             yield Hop("Receiver", state, f"{row['receiver']}: {says}")
         elif row["kind"] == "fiat":
             says = "completed per service; the account is not ours, so no bank evidence is possible"

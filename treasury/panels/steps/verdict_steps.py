@@ -91,7 +91,7 @@ VERBS: Final = {
         "They are not proposed for each other again.",
     ),
     "ignore": _Words(
-        "Ignore…", "Close", "Closed", "Confirm closing", "",
+        "Ignore…", "Ignore", "Ignored", "Confirm ignoring", "",
         "They belong to no expectation.",
     ),
     "assign": _Words(

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from treasury.close.result_words import amount_words, amounts_words, count, day, moment
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 from treasury.core.text import clean
+from treasury.core.wording import state_words
 from treasury.report.grids import Section, amount_cell, filled, make_cell, make_grid
 
 FIGURE: Final = "exposure"
@@ -52,7 +53,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
             "What | Reference | >Amount | >Value | Since | Cleared | Evidence",
             exposure.proved.arrow,
             lambda row: (
-                make_cell(row["kind"], row["state"]),
+                make_cell(row["kind"], state_words(row["state"])),
                 row["reference"],
                 amount_cell(row),
                 amount_cell(row, *_VALUE),

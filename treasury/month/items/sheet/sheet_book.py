@@ -18,6 +18,7 @@ from treasury.core.calendar import Month
 from treasury.core.files.package_files import package_text
 from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook
+from treasury.core.wording import state_words
 from treasury.month.items.item_kinds import TURNS
 from treasury.month.items.open_item import OPEN_ITEMS
 from treasury.month.items.sheet.sheet_rows import DecisionRow
@@ -101,7 +102,7 @@ def decision_book(
         head=about,
     )
     choices = [
-        {"item_id": row.item.item_id, "label": choice.label}
+        {"item_id": row.item.item_id, "label": choice.words}
         for row in rows
         for choice in row.choices
     ]
@@ -125,6 +126,7 @@ def _row(row: DecisionRow, month: Month) -> dict[str, Any]:
     )
     return msgspec.structs.asdict(item) | {
         "turn": TURNS[item.turn],
+        "state": state_words(item.state),
         "label": item.words.label,
         "age": f"{item.age} {unit}" if item.age else "new",
         "bank_says": row.bank_says,

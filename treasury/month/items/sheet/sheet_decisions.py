@@ -39,6 +39,7 @@ from treasury.month.items.sheet.sheet_book import TITLES, decision_book
 from treasury.month.items.sheet.sheet_input import FilledRow, read_sheet
 from treasury.month.items.sheet.sheet_rows import (
     ACTS,
+    SHOWN_ACTS,
     DecisionRow,
     SheetChoice,
     decision_rows,
@@ -137,7 +138,7 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """The number of items and the money per decision, by outcome and currency."""
         groups: dict[tuple[str, str, str], list[Decimal | None]] = {}
         for verdict in self.verdicts:
-            key = (verdict.outcome, ACTS.get(verdict.act, "not known"), verdict.currency)
+            key = (verdict.outcome, SHOWN_ACTS.get(verdict.act, "not known"), verdict.currency)
             groups.setdefault(key, []).append(verdict.amount)
         rows = []
         for group, amounts in groups.items():
@@ -432,9 +433,9 @@ def _answering(
         # Otherwise `_moved` has refused it.
         assert shown is not None
         for choice in reversed(shown.choices):
-            if choice.label == row.decision:
+            if row.decision in {choice.label, choice.words}:
                 return choice
-        labels = ", ".join(repr(choice.label) for choice in shown.choices)
+        labels = ", ".join(repr(choice.words) for choice in shown.choices)
         nothing = f": it is not decided here; {shown.item.next_step}"
         advice = f"; choose from {labels}" if labels else nothing
         return _Answer("refused", f"there is no choice {row.decision[:80]!r}{advice}")
@@ -468,7 +469,12 @@ def _moved(row: FilledRow, month: Month, shown: DecisionRow | None) -> str:
 def _verdict(row: FilledRow, shown: DecisionRow | None, answer: _Answer) -> SheetVerdict:
     item = None if shown is None else shown.item
     act = next(
-        (act for act, words in ACTS.items() if f"{row.decision}:".startswith(f"{words}:")), ""
+        (
+            act
+            for act, words in (*ACTS.items(), *SHOWN_ACTS.items())
+            if f"{row.decision}:".startswith(f"{words}:")
+        ),
+        "",
     )
     return SheetVerdict(
         row=row.number,

@@ -45,6 +45,10 @@ ACTS: Final = {
     "carry": "Carry past the close",
     "accept_carry": "Accept that it is carried",
 }
+"""The possible choices, with the words that a row's hash covers."""
+_SHOWN_LABELS: Final = {ACTS["ignore"]: "Ignore: it belongs to nothing that is expected"}
+"""The words on the sheet, where they differ from the label that is hashed."""
+SHOWN_ACTS: Final = {act: _SHOWN_LABELS.get(label, label) for act, label in ACTS.items()}
 """The possible choices, with their words in the sheet."""
 _REMARKS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(
@@ -64,11 +68,19 @@ _OF_ITEM: Final = (
 
 
 class SheetChoice(msgspec.Struct, frozen=True):
-    """A choice of a row: its label, its effect (a key of ACTS), and its expectations."""
+    """A choice of a row: its label, its effect (a key of ACTS), and its expectations.
+
+    The label is part of the row's hash, so it stays the same when its words on the sheet change.
+    """
 
     label: str
     act: str
     expectations: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The choice as the sheet shows it; sheets of before show the label."""
+        return _SHOWN_LABELS.get(self.label, self.label)
 
 
 class DecisionRow(msgspec.Struct, frozen=True, kw_only=True):
