@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from treasury.cli import treasury
 from treasury.cli.layout import print_table
+from treasury.core.money import format_amount
 from treasury.core.tables.schemas import units_of
 from treasury.core.tables.table import Table, in_zone
 from treasury.core.tables.table_view import cell_text
@@ -33,6 +34,24 @@ COMMANDS = (
     ("exceptions", "2026-10"),
     ("statements", "list"),
     ("status", "2026-10"),
+    ("reconcile", "2026-10"),
+    ("fees", "2026-07..2026-10", "--trend"),
+    ("match", "list"),
+    ("coins", "show", "2026-10"),
+    ("exposure-limits",),
+    ("periods", "late"),
+    ("request", "list"),
+    ("addresses", "list"),
+    ("rules", "history"),
+    ("notices", "list"),
+    ("durations",),
+    ("wallets", "list"),
+    ("rates", "list"),
+    ("actions", "list"),
+    ("periods", "list"),
+    ("items", "list"),
+    ("journal", "list"),
+    ("tables",),
 )
 BROKEN = re.compile(
     r"[A-Z]{3,4} [0-9,]+,$|[A-Z]{3,4} [0-9,]+\.$|^\s*[,.][0-9]|[0-9]{4}-$|PAY-[0-9]*-?$",
@@ -61,8 +80,25 @@ def test_no_amount_date_or_reference_is_broken_in_80_and_120_columns(
         others = [line for line in lines if not line.startswith("name ")]
         units = [line for line in others if re.search(r"[^ ,] (EUR|USDC|EURC|USDT)$", line)]
         assert units == []
-        for word in ("suggested", "CRDT", "DBIT", "proved_as_group", "off_ramp", "unreferenced"):
+        for word in ("CRDT", "DBIT", "proved_as_group", "off_ramp", "needs_decision"):
             assert word not in out
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_an_open_item_takes_at_most_two_lines(month_end: Workspace, width: int) -> None:
+    out = run(month_end.folder, "exceptions", "2026-10", width=width).output
+    items = month_end.open_items("2026-10")
+    title, _, *lines = out.splitlines()
+    assert title == "Open items of October 2026"
+    assert max(map(len, lines)) <= width
+    assert len(lines) <= 2 * len(items) + 2  # two lines name the columns that are not shown
+    for item in items:
+        reference = item.name.partition(", ")[0]
+        assert any(line.startswith(reference) for line in lines)
+        if item.amount is not None:
+            amount = format_amount(item.amount, item.currency)
+            assert any(line.endswith(f"  {amount}") for line in lines)
+    assert "UNREFERENCED, " in out
 
 
 def test_what_a_narrow_terminal_goes_without_is_said(month_end: Workspace) -> None:

@@ -81,11 +81,13 @@ def print_table(
     empty: str,
     spare: Sequence[str] = (),
     *,
+    brief: Sequence[str] = (),
     as_stored: bool = False,
 ) -> None:
     """Print every row with these columns; `empty` if there are no rows.
 
-    `spare` are the columns to omit on a narrow terminal, in this order.
+    `spare` are the columns to omit on a narrow terminal, in this order. `brief` are the columns of
+    a row on two lines, which replaces columns that would wrap.
     """
     if not table.num_rows:
         click.echo(f"{title}: {empty}" if title else empty)
@@ -110,14 +112,23 @@ def print_table(
         _print_lines(_aligned(grid, widths) if fits else _one_below_the_other(grid, None))
         return
     left_out = _left_out(grid, spare, width)
+    if brief and not _fits(_natural_widths(grid), width):
+        left_out = [name for name in grid.names if name not in brief]
+        _print_lines(_on_two_lines(grid, brief, width))
+        _say_left_out(left_out, width)
+        return
     if left_out is None:
         _print_lines(_one_below_the_other(grid, terminal))
         return
     narrow = grid.without(left_out)
     _print_lines(_aligned(narrow, _widths(narrow, width, spare)))
     if left_out:
-        names = ", ".join(name.replace("_", " ") for name in left_out)
-        echo_folded(f"not shown in {width} columns: {names}; --format csv or json has them")
+        _say_left_out(left_out, width)
+
+
+def _say_left_out(names: Sequence[str], width: int) -> None:
+    listed = ", ".join(name.replace("_", " ") for name in names)
+    echo_folded(f"not shown in {width} columns: {listed}; --format csv or json has them")
 
 
 def terminal_width() -> int | None:
@@ -240,6 +251,27 @@ def _one_below_the_other(grid: _Grid, width: int | None) -> Iterator[str]:
             for at, line in enumerate(lines):
                 label = _filled("" if at else head, indent, to_right=False)
                 yield f"{label}  {line}".rstrip()
+
+
+def _on_two_lines(grid: _Grid, brief: Sequence[str], width: int) -> Iterator[str]:
+    """Yield two lines for each row: its first two `brief` columns, then the others.
+
+    The first column and the last one are shortened at a blank if they do not fit.
+    """
+    places = [grid.names.index(name) for name in brief]
+    for row in grid.rows:
+        name, amount, *others = (row[at] for at in places)
+        room = width - _width(amount) - _GAP
+        yield f"{_filled(_shortened(name, room), room, to_right=False)}  {amount}".rstrip()
+        rest = ", ".join(filter(None, others))
+        yield f"{' ' * _INDENT}{_shortened(rest, width - _INDENT)}".rstrip()
+
+
+def _shortened(text: str, width: int) -> str:
+    """Return the text, or as many of its unbroken parts as fit, and an ellipsis."""
+    if _width(text) <= width:
+        return text
+    return f"{_folded(text, width - _GAP)[0]} …"
 
 
 def _width(text: str) -> int:

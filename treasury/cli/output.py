@@ -86,7 +86,13 @@ def print_rows(
             shape = layouts().get(layout, {})
             names = [n for n in shape.get("columns", table.column_names) if n not in without]
             print_table(
-                local, names, clean(title), empty, shape.get("spare", ()), as_stored=as_stored
+                local,
+                names,
+                clean(title),
+                empty,
+                shape.get("spare", ()),
+                brief=shape.get("brief", ()),
+                as_stored=as_stored,
             )
 
 
