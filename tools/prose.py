@@ -4,7 +4,8 @@ Reads docstrings, comments and sentences in strings of Python, comments of SQL, 
 and sentences in CSV, TOML and HTML. Counts turns of speech that are correct and hard to read. Fails
 if a folder has more than 2 per 1,000 words, and prints their places; with FOLDER, prints every
 place there. Words in quotes or backticks are exempt, and so is the contract's term
-*standing expectation*.
+*standing expectation*. In tests only docstrings and comments count: their strings quote messages of
+the package, which are counted there.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ def is_sentence(text: str) -> bool:
     return len(words) >= 5 and letters > 0.6 * len(words) and not _MARKUP.search(text)
 
 
-def _python(source: str) -> Lines:
+def _python(source: str, *, quotes: bool = False) -> Lines:
+    """Yield docstrings and comments, and sentences in strings unless these are `quotes`."""
     tree = ast.parse(source)
     nodes = [*ast.walk(tree)]
     # A string that is a statement is a docstring: of a module, class, function or attribute.
@@ -96,7 +98,7 @@ def _python(source: str) -> Lines:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) in docstrings:
                 yield from enumerate(map(str.strip, node.value.splitlines()), node.lineno)
-            elif is_sentence(node.value):
+            elif not quotes and is_sentence(node.value):
                 yield from enumerate(node.value.splitlines(), node.lineno)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT and not token.string.startswith(_DIRECTIVE):
@@ -131,6 +133,10 @@ def _cells(source: str) -> Lines:
         yield from ((number, text) for text in re.split(r'[,"<>|]', line) if is_sentence(text))
 
 
+def _test(source: str) -> Lines:
+    return _python(source, quotes=True)
+
+
 READERS: Final[dict[str, Callable[[str], Lines]]] = {
     ".csv": _cells,
     ".html": _cells,
@@ -146,7 +152,9 @@ def prose_of(path: Path) -> Prose:
     """Read the prose of one file."""
     words = 0
     places: list[Place] = []
-    for line, text in READERS[path.suffix](path.read_text("utf-8", errors="replace")):
+    is_test = path.suffix == ".py" and path.is_relative_to(ROOT / "tests")
+    read = _test if is_test else READERS[path.suffix]
+    for line, text in read(path.read_text("utf-8", errors="replace")):
         plain = _EXEMPT.sub("", text)
         words += len(plain.split())
         for turn in _TURN.finditer(plain):

@@ -132,7 +132,7 @@ def test_a_table_or_its_history_is_found_by_name() -> None:
         "valid_to",
     ]
     assert dictionary.table_rows().num_rows == len(TABLES)
-    with pytest.raises(InputError, match="no table"):
+    with pytest.raises(InputError, match="is not a table"):
         dictionary.column_rows("nothing")
 
 

@@ -144,8 +144,8 @@ def test_without_a_reference_no_question_is_asked() -> None:
     explanation = explained("a", [line("a", "33", "thanks")], [expectation("r1", A, "100")])
     assert explanation.outcome == "unreferenced"
     assert says(explanation, "reading") == ["the text is read as no code that is expected"]
-    assert says(explanation, "questions") == ["not asked: no reading could prove the line"]
-    assert says(explanation, "outcome") == ["Unreferenced"]
+    assert says(explanation, "questions") == ["not applicable: no reading could prove the line"]
+    assert says(explanation, "outcome") == ["no reference"]
 
 
 def test_a_reading_says_what_its_tier_proves() -> None:
@@ -161,7 +161,7 @@ def test_a_reading_says_what_its_tier_proves() -> None:
 def test_a_line_that_is_left_out_says_so() -> None:
     fee = line("a", "8", A, line_class="bank_charge")
     explanation = explained("a", [fee], [expectation("r1", A, "8")])
-    assert says(explanation, "questions") == ["not asked: the line takes no part in matching"]
+    assert says(explanation, "questions") == ["not applicable: the line takes no part in matching"]
     assert "Bank charge" in str(explanation)
 
 

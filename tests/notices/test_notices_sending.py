@@ -124,7 +124,7 @@ def test_a_webhook_notice_in_doubt_waits_for_a_person(
         notices.settle("N-1", "arrived", "found it")
     with pytest.raises(InputError, match="'N-9' is not a notice"):
         notices.settle("N-9", "lost", "x")
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="a reason is required"):
         notices.settle("N-1", "lost", " ")
 
 

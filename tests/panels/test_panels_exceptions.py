@@ -213,7 +213,10 @@ def test_a_file_that_is_no_sheet_and_one_that_is_too_large_are_refused(
 ) -> None:
     panel = month_end.panels.exceptions("2026-10")
     for typed, why in (
-        ({"file": "a.xlsx", "content": base64.b64encode(b"x").decode()}, "a.xlsx is no workbook"),
+        (
+            {"file": "a.xlsx", "content": base64.b64encode(b"x").decode()},
+            "a.xlsx is not a workbook",
+        ),
         ({"file": "a.xlsx", "content": "&"}, "a.xlsx arrived incomplete"),
         ({"file": "a.xlsx"}, "a.xlsx is empty, or too large for a panel"),
     ):

@@ -274,7 +274,7 @@ def test_the_clock_moves_on_in_order_and_never_back(
     assert own_sandbox.clock.advance(days=2) == 2
     assert own_sandbox.clock.now == own_sandbox.now
     assert own_sandbox.clock.today == date(2026, 11, 4)
-    with pytest.raises(InputError, match="stands at"):
+    with pytest.raises(InputError, match="clock is at"):
         own_sandbox.clock.advance(timedelta(seconds=-1))
     with pytest.raises(InputError, match="no time zone"):
         own_sandbox.clock.set(datetime(2027, 1, 1))  # noqa: DTZ001 - what is refused

@@ -60,7 +60,7 @@ def test_folders_patterns_and_archives_stand_for_what_is_in_them(tmp_path: Path)
 def test_a_file_that_a_person_names_must_be_a_statement(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="not a bank statement"):
         read_statements([write(tmp_path, "not a statement", "readme.txt")])
-    with pytest.raises(StatementError, match="no file"):
+    with pytest.raises(StatementError, match="no such file"):
         read_statements([str(tmp_path / "*.nothing")])
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,9 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from treasury.core.errors import TableError
-from treasury.core.money import exponent
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.table import Table
+from treasury.matching.float_amounts import exact_amounts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,11 +45,6 @@ class Field(msgspec.Struct, frozen=True):
     may_be_list: bool = False
     """Whether a row may be a list of texts, one per line."""
 
-
-_SHOWN_ROWS = 5
-"""The number of rows that an error about floats names."""
-_FLOAT_DIGITS = 15
-"""Two decimals with at most this many digits are never the same float."""
 
 LINES = (
     Field("entry_id", TEXT, required=True),
@@ -111,57 +105,10 @@ def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str
     table = _arrow(source, name) if source is not None else pa.table({})
     if table.num_rows == 0 and table.num_columns == 0:
         return pa.schema([(field.name, field.type) for field in fields]).empty_table()
-    table = _exact_amounts(table, fields, name)
+    amounts = [field.name for field in fields if field.type == AMOUNT]
+    table = exact_amounts(table, amounts, name)
     _require_shape(table, fields, name)
     return pa.table({field.name: _column(table, field, name) for field in fields})
-
-
-def _exact_amounts(table: pa.Table, fields: tuple[Field, ...], name: str) -> pa.Table:
-    """Return the table with decimals for float amounts; TableError names the inexact rows.
-
-    A float is exact if its shortest text has no more decimals than its currency, and so few digits
-    that no other amount has the same float.
-    """
-    if table.column_names.count("currency") != 1:
-        return table
-    for field in fields:
-        if field.type != AMOUNT or table.column_names.count(field.name) != 1:
-            continue
-        column = table[field.name]
-        if not pa.types.is_floating(column.type):
-            continue
-        amounts: list[Decimal | None] = []
-        inexact = []
-        for row, (number, currency) in enumerate(
-            zip(column.to_pylist(), table["currency"].to_pylist(), strict=True)
-        ):
-            amount = None if number is None else Decimal(repr(number))
-            if amount is not None and not _is_exact(amount, str(currency)):
-                inexact.append((row, number))
-            amounts.append(amount)
-        if inexact:
-            shown = ", ".join(f"{row} ({number!r})" for row, number in inexact[:_SHOWN_ROWS])
-            more = len(inexact) - _SHOWN_ROWS
-            raise TableError(
-                f"{name}: {field.name} is a float with more digits than its currency has, in row"
-                f"{'s' * (len(inexact) > 1)} {shown}" + (f" and {more} more" if more > 0 else ""),
-                do="give exact decimals; nothing was rounded",
-            )
-        place = table.column_names.index(field.name)
-        table = table.set_column(place, field.name, pa.array(amounts, AMOUNT))
-    return table
-
-
-def _is_exact(amount: Decimal, currency: str) -> bool:
-    """Return whether a float's shortest decimal is an amount that the float stands for alone."""
-    if not amount.is_finite():
-        return False
-    digits = Decimal(amount).normalize().as_tuple()
-    return (
-        -int(digits.exponent) <= exponent(currency)
-        and amount.adjusted() < _FLOAT_DIGITS
-        and (len(digits.digits) <= _FLOAT_DIGITS)
-    )
 
 
 def _require_shape(table: pa.Table, fields: tuple[Field, ...], name: str) -> None:

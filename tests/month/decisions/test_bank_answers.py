@@ -276,7 +276,7 @@ def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> 
 
 def test_what_the_bank_has_is_not_taken_back(filed: Filed) -> None:
     filed.answer("RCVD")
-    with pytest.raises(ActionRefused, match=r"the bank has payments-1\.xml, and of .* RCVD"):
+    with pytest.raises(ActionRefused, match=r"payments-1\.xml, and reports about .* RCVD"):
         filed.desk.funding.void_file(FILE, "lost", actor=BERT)
     with pytest.raises(ActionRefused, match=r"the bank has payments-1\.xml"):
         filed.desk.funding.not_uploaded(filed.reference, "lost", actor=BERT)

@@ -1,8 +1,8 @@
 """Repair: restore damaged tables from every readable file, and report the losses.
 
 Every version of a record carries its key, its content hash and its commit's instant. So a table and
-its history can be rebuilt from any files with its rows: those of the last commit, superseded ones,
-and those that an earlier repair moved away. Losses are reported, and the table is marked to be
+its history can be rebuilt from any files with its rows: files of the last commit, superseded files,
+and files that an earlier repair moved away. Losses are reported, and the table is marked to be
 fetched again completely (`Writer.refetch`).
 """
 
@@ -79,7 +79,7 @@ class _Standing(msgspec.Struct, frozen=True):
 
 
 def repair(lake: Lake, now: datetime) -> Repair:
-    """Repair the last commit in a commit of its own; do nothing if nothing is damaged."""
+    """Repair the last commit in a separate commit; do nothing if nothing is damaged."""
     with lake.locked("repair"):
         damages_found = tuple(damages(lake))
         _bring_back_pinned(lake)

@@ -1,7 +1,7 @@
 -- One row per line with several whole references that settle it, and expectation, with its share. The line is exactly
 -- the sum of what all named expectations still expect; one of the other direction counts with its sign if all have
--- one owner. Or one of two named expectations is a request for exactly the line's amount, and the other is a standing
--- expectation of the same owner or the only one on the account. The first line that claims an expectation takes it.
+-- one owner. Or one of two named expectations is a request for exactly the line's amount, and the other is a
+-- standing expectation of the same owner or the only one on the account. The first line that claims an expectation takes it.
 -- `given_by`: the step that decides the share's tier.
 WITH named_here AS (
     SELECT

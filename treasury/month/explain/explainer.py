@@ -50,7 +50,7 @@ _QUESTIONS: Final = {
 }
 _OTHER_LINES: Final = "Do other lines speak against it?"
 _PAYER: Final = 5
-"""The number of the question about the payer, which is asked of credits only."""
+"""The number of the question about the payer, which applies to credits only."""
 _NO_DOUBT: Final = "no doubt"
 _SHORTEST: Final = 6
 """Minimum number of characters to identify an id."""
@@ -64,13 +64,13 @@ def explain_line(
     *,
     within: Month | None = None,
 ) -> LineExplanation:
-    """Explain the line with the id `name`, or the only one whose id begins with it.
+    """Explain the line with the id `name`, or the only one with an id that begins with it.
 
     `within` is the month in which the line has to be booked. Raises InputError for an unknown or
     ambiguous id and for a line of another month, NothingStored for a month without bank lines.
     """
     with run_on_question(snapshot, question, decisions, _READ) as steps_run:
-        entry_id = _find_line(steps_run.connection, name, within)
+        entry_id = find_line(steps_run.connection, name, within)
         return explanation_of(steps_run.connection, entry_id, question.zone)
 
 
@@ -114,7 +114,7 @@ def explanation_of(
     )
 
 
-def _find_line(connection: duckdb.DuckDBPyConnection, name: str, within: Month | None) -> str:
+def find_line(connection: duckdb.DuckDBPyConnection, name: str, within: Month | None) -> str:
     """Return the id of the line that `name` means."""
     if within is not None:
         days = [within.first, within.last]
@@ -159,20 +159,20 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str, entry_id: str) -> p
 def _questions(
     line: _Row, readings: Sequence[_Row], reasons: Collection[_Row]
 ) -> Iterator[tuple[int | None, str, bool, bool, str]]:
-    """Yield each question with whether it is asked, whether there is a doubt, and the answer.
+    """Yield the number and words of each question, whether it applies, any doubt, and the answer.
 
     Reasons that come from other lines have no number.
     """
     is_asked = any(reading["needs"] != "person" for reading in readings)
-    not_asked = "not asked: no reading could prove the line"
+    not_asked = "not applicable: no reading could prove the line"
     if line["line_class"] is not None:
-        not_asked = "not asked: the line takes no part in matching"
+        not_asked = "not applicable: the line takes no part in matching"
     for number, words in _QUESTIONS.items():
         doubts = [reason["why"] for reason in reasons if reason["question"] == number]
         for why in doubts:
             yield number, words, True, True, why
         if not doubts and is_asked and number == _PAYER and line["direction"] != "CRDT":
-            yield number, words, False, False, "not asked: the payment is our own"
+            yield number, words, False, False, "not applicable: the payment is our own"
         elif not doubts:
             yield number, words, is_asked, False, _NO_DOUBT if is_asked else not_asked
     for reason in reasons:

@@ -104,7 +104,7 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
 
 def _sentence(about: str | None, says: str) -> str:
-    """Join what a sentence is about with what it says."""
+    """Join the subject of a sentence with the sentence."""
     if not about:
         return clean(says)
     return f"{clean(about)}{'' if about.endswith('?') else ':'} {clean(says)}"

@@ -54,13 +54,13 @@ def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
             parts.append(f"contradicted: {reading['contradiction']}")
         yield "reading", reading["reference"] or reading["expectation_id"], "; ".join(parts)
     if len(readings) > _READINGS_IN_WORDS:
-        yield "reading", "", f"and {len(readings) - _READINGS_IN_WORDS} more, none of them stronger"
+        yield "reading", "", f"and {len(readings) - _READINGS_IN_WORDS} more, not stronger"
 
 
 def question_sentences(
     questions: Collection[tuple[int | None, str, bool, bool, str]],
 ) -> Iterator[_Sentence]:
-    """Yield the answers; where no question is asked, one sentence says why."""
+    """Yield the answers; if no question applies, yield one sentence with the reason."""
     if not any(is_asked for _, _, is_asked, _, _ in questions):
         yield "questions", "", next(answer for *_, answer in questions)
         return

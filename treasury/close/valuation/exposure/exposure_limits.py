@@ -12,14 +12,17 @@ import pyarrow as pa
 
 from treasury.actions.policies.policy import Policy
 from treasury.core.money import parse_amount, plain_digits
-from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
-from treasury.core.tables.schemas import grouped_schema
+from treasury.core.tables.column_types import BOOL, TEXT
+from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.month.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 
 WHOLE: Final = "all"
 """The scope of all money with the provider, in the reporting currency."""
 EXPOSURE_LIMITS: Final = grouped_schema(
-    (TEXT, "scope"), (AMOUNT, "limit"), (TEXT, "proposed_by", "accepted_by"), (BOOL, "alone")
+    (TEXT, "scope"),
+    (amount_in("currency"), "limit"),
+    (TEXT, "proposed_by", "accepted_by"),
+    (BOOL, "alone"),
 )
 """One row per limit: `scope` is the currency of its `limit`, or `all`, in euros."""
 REPORTING: Final = "EUR"
