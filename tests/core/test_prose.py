@@ -139,3 +139,8 @@ def test_a_folder_given_is_listed_without_a_limit(
     project("docs/page.md", f"{PLAIN}\nRead {ODD}.\n")
     assert TOOL["main"]([str(tmp_path / "docs")]) == 0
     assert capsys.readouterr().out.endswith(f"page.md:2: [{ODD}] Read {ODD}.\n")
+
+
+def test_strings_of_tests_quote_messages_and_do_not_count() -> None:
+    """This file has odd turns in strings alone, as the parameters above."""
+    assert prose_of(Path(__file__)).places == ()
