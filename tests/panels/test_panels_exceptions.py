@@ -16,6 +16,7 @@ from panel_practice import Practice
 from panel_rules import propose_transfers
 
 from treasury.core.settings import FILE_NAME
+from treasury.core.wording import state_words
 from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.panels import ExceptionsPanel
 from treasury.panels.frames.blocks import Message
@@ -28,7 +29,7 @@ def test_the_rows_are_the_months_open_items_in_their_order(month_end: Workspace)
     assert [row.key for row in rows_of(panel)] == [item.item_id for item in items]
     for row, item in zip(rows_of(panel), items, strict=True):
         assert item.next_step in words(row)
-        assert item.state in words(row)
+        assert state_words(item.state) in words(row)
         assert item.words.label in words(row)
     blocking = len(items.blocking)
     assert f"Open in October 2026; {blocking} of them block its close" in [

@@ -156,7 +156,7 @@ def test_an_assumption_that_means_nothing_is_refused(pairs: tuple[str, ...]) -> 
 def test_a_native_coin_is_no_currency_by_any_rule(newcomer: Workspace, pair: str) -> None:
     (newcomer.folder / "rules.toml").write_text(f'coins_at_par = ["USDC/USD", "{pair}"]\n', "utf-8")
     with pytest.raises(
-        SettingsError, match=f"rules.toml: coins_at_par has {pair}: {pair[:3]} is a"
+        SettingsError, match=f"rules.toml: coins_at_par has {pair}: {pair[:3]} is the native coin"
     ) as refused:
         Workspace(newcomer.folder).rates.reference()
     assert "treasury rates add FILE" in str(refused.value.do)

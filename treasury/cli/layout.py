@@ -87,7 +87,7 @@ def print_table(
     """Print every row with these columns; `empty` if there are no rows.
 
     `spare` are the columns to omit on a narrow terminal, in this order. `brief` are the columns of
-    a row on two lines, which replaces columns that would wrap.
+    a row on two lines of a terminal, which replace columns that would wrap.
     """
     if not table.num_rows:
         click.echo(f"{title}: {empty}" if title else empty)
@@ -112,7 +112,7 @@ def print_table(
         _print_lines(_aligned(grid, widths) if fits else _one_below_the_other(grid, None))
         return
     left_out = _left_out(grid, spare, width)
-    if brief and not _fits(_natural_widths(grid), width):
+    if brief and terminal is not None and not _fits(_natural_widths(grid), width):
         left_out = [name for name in grid.names if name not in brief]
         _print_lines(_on_two_lines(grid, brief, width))
         _say_left_out(left_out, width)
