@@ -47,7 +47,7 @@ def explained(entry_id: str, lines: Sequence[Row], expectations: Sequence[Row]) 
         run(connection, STEPS)
         connection.execute("CREATE TEMP VIEW bank_lines AS FROM lines")
         connection.execute(
-            "CREATE TEMP TABLE deciders"
+            "CREATE TEMP TABLE line_deciders"
             " (entry_id VARCHAR, decided_by VARCHAR, decided_at TIMESTAMPTZ)"
         )
         return explanation_of(connection, entry_id, BRUSSELS)
@@ -186,7 +186,6 @@ def test_every_kind_of_line_of_a_month_is_explained(month_end: Workspace) -> Non
     assert len(seen) > 6
 
 
-@pytest.mark.acceptance
 def test_a_decision_is_explained_with_who_made_it(month_end: Workspace, tmp_path: Path) -> None:
     desk = copy_of(month_end, tmp_path / "desk")
     name = next(
@@ -200,7 +199,6 @@ def test_a_decision_is_explained_with_who_made_it(month_end: Workspace, tmp_path
     assert "decided by: anna on 2026-11-0" in str(explanation)
 
 
-@pytest.mark.acceptance
 def test_an_unknown_line_is_refused_with_the_nearest_id(month_end: Workspace) -> None:
     name = month_end.reconcile("2026-10").lines.arrow["entry_id"][0].as_py()
     assert month_end.explain(name[:20]).entry_id.startswith(name[:20])
@@ -222,7 +220,6 @@ def test_a_month_has_to_have_the_line(month_end: Workspace) -> None:
         month_end.explain(name, month="2026-09")
 
 
-@pytest.mark.acceptance
 def test_the_command_prints_the_words_or_the_rows(month_end: Workspace) -> None:
     name = month_end.reconcile("2026-10").lines.arrow["entry_id"][0].as_py()
     output = call(month_end, "explain", name, "--month", "2026-10")

@@ -6,5 +6,5 @@ SELECT
 FROM bank_lines AS line
 JOIN outcomes AS outcome ON outcome.entry_id = line.entry_id
 LEFT JOIN expectations AS expectation ON expectation.expectation_id = outcome.expectation_id
-LEFT JOIN deciders AS person ON person.entry_id = line.entry_id
+LEFT JOIN line_deciders AS person ON person.entry_id = line.entry_id
 WHERE line.entry_id = ?

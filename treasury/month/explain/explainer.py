@@ -42,7 +42,7 @@ from treasury.month.reconciliation import step_sql as matching_sql
 
 _Row: TypeAlias = Mapping[str, Any]
 _PACKAGE: Final = "treasury.month.explain"
-_READ: Final = needed(STEPS, *RESULTS, "bank_lines", "deciders")
+_READ: Final = needed(STEPS, *RESULTS, "bank_lines", "line_deciders")
 """The steps that the queries of this folder read from, and all that these read."""
 _QUESTIONS: Final = {
     int(row["number"]): row["question"]
