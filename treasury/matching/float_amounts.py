@@ -59,9 +59,9 @@ def is_exact(amount: Decimal, currency: str) -> bool:
     """Return whether a float's shortest decimal is an amount that the float stands for alone."""
     if not amount.is_finite():
         return False
-    digits = Decimal(amount).normalize().as_tuple()
+    digits = amount.normalize().as_tuple()
     return (
         -int(digits.exponent) <= exponent(currency)
         and amount.adjusted() < _FLOAT_DIGITS
-        and (len(digits.digits) <= _FLOAT_DIGITS)
+        and len(digits.digits) <= _FLOAT_DIGITS
     )

@@ -413,8 +413,12 @@ def _presented(table: pa.Table) -> pa.Table:
 
 def _fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Table:
     """Return the table with fiat amounts in their type; TableError for one that does not fit."""
-    for name in {*declared, *fiat_columns(table.schema)} & {*table.column_names}:
-        place, column = table.column_names.index(name), table[name]
+    fiat = {*declared, *fiat_columns(table.schema)}
+    # In the order of the columns, so that an error always names the first that does not fit.
+    for place, name in enumerate(table.column_names):
+        if name not in fiat:
+            continue
+        column = table[name]
         try:
             cast = column.cast(FIAT)
         except pa.ArrowInvalid:
