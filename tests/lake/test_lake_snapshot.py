@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -16,7 +14,6 @@ from lake_samples import EXACT, REQUESTS, START, copied_lake, put, requests, sma
 from treasury.core.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
 from treasury.core.tables import duckdb_engine, query_checks
 from treasury.lake import Lake, Snapshot
-from treasury.lake import snapshot as lake_snapshot
 
 
 @pytest.fixture(scope="module")
@@ -202,37 +199,17 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[duckdb.DuckDBPyConnection]:
     return databases
 
 
-def test_snapshots_of_the_same_records_share_a_database(
+def test_the_queries_of_a_snapshot_share_one_database(
     lake: Lake, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
-    assert statuses(lake.snapshot()) == statuses(lake.snapshot()) == {"a": "OPEN", "b": "DONE"}
-    with lake.snapshot().connection() as connection:
+    snapshot = lake.snapshot()
+    assert statuses(snapshot) == statuses(snapshot) == {"a": "OPEN", "b": "DONE"}
+    with snapshot.connection() as connection:
         assert connection.execute("SELECT count(*) FROM commits").fetchone() == (1,)
     assert len(opened) == 1
     put(lake, 1, requests(a="DONE"))
-    opened.clear()
+    assert statuses(snapshot)["a"] == "OPEN"
     assert statuses(lake.snapshot())["a"] == "DONE"
-    assert lake.snapshot().table("commits").num_rows == 2
-    assert statuses(lake.snapshot(at=START))["a"] == "OPEN"
-    assert len(opened) == 2
-
-
-def test_many_records_have_a_database_that_goes_with_their_snapshot(
-    lake: Lake, opened: list[duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lake_snapshot, "FEW", 0)
-    statuses(lake.snapshot())
-    statuses(lake.snapshot())
-    assert len(opened) == 2
-
-
-def test_a_forked_process_has_a_database_of_its_own(
-    lake: Lake, opened: list[duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    statuses(lake.snapshot())
-    forked = SimpleNamespace(getpid=lambda: -1, stat=os.stat)
-    monkeypatch.setattr(lake_snapshot, "os", forked)
-    statuses(lake.snapshot())
     assert len(opened) == 2
 
 

@@ -47,24 +47,6 @@ Keys: TypeAlias = dict[str, tuple[Hashable, ...]]
 """The result of `Snapshot.keys`."""
 _NONE_BESIDE: Final[Mapping[str, Path]] = {}
 _GIVEN: Final = "given_rows"
-_SHARED_AT_MOST: Final = 2
-"""Maximum number of cached databases: the latest data, and the data compared with it."""
-
-
-class _Database:
-    """A database in memory, and the tables defined in it."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.connection = connection
-        self.defined: set[str] = set()
-        self.lock = threading.Lock()
-
-
-_LOCK: Final = threading.Lock()
-_DATABASES: Final[dict[Hashable, _Database]] = {}
-"""Databases over few rows, shared by snapshots of the same files: opening one and defining its
-tables takes as long as many queries.
-"""
 
 
 class Snapshot:
@@ -93,7 +75,10 @@ class Snapshot:
         self._beside: Mapping[str, Callable[[], pa.Table]] = {}
         self._rows: dict[str, pa.Table] = {}
         """Cached rows of tables without files, so that repeated reads agree."""
-        self._shared: _Database | None = None
+        self._database: duckdb.DuckDBPyConnection | None = None
+        self._defined: set[str] = set()
+        """The tables that its database defines."""
+        self._lock = threading.Lock()
 
     def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
         """Return the same snapshot with further tables for `sql` and `table`.
@@ -154,11 +139,11 @@ class Snapshot:
     ) -> duckdb.DuckDBPyConnection:
         """Open a connection with a view per table, a view per history, and the table `commits`.
 
-        Connections share a database, unless one is `alone`, of `one_thread`, or reads the databases
-        `beside` by their names; duckdb.Error is raised if one of those cannot be opened. DuckDB
-        returns memory to the system only when a database is closed, so a query over many rows
-        should be alone. One thread suffices to read few rows of a large lake, and uses the least
-        memory for many rows.
+        Connections share the snapshot's database, unless one is `alone`, of `one_thread`, or reads
+        the databases `beside` by their names; duckdb.Error is raised if one of those cannot be
+        opened. DuckDB returns memory to the system only when a database is closed, so a query over
+        many rows should be alone. One thread suffices to read few rows of a large lake, and uses
+        the least memory for many rows.
 
         Objects created on it must be temporary: then no other connection sees them, and they
         disappear with it. The connection is for our own SQL: it can read only the snapshot's files,
@@ -174,28 +159,14 @@ class Snapshot:
         return connection
 
     def _showing(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
-        """Return a connection to the shared database with these tables defined."""
-        if self._shared is None:
-            # The key has everything that the views depend on; None means a database for this
-            # snapshot only. A forked process has its own, because the parent's locks may stay
-            # locked in it.
-            key = self.key() if self._size() < FEW else None
-            whole = None if key is None else (os.getpid(), key, *self._catalogue.values())
-            if whole is None:
-                self._shared = _Database(self._new_database())
-            else:
-                with _LOCK:
-                    self._shared = _DATABASES.pop(whole, None) or _Database(self._new_database())
-                    # The newest entry is last.
-                    _DATABASES[whole] = self._shared
-                    while len(_DATABASES) > _SHARED_AT_MOST:
-                        del _DATABASES[next(iter(_DATABASES))]
-        shared = self._shared
-        with shared.lock:
-            undefined = [name for name in names if name not in shared.defined]
-            self._show(shared.connection, undefined)
-            shared.defined.update(undefined)
-            return shared.connection.cursor()
+        """Return a connection to the snapshot's own database with these tables defined."""
+        with self._lock:
+            if self._database is None:
+                self._database = self._new_database()
+            undefined = [name for name in names if name not in self._defined]
+            self._show(self._database, undefined)
+            self._defined.update(undefined)
+            return self._database.cursor()
 
     def _size(self) -> int:
         return sum(file.size for stored in self.stored().values() for file in stored.files)
