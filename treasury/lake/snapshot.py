@@ -168,14 +168,11 @@ class Snapshot:
             self._defined.update(undefined)
             return self._database.cursor()
 
-    def _size(self) -> int:
-        return sum(file.size for stored in self.stored().values() for file in stored.files)
-
     def _new_database(
         self, *, one_thread: bool = False, beside: Mapping[str, Path] = _NONE_BESIDE
     ) -> duckdb.DuckDBPyConnection:
         """Open a database on the snapshot's files, with several threads for a large lake."""
-        size = self._size()
+        size = sum(file.size for stored in self.stored().values() for file in stored.files)
         workspace = None if size < FEW else self._workspace
         connection = duckdb_engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
         for name, database in beside.items():

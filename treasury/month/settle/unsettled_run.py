@@ -58,7 +58,7 @@ All other steps that have run by then read the texts of unsettled lines, which h
 """
 _PAID: Final = (
     "provisional_pairs", "reference_pairs", "inexact_readings", "sent_amounts", "payable_amounts",
-    "amount_takers", "neighbour_codes",
+    "neighbour_codes",
 )  # fmt: skip
 """The amounts paid so far by decision, and the steps that use them.
 

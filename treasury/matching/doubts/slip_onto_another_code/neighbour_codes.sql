@@ -5,7 +5,13 @@
 -- Codes are compared once per amount, however many lines and expectations have it. Of very many neighbours, the first
 -- opened are kept for each closing day. Each code's neighbours are sorted as numbers in one list, because sorting a
 -- row for each pair takes twice the time.
-WITH named AS (
+WITH amount_takers AS (
+    SELECT DISTINCT t.expectation_id, c.code, t.amount, t.currency, t.direction, t.opened_on, t.closed_on
+    FROM payable_amounts AS t
+    SEMI JOIN sent_amounts AS s ON s.amount = t.amount AND s.currency = t.currency AND s.direction = t.direction
+    JOIN known_codes AS c ON c.expectation_id = t.expectation_id
+),
+named AS (
     SELECT DISTINCT s.code, s.amount, s.currency, s.direction
     FROM sent_amounts AS s
     JOIN (

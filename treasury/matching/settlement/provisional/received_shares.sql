@@ -1,5 +1,22 @@
 -- One row per line and expectation that it counts for, with the amount received before it (`before`, in booking
--- order) and how much of the line was still expected (`matched_amount`).
+-- order) and how much of the line was still expected (`matched_amount`). A line belongs to the one expectation that a
+-- person accepted, or else to that of its whole reference, if no doubt leaves it to a person. Only expectations with
+-- doubted lines need new sums of the amounts before each line.
+WITH doubted_lines AS (
+    SELECT DISTINCT entry_id
+    FROM line_doubts
+),
+doubted_expectations AS (
+    SELECT DISTINCT v.expectation_id
+    FROM provisional_pairs AS v
+    JOIN doubted_lines AS d ON d.entry_id = v.entry_id
+),
+assigned_pairs AS (
+    SELECT v.entry_id, v.expectation_id, v.tier, v.accepted_reason, v.booking_date, v.expected, v.rivals, v.amount
+    FROM provisional_pairs AS v
+    LEFT JOIN doubted_lines AS d ON d.entry_id = v.entry_id
+    WHERE v.accepted_reason IS NOT NULL OR d.entry_id IS NULL
+)
 SELECT
     *,
     CASE

@@ -1,5 +1,10 @@
 -- One row per expectation, with what it received from lines that belong to it alone, and the day and id of the last
 -- of these. Most expectations have one line, which needs no sum.
+WITH repeatedly_paid_expectations AS (
+    SELECT DISTINCT expectation_id
+    FROM provisional_pairs
+    WHERE before > 0
+)
 SELECT r.expectation_id, r.expected, r.amount AS received, r.booking_date AS last_date, r.entry_id AS last_entry_id
 FROM received_shares AS r
 ANTI JOIN repeatedly_paid_expectations AS m ON m.expectation_id = r.expectation_id

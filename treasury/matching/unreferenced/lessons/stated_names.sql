@@ -1,6 +1,12 @@
 -- One row per unplaced payment and folded name of at least two words that its text has in full: the name of an
 -- earlier payer, or of a party that an open expectation is from or for. A name is searched by its rarest word, if few
 -- names have that word.
+WITH text_words AS (
+    -- In the form that folded names have.
+    SELECT DISTINCT entry_id, replace(replace(replace(word, 'AE', 'A'), 'OE', 'O'), 'UE', 'U') AS word
+    FROM stated_words
+    WHERE NOT is_lesson
+)
 SELECT c.entry_id, c.folded
 FROM (
     SELECT s.entry_id, n.folded, n.words
