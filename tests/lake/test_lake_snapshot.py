@@ -208,9 +208,11 @@ def test_the_queries_of_a_snapshot_share_one_database(
         assert connection.execute("SELECT count(*) FROM commits").fetchone() == (1,)
     assert len(opened) == 1
     put(lake, 1, requests(a="DONE"))
+    opened.clear()
     assert statuses(snapshot)["a"] == "OPEN"
+    assert opened == []
     assert statuses(lake.snapshot())["a"] == "DONE"
-    assert len(opened) == 2
+    assert len(opened) == 1
 
 
 def test_what_stands_beside_a_snapshot_is_its_own(lake: Lake) -> None:

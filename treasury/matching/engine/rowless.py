@@ -47,15 +47,11 @@ AGGREGATES: Final = frozenset(
 def is_rowless(connection: duckdb.DuckDBPyConnection, sql: str, rowless: Collection[str]) -> bool:
     """Return whether a query certainly has no rows if the named tables have none."""
     if sql not in _SOURCES:
-        _SOURCES[sql] = _rows_from(connection, sql)
+        row = connection.execute(_PARSE, [sql]).fetchone()
+        assert row is not None
+        # DuckDB's syntax tree names what the query selects from.
+        _SOURCES[sql] = _query(msgspec.json.decode(row[0])["statements"][0]["node"], {})
     return _is_without(_SOURCES[sql], rowless)
-
-
-def _rows_from(connection: duckdb.DuckDBPyConnection, sql: str) -> _Source:
-    """Return the sources of a query from DuckDB's syntax tree."""
-    row = connection.execute(_PARSE, [sql]).fetchone()
-    assert row is not None
-    return _query(msgspec.json.decode(row[0])["statements"][0]["node"], {})
 
 
 def _is_without(source: _Source, rowless: Collection[str]) -> bool:
