@@ -357,7 +357,7 @@ class _Stream(httpcore.NetworkStream):
         """Return True if the peer closed the connection or sent bytes without a request.
 
         After a TLS handshake the socket may hold session tickets, so only a non-blocking read shows
-        whether there is more. Otherwise a byte in the socket is enough.
+        whether there are other bytes. Without TLS, any byte in the socket is surplus.
         """
         tls = self._inner.get_extra_info("ssl_object")
         if self.is_spoiled or (
