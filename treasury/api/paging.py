@@ -181,7 +181,7 @@ class _ListState(msgspec.Struct):
 
 
 class PagePart(msgspec.Struct, Generic[T], frozen=True):
-    """Consecutive pages of a list: their rows and keys, and what each page states about the list."""
+    """Consecutive pages of a list: their rows and keys, and what each page says about the list."""
 
     numbers: range
     rows: T

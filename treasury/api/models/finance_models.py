@@ -368,7 +368,7 @@ _WIDE: Final = Context(prec=100)
 class Allowance(Model, frozen=True):
     """The amount of an asset that others may spend from a wallet.
 
-    The specification only announces this resource.It does not state whether `allowance` counts
+    The specification only announces this resource. It does not state whether `allowance` counts
     tokens or their smallest units.
     """
 
