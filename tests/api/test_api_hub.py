@@ -94,7 +94,7 @@ def test_it_is_asked_from_within_a_running_loop_too(serve: Serve) -> None:
         (saying(b'{"kind": "user", "name": "\xff"}'), "does not describe a user"),
         (saying(b'{"name": "by the-servers-own-token"}'), "the token instead of a name"),
         (saying(b'{"x": ' + b"[" * 200_000), "does not describe a user"),
-        (saying(b" " * 300_000 + b'{"name": "ines"}'), "does not end"),
+        (saying(b" " * 300_000 + b'{"name": "ines"}'), "is too long"),
     ],
 )
 def test_any_other_answer_is_an_error_that_shows_no_token(
