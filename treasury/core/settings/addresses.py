@@ -35,7 +35,7 @@ def holds_secret(url: str) -> bool:
 
 
 def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
-    """Yield the problem and the remedy if an address is invalid, or plain http to another machine."""
+    """Yield problem and remedy if an address is invalid, or plain http to another machine."""
     try:
         parts = urlsplit(url)
         _ = parts.port

@@ -227,7 +227,7 @@ def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
 
 
 def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, str]]:
-    """Check that an account has one block per currency and one source, and opens before it closes."""
+    """Check that an account has one block per currency, one source, and dates in order."""
     sources: dict[str, Source] = {}
     declared: set[tuple[str, str]] = set()
     for account in accounts:
