@@ -1,9 +1,9 @@
 """The tables of the ramp service: one declaration each, its columns in reading order.
 
-A declaration holds everything about a table: the endpoint, the key, the rows that stay open and the
-columns. Sources name the headings of the ramp service's specification. `amount` of a ramp request
-is gross fiat on-ramp and gross crypto off-ramp; use the columns that name their unit instead. Rates
-are fiat per crypto, percentages are per cent.
+A declaration states the endpoint, the key and the columns of a table, and whether its rows become
+final. The source of a column names a heading of the ramp service's specification. `amount` of a
+ramp request is gross fiat on-ramp and gross crypto off-ramp; use the columns that name their unit
+instead. Rates are fiat per crypto, percentages are per cent.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _ID = text("id", "the service's id")
 _CREATED = instant("created_at", "when the service created it")
 _UPDATED = instant("updated_at", "when the service last changed it")
-_VERSION = integer("version", "counter that every change raises")
+_VERSION = integer("version", "version number, which each change increases")
 
 
 class ReceivedRequest(ReceivedRecord, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class ReceivedRequest(ReceivedRecord, frozen=True, kw_only=True):
 
 
 def _fiat(record: ReceivedRecord) -> FiatCurrency:
-    """Return the fiat currency, given as an object, a code or an id."""
+    """Return the fiat currency, which the service states as an object, a code or an id."""
     request: RampRequest = record.value
     if isinstance(request.fiat_currency, FiatCurrency):
         return request.fiat_currency
@@ -94,90 +94,91 @@ RAMP_REQUESTS: Final = form(
     "ramp_requests",
     "Ramp request",
     _ID,
-    text("payment_reference", "reference that the payment must carry"),
+    text("payment_reference", "reference that the payment for the request must carry"),
     text("ramp_type", "ON_RAMP (fiat to crypto) or OFF_RAMP"),
-    text("status", "AWAITING_APPROVAL … SUCCEEDED"),
-    flag("is_open", "whether it may still change; BLOCKED is on hold and counts as open",
+    text("status", "status of the request, from AWAITING_APPROVAL to SUCCEEDED"),
+    flag("is_open", "true if the request may still change; BLOCKED counts as open",
          lambda f: f.value.status not in REQUEST_FINAL, "status"),
-    amount("amount", "fiat gross on-ramp, crypto gross off-ramp: never show bare",
+    amount("amount", "gross amount, fiat on-ramp and crypto off-ramp; always show it with its unit",
            unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp"),
-    amount("net_amount", "after the fee, in the unit of `amount`; prefer columns with a named unit",
+    amount("net_amount", "amount after the fee; better use columns with a named unit",
            unit="that of `amount`"),
-    text("fiat_currency", "of fiat amounts", lambda f: _fiat(f).currency, "fiatCurrency"),
-    text("fiat_currency_id", "its id", lambda f: _fiat(f).id or None, "fiatCurrencyId"),
-    amount("fiat_amount", "gross, in `fiat_currency`", unit="`fiat_currency`"),
-    amount("fiat_net_amount", "after the fee, in `fiat_currency`", unit="`fiat_currency`"),
-    amount("fiat_fee_amount", "the fee, in `fiat_currency`", unit="`fiat_currency`"),
-    text("crypto_currency", "the coin", lambda f: _crypto(f).currency, "cryptoCurrency"),
-    text("crypto_currency_id", "its id", lambda f: _crypto(f).id or None, "cryptoCurrencyId"),
-    text("crypto_chain", "its network", lambda f: _crypto(f).chain, "cryptoCurrency.chain"),
-    amount("crypto_amount", "units of `crypto_currency`", unit="`crypto_currency`"),
-    amount("exchange_rate", "fiat per crypto", unit="`fiat_currency` per `crypto_currency`"),
-    amount("fee_percentage", "per cent", unit="per cent"),
-    flag("payment_received", "whether the service saw the payment"),
-    amount("amount_received", "in the unit of `amount`", unit="that of `amount`"),
-    text("blockchain_transaction_hash", "the crypto payment"),
-    text("company_id", "company that made the request"),
-    text("company_name", "name of that company"),
-    text("company_wallet_id", "wallet that receives crypto on-ramp", _id_of("company_wallet"),
+    text("fiat_currency", "currency of the fiat amounts", lambda f: _fiat(f).currency,
+    "fiatCurrency"), text("fiat_currency_id", "id of the fiat currency", lambda f: _fiat(f).id or
+    None, "fiatCurrencyId"), amount("fiat_amount", "gross amount in `fiat_currency`",
+    unit="`fiat_currency`"), amount("fiat_net_amount", "amount after the fee, in `fiat_currency`",
+    unit="`fiat_currency`"), amount("fiat_fee_amount", "the fee, in `fiat_currency`",
+    unit="`fiat_currency`"), text("crypto_currency", "coin of the crypto amount", lambda f:
+    _crypto(f).currency, "cryptoCurrency"), text("crypto_currency_id", "id of the coin", lambda f:
+    _crypto(f).id or None, "cryptoCurrencyId"), text("crypto_chain", "blockchain network of the
+    coin", lambda f: _crypto(f).chain, "cryptoCurrency.chain"), amount("crypto_amount", "amount in
+    units of `crypto_currency`", unit="`crypto_currency`"), amount("exchange_rate", "fiat per
+    crypto", unit="`fiat_currency` per `crypto_currency`"), amount("fee_percentage", "fee in per
+    cent of the gross amount", unit="per cent"), flag("payment_received", "true if the service has
+    received the payment"), amount("amount_received", "amount received, in the unit of `amount`",
+    unit="that of `amount`"), text("blockchain_transaction_hash", "hash of the blockchain
+    transaction of the crypto"), text("company_id", "company that made the request"),
+    text("company_name", "name of the company that made the request"), text("company_wallet_id",
+    "wallet that receives crypto on-ramp", _id_of("company_wallet"),
          "companyWalletId"),
-    text("company_wallet_address", "its address", "company_wallet.address"),
-    text("company_wallet_chain", "its network", "company_wallet.chain"),
+    text("company_wallet_address", "address of that wallet", "company_wallet.address"),
+    text("company_wallet_chain", "blockchain network of that wallet", "company_wallet.chain"),
     text("company_bank_account_id", "bank account that receives fiat off-ramp",
          _id_of("company_bank_account"), "companyBankAccountId"),
-    text("company_bank_account_iban", "its IBAN", "company_bank_account.iban"),
-    text("deposit_bank_account_id", "bank account that we send fiat to", "deposit_bank_account.id"),
-    text("deposit_iban", "its IBAN", "deposit_bank_account.iban"),
-    text("deposit_bic", "its bank's code", "deposit_bank_account.bic"),
-    text("deposit_beneficiary", "the payee", "deposit_bank_account.beneficiary"),
-    text("deposit_bank_name", "name of its bank", "deposit_bank_account.bank_name"),
-    text("deposit_account_number", "not SEPA", "deposit_bank_account.account_number"),
-    text("deposit_sort_code", "in pounds", "deposit_bank_account.sort_code"),
-    text("deposit_routing_number", "in dollars", "deposit_bank_account.routing_number"),
-    text("deposit_currency", "currency of payments to it", "deposit_bank_account.currency"),
-    *_part(
+    text("company_bank_account_iban", "IBAN of that bank account", "company_bank_account.iban"),
+    text("deposit_bank_account_id", "bank account to which we pay fiat (deposit account)",
+    "deposit_bank_account.id"), text("deposit_iban", "IBAN of the deposit account",
+    "deposit_bank_account.iban"), text("deposit_bic", "BIC of the deposit account's bank",
+    "deposit_bank_account.bic"), text("deposit_beneficiary", "holder of the deposit account",
+    "deposit_bank_account.beneficiary"), text("deposit_bank_name", "name of the deposit account's
+    bank", "deposit_bank_account.bank_name"), text("deposit_account_number", "account number, if the
+    account is not SEPA", "deposit_bank_account.account_number"), text("deposit_sort_code", "sort
+    code, for an account in pounds", "deposit_bank_account.sort_code"),
+    text("deposit_routing_number", "routing number, for an account in dollars",
+    "deposit_bank_account.routing_number"), text("deposit_currency", "currency of payments to the
+    deposit account", "deposit_bank_account.currency"), *_part(
         "deposit",
         "deposit_bank_account",
-        bank_account_type=(TEXT, "EUR_SEPA, GBP_FPS, …"),
-        label=(TEXT, "the provider's name for it"),
-        is_active=(BOOL, "whether it accepts payments; do not pay if false"),
-        is_default=(BOOL, "whether it is the provider's default"),
-        version=(INTEGER, "counter that every change of the account raises"),
-        intermediary_bank_name=(TEXT, "the bank before its own"),
-        intermediary_bic=(TEXT, "of the bank before its own"),
-        intermediary_account_number=(TEXT, "at the bank before its own"),
+        bank_account_type=(TEXT, "type of account: EUR_SEPA, GBP_FPS, …"),
+        label=(TEXT, "the provider's name for the account"),
+        is_active=(BOOL, "true if the account accepts payments; do not pay if false"),
+        is_default=(BOOL, "true if the account is the provider's default"),
+        version=(INTEGER, "version number, which each change of the account increases"),
+        intermediary_bank_name=(TEXT, "name of the intermediary bank"),
+        intermediary_bic=(TEXT, "BIC of the intermediary bank"),
+        intermediary_account_number=(TEXT, "account number at the intermediary bank"),
         company_name=(TEXT, "company that holds the account"),
         email=(TEXT, "payee's e-mail address"),
         phone_number=(TEXT, "payee's phone number"),
         bank_country=(TEXT, "two-letter code of the bank's country"),
-        bank_street_address=(TEXT, "of its bank"),
-        bank_city=(TEXT, "of its bank"),
-        bank_postal_code=(TEXT, "of its bank"),
-        beneficiary_address_line1=(TEXT, "payee's address"),
-        beneficiary_address_line2=(TEXT, "payee's address"),
-        beneficiary_city=(TEXT, "payee's address"),
-        beneficiary_state=(TEXT, "payee's address"),
-        beneficiary_postal_code=(TEXT, "payee's address"),
-        beneficiary_country=(TEXT, "payee's address, two-letter code"),
+        bank_street_address=(TEXT, "street address of the bank"),
+        bank_city=(TEXT, "city of the bank"),
+        bank_postal_code=(TEXT, "postal code of the bank"),
+        beneficiary_address_line1=(TEXT, "payee's street address, first line"),
+        beneficiary_address_line2=(TEXT, "payee's street address, second line"),
+        beneficiary_city=(TEXT, "city of the payee's address"),
+        beneficiary_state=(TEXT, "state or region of the payee's address"),
+        beneficiary_postal_code=(TEXT, "postal code of the payee's address"),
+        beneficiary_country=(TEXT, "two-letter country code of the payee's address"),
     ),
     *_part(
         "deposit_wallet",
         "deposit_wallet",
-        id=(TEXT, "wallet that we send crypto to"),
-        address=(TEXT, "its address"),
-        chain=(TEXT, "its network"),
-        label=(TEXT, "the provider's name for it"),
-        is_active=(BOOL, "whether it accepts payments; do not pay if false"),
-        is_default=(BOOL, "whether it is the provider's default"),
-        version=(INTEGER, "counter that every change of the account raises"),
+        id=(TEXT, "wallet to which we send crypto (deposit wallet)"),
+        address=(TEXT, "address of the deposit wallet"),
+        chain=(TEXT, "blockchain network of the deposit wallet"),
+        label=(TEXT, "the provider's name for the wallet"),
+        is_active=(BOOL, "true if the wallet accepts payments; do not pay if false"),
+        is_default=(BOOL, "true if the wallet is the provider's default"),
+        version=(INTEGER, "version number, which each change of the wallet increases"),
     ),
     _CREATED,
-    text("created_by", "the service's user who created it",
+    text("created_by", "user of the service who created the request",
          lambda f: _event(f, "CREATED").email or _event(f, "CREATED").username or f.listed_by
          or f.value.created_by, "createdBy"),
     instant("approved_at", "time of the approval", lambda f: _event(f, "APPROVED").created_at,
             "events[APPROVED].createdAt"),
-    instant("completed_at", "time of completion; decides the month of the fee",
+    instant("completed_at", "time of completion, which decides the month of the fee",
             lambda f: _event(f, "COMPLETED").created_at, "events[COMPLETED].createdAt"),
     instant(
         "updated_at",
@@ -187,14 +188,14 @@ RAMP_REQUESTS: Final = form(
     ),
     _VERSION,
     flag("has_detail", "false if only the list item is stored", lambda f: f.has_detail),
-    title="Requests that exchange fiat for crypto or back",
+    title="Requests to exchange fiat for crypto, or crypto for fiat",
     settles=True,
     model=RampRequest,
 )  # fmt: skip
 
 
 class ReceivedEvent(ReceivedRecord, frozen=True, kw_only=True):
-    """One event of a ramp request; `place` counts from 0."""
+    """One event of a ramp request; `place` is its position in the list, from 0."""
 
     request_id: str
     place: int
@@ -211,42 +212,35 @@ RAMP_REQUEST_EVENTS: Final = form(
     "Ramp request",
     text(
         "id",
-        "the service's id; request and place if it has none",
+        "the service's id, or the request's id and the event's position if it has none",
         lambda f: f.value.id or f"{f.request_id}#{f.place}",
         "events[].id",
     ),
     text("ramp_request_id", "the request", lambda f: f.request_id, "id"),
-    text("event_type", "CREATED, APPROVED, …", source="events[].eventType"),
-    text("user_id", "the service's user", source="events[].userId"),
-    text("username", "the service's user", source="events[].username"),
-    text("email", "the service's user", source="events[].email"),
-    text("role", "the user's role then", source="events[].role"),
-    instant("created_at", "when it happened", source="events[].createdAt"),
-    integer("version", "of the request after it", source="events[].version"),
-    text("metadata", "JSON, as received", _metadata, "events[].metadata"),
-    title="What happened to each ramp request, by whom",
+    text("event_type", "type of event: CREATED, APPROVED, …", source="events[].eventType"),
+    text("user_id", "id of the user who acted", source="events[].userId"),
+    text("username", "login name of the user who acted", source="events[].username"),
+    text("email", "e-mail address of the user who acted", source="events[].email"),
+    text("role", "role of the user at that time", source="events[].role"),
+    instant("created_at", "time of the event", source="events[].createdAt"),
+    integer("version", "version of the request after the event", source="events[].version"),
+    text("metadata", "details of the event as JSON, as received", _metadata, "events[].metadata"),
+    title="Events of ramp requests: what happened, when and by whom",
     model=RampEvent,
 )
 
 FEES: Final = form(
-    "fees",
-    "Endpoints",
-    _ID,
-    text("company_id", "the company it is for"),
-    text("name", "of the tier"),
-    text("type", "ON_RAMP or OFF_RAMP"),
-    amount("min_volume", "from; currency and period are not stated", unit="not stated"),
-    amount("max_volume", "to; currency and period are not stated", unit="not stated"),
-    amount("percentage", "per cent", unit="per cent"),
-    _VERSION,
-    title="Fee tiers",
-    model=Fee,
-    source=Whole(lambda client: client.ramp.fees.all()),
+    "fees", "Endpoints", _ID, text("company_id", "company for which the fee applies"), text("name",
+    "name of the fee tier"), text("type", "ON_RAMP or OFF_RAMP"), amount("min_volume", "minimum
+    volume; its currency and period are not stated", unit="not stated"), amount("max_volume",
+    "maximum volume; its currency and period are not stated", unit="not stated"),
+    amount("percentage", "fee in per cent", unit="per cent"), _VERSION, title="Fee tiers",
+    model=Fee, source=Whole(lambda client: client.ramp.fees.all()),
 )
 
 
 class ReceivedPair(ReceivedRecord, frozen=True, kw_only=True):
-    """A currency pair and the direction it was listed for."""
+    """A currency pair, and the direction (on-ramp or off-ramp) in whose list it is."""
 
     ramp_type: str
 
@@ -262,14 +256,14 @@ CURRENCY_PAIRS: Final = form(
     "currency_pairs",
     "Endpoints",
     text("ramp_type", "ON_RAMP or OFF_RAMP", lambda f: f.ramp_type, "the list requested"),
-    text("from_id", "id of the currency given", "source.id", "from.id"),
-    text("from_currency", "the currency given", "source.currency", "from.currency"),
-    text("from_chain", "its network", "source.chain", "from.chain"),
-    text("from_label", "its name", "source.label", "from.label"),
+    text("from_id", "id of the currency paid", "source.id", "from.id"),
+    text("from_currency", "currency paid", "source.currency", "from.currency"),
+    text("from_chain", "blockchain network of that currency", "source.chain", "from.chain"),
+    text("from_label", "name of that currency", "source.label", "from.label"),
     text("to_id", "id of the currency received", "target.id", "to.id"),
-    text("to_currency", "the currency received", "target.currency", "to.currency"),
-    text("to_chain", "its network", "target.chain", "to.chain"),
-    text("to_label", "its name", "target.label", "to.label"),
+    text("to_currency", "currency received", "target.currency", "to.currency"),
+    text("to_chain", "blockchain network of that currency", "target.chain", "to.chain"),
+    text("to_label", "name of that currency", "target.label", "to.label"),
     key=("ramp_type", "from_id", "to_id"),
     title="Currency pairs that can be exchanged",
     model=CurrencyPair,
@@ -281,8 +275,8 @@ FIAT_CURRENCIES: Final = form(
     "Endpoints",
     _ID,
     text("currency", "ISO code"),
-    text("label", "name"),
-    flag("enabled", "whether it can be used"),
+    text("label", "name of the currency"),
+    flag("enabled", "true if the currency can be used"),
     _VERSION,
     title="Fiat currencies of the ramp service",
     model=FiatCurrency,
@@ -293,11 +287,11 @@ CRYPTO_CURRENCIES: Final = form(
     "crypto_currencies",
     "Endpoints",
     _ID,
-    text("currency", "the coin"),
-    text("chain", "its network; one id for each"),
-    text("label", "name"),
-    text("coingecko_id", "its name in a public price list"),
-    flag("enabled", "whether it can be used"),
+    text("currency", "code of the coin"),
+    text("chain", "blockchain network; a coin has one row for each"),
+    text("label", "name of the coin"),
+    text("coingecko_id", "name of the coin in CoinGecko's public price list"),
+    flag("enabled", "true if the coin can be used"),
     _VERSION,
     title="Cryptocurrencies of the ramp service, by network",
     model=CryptoCurrency,
@@ -307,7 +301,7 @@ CRYPTO_CURRENCIES: Final = form(
 CHAINS: Final = form(
     "chains",
     "Endpoints",
-    text("name", "of the network"),
+    text("name", "name of the network"),
     key=("name",),
     title="Blockchain networks of the ramp service",
     source=Whole(lambda client: client.ramp.chains.all()),
@@ -317,8 +311,8 @@ BANK_ACCOUNT_CONFIG: Final = form(
     "bank_account_config",
     "Endpoints",
     text("kind", "account_type, country or currency"),
-    text("code", "its code"),
-    text("name", "its name"),
+    text("code", "code of the account type, country or currency"),
+    text("name", "name of the account type, country or currency"),
     key=("kind", "code"),
     title="Allowed values for a company bank account",
     source=Whole(lambda client: client.ramp.bank_config.all()),
@@ -330,7 +324,7 @@ COMPANY: Final = form(
     _ID,
     text("name", "registered name"),
     text("kyb_status", "VERIFIED is needed for ramp requests"),
-    text("invoices_url", "where the provider's invoices are"),
+    text("invoices_url", "address of the provider's invoices"),
     text("sequence_customer_id", "the provider's customer number"),
     _CREATED,
     title="The company of the credential",
@@ -343,13 +337,13 @@ COMPANY_USERS: Final = form(
     "Company and company users",
     _ID,
     text("username", "login name"),
-    text("email", "address"),
-    text("first_name", "of the person"),
-    text("last_name", "of the person"),
-    flag("enabled", "whether the user may sign in"),
+    text("email", "e-mail address"),
+    text("first_name", "first name"),
+    text("last_name", "last name"),
+    flag("enabled", "true if the user may sign in"),
     text("role", "COMPANY_ADMIN, COMPANY_MANAGER, COMPANY_VIEWER"),
     text("invitation_status", "PENDING, ACCEPTED"),
-    title="Users of the company; the link of an invitation is not kept",
+    title="Users of the company; the link of an invitation is not stored",
     model=CompanyUser,
     source=Whole(lambda client: client.ramp.users.all()),
 )
@@ -359,33 +353,33 @@ COMPANY_BANK_ACCOUNTS: Final = form(
     "Company bank account",
     _ID,
     text("company_id", "the company"),
-    text("name", "as given"),
-    text("bank_name", "its bank"),
-    text("company_name", "holder"),
+    text("name", "name, as the company set it"),
+    text("bank_name", "name of the bank"),
+    text("company_name", "holder of the account"),
     text("email", "contact e-mail address"),
     text("phone_number", "contact phone number"),
-    text("bank_country", "two-letter code"),
+    text("bank_country", "two-letter country code of the bank"),
     *(
-        text(f"beneficiary_{part}", "of the holder's address")
+        text(f"beneficiary_{part}", "part of the holder's address")
         for part in ("address_line1", "address_line2", "city", "state", "postal_code")
     ),
-    text("beneficiary_country", "of the holder's address, two-letter code"),
-    text("bank_account_type", "EUR_SEPA, GBP_FPS, …"),
+    text("beneficiary_country", "two-letter country code of the holder's address"),
+    text("bank_account_type", "type of account: EUR_SEPA, GBP_FPS, …"),
     text("supported_ramp_type", "ON_RAMP, OFF_RAMP or both"),
     text("verification_status", "PENDING, VERIFIED, DENIED"),
     instant("verified_at", "when it was verified"),
-    text("iban", "of SEPA accounts"),
-    text("bic", "of its bank"),
-    text("intermediary_bic", "of the bank before it"),
-    text("account_number", "not SEPA"),
-    text("sort_code", "in pounds"),
-    text("routing_number", "in dollars"),
-    text("currency", "of accounts in other currencies"),
-    text("intermediary_bank_name", "the bank before it"),
-    text("intermediary_account_number", "at the bank before it"),
-    text("bank_street_address", "of its bank"),
-    text("bank_city", "of its bank"),
-    text("bank_postal_code", "of its bank"),
+    text("iban", "IBAN of a SEPA account"),
+    text("bic", "BIC of the bank"),
+    text("intermediary_bic", "BIC of the intermediary bank"),
+    text("account_number", "account number, if the account is not SEPA"),
+    text("sort_code", "sort code, for an account in pounds"),
+    text("routing_number", "routing number, for an account in dollars"),
+    text("currency", "currency of the account, if its type does not state it"),
+    text("intermediary_bank_name", "name of the intermediary bank"),
+    text("intermediary_account_number", "account number at the intermediary bank"),
+    text("bank_street_address", "street address of the bank"),
+    text("bank_city", "city of the bank"),
+    text("bank_postal_code", "postal code of the bank"),
     _CREATED,
     _UPDATED,
     _VERSION,
@@ -402,8 +396,8 @@ COMPANY_WALLETS: Final = form(
     "Company wallet",
     _ID,
     text("company_id", "the company"),
-    text("description", "as given"),
-    text("address", "on the chain"),
+    text("description", "description, as the company set it"),
+    text("address", "address on the blockchain"),
     text("chain", "blockchain network"),
     text("verification_status", "PENDING, VERIFIED, DENIED"),
     instant("verified_at", "when it was verified"),
