@@ -134,16 +134,33 @@ class ReceivedBalance(ReceivedRecord, frozen=True, kw_only=True):
 
 
 WALLET_BALANCES: Final = form(
-    "wallet_balances", "Wallet (custodial)", text("wallet_id", "the wallet", lambda r: r.wallet_id,
-    "id"), text("account_id", "the account", lambda r: r.account_id, "accountId"), text("chain",
-    "blockchain network", lambda r: r.chain, "chain"), text("asset", "the coin",
-    source="balances[].asset"), text("contract_address", "token contract of the coin",
-    source="balances[].contractAddress"), amount("total", "whole balance, in units of `asset`",
-    source="balances[].amount.total", unit="`asset`"), amount("available", "part that can be spent,
-    in units of `asset`", source="balances[].amount.available", unit="`asset`"), amount("reserved",
-    "part that is reserved, in units of `asset`", source="balances[].amount.reserved",
-    unit="`asset`"), instant("observed_at", "time of the sync that read the balance", lambda r:
-    r.observed_at), title="Balances of each wallet at each sync, even if unchanged",
+    "wallet_balances",
+    "Wallet (custodial)",
+    text("wallet_id", "the wallet", lambda r: r.wallet_id, "id"),
+    text("account_id", "the account", lambda r: r.account_id, "accountId"),
+    text("chain", "blockchain network", lambda r: r.chain, "chain"),
+    text("asset", "the coin", source="balances[].asset"),
+    text("contract_address", "token contract of the coin", source="balances[].contractAddress"),
+    amount(
+        "total",
+        "whole balance, in units of `asset`",
+        source="balances[].amount.total",
+        unit="`asset`",
+    ),
+    amount(
+        "available",
+        "part that can be spent, in units of `asset`",
+        source="balances[].amount.available",
+        unit="`asset`",
+    ),
+    amount(
+        "reserved",
+        "part that is reserved, in units of `asset`",
+        source="balances[].amount.reserved",
+        unit="`asset`",
+    ),
+    instant("observed_at", "time of the sync that read the balance", lambda r: r.observed_at),
+    title="Balances of each wallet at each sync, even if unchanged",
     observations=True,
 )
 
@@ -166,7 +183,7 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     text("reference_code", "reference that a payment must carry"),
     texts(
         "rail_references",
-        "other references, one for each way to pay (deposit rail); empty if there are none",
+        "other references, one per way to pay (deposit rail); empty if there are none",
         lambda r: r.value.rail_references,
         "depositRails[].paymentReference",
     ),
@@ -227,16 +244,17 @@ TRANSFERS: Final = form(
          lambda r: r.value.receiver_account_id or r.value.destination_account_id,
          "receiverAccountId"),
     text("destination_address", "address outside the service that receives the coins"),
-    text("chain", "blockchain network"), text("asset", "coin of the transfer", _asset, "asset"),
-    amount("amount", "amount in units of `asset`", lambda r: None if _asset(r) is None else
-    r.value.amount,
+    text("chain", "blockchain network"),
+    text("asset", "coin of the transfer", _asset, "asset"),
+    amount("amount", "amount in units of `asset`",
+           lambda r: None if _asset(r) is None else r.value.amount,
            "amount", unit="`asset`"),
-    text("fiat_currency", "currency of `fiat_amount`", lambda r: _fiat(r).currency,
-    "fiatOrigin.currency"), amount("fiat_amount", "amount in `fiat_currency`", lambda r:
-    _fiat(r).amount,
+    text("fiat_currency", "currency of `fiat_amount`",
+         lambda r: _fiat(r).currency, "fiatOrigin.currency"),
+    amount("fiat_amount", "amount in `fiat_currency`", lambda r: _fiat(r).amount,
            "fiatOrigin.amount", unit="`fiat_currency`"),
-    amount("exchange_rate", "exchange rate, as the service states it", lambda r:
-    _fiat(r).exchange_rate,
+    amount("exchange_rate", "exchange rate, as the service states it",
+           lambda r: _fiat(r).exchange_rate,
            "fiatOrigin.exchangeRate", unit="as the service states it"),
     text("description", "description by the sender"),
     text("merchant_reference", "reference of the sender"),

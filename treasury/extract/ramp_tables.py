@@ -103,23 +103,28 @@ RAMP_REQUESTS: Final = form(
            unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp"),
     amount("net_amount", "amount after the fee; better use columns with a named unit",
            unit="that of `amount`"),
-    text("fiat_currency", "currency of the fiat amounts", lambda f: _fiat(f).currency,
-    "fiatCurrency"), text("fiat_currency_id", "id of the fiat currency", lambda f: _fiat(f).id or
-    None, "fiatCurrencyId"), amount("fiat_amount", "gross amount in `fiat_currency`",
-    unit="`fiat_currency`"), amount("fiat_net_amount", "amount after the fee, in `fiat_currency`",
-    unit="`fiat_currency`"), amount("fiat_fee_amount", "the fee, in `fiat_currency`",
-    unit="`fiat_currency`"), text("crypto_currency", "coin of the crypto amount", lambda f:
-    _crypto(f).currency, "cryptoCurrency"), text("crypto_currency_id", "id of the coin", lambda f:
-    _crypto(f).id or None, "cryptoCurrencyId"), text("crypto_chain", "blockchain network of the
-    coin", lambda f: _crypto(f).chain, "cryptoCurrency.chain"), amount("crypto_amount", "amount in
-    units of `crypto_currency`", unit="`crypto_currency`"), amount("exchange_rate", "fiat per
-    crypto", unit="`fiat_currency` per `crypto_currency`"), amount("fee_percentage", "fee in per
-    cent of the gross amount", unit="per cent"), flag("payment_received", "true if the service has
-    received the payment"), amount("amount_received", "amount received, in the unit of `amount`",
-    unit="that of `amount`"), text("blockchain_transaction_hash", "hash of the blockchain
-    transaction of the crypto"), text("company_id", "company that made the request"),
-    text("company_name", "name of the company that made the request"), text("company_wallet_id",
-    "wallet that receives crypto on-ramp", _id_of("company_wallet"),
+    text("fiat_currency", "currency of the fiat amounts",
+         lambda f: _fiat(f).currency, "fiatCurrency"),
+    text("fiat_currency_id", "id of the fiat currency",
+         lambda f: _fiat(f).id or None, "fiatCurrencyId"),
+    amount("fiat_amount", "gross amount in `fiat_currency`", unit="`fiat_currency`"),
+    amount("fiat_net_amount", "amount after the fee, in `fiat_currency`", unit="`fiat_currency`"),
+    amount("fiat_fee_amount", "the fee, in `fiat_currency`", unit="`fiat_currency`"),
+    text("crypto_currency", "coin of the crypto amount",
+         lambda f: _crypto(f).currency, "cryptoCurrency"),
+    text("crypto_currency_id", "id of the coin",
+         lambda f: _crypto(f).id or None, "cryptoCurrencyId"),
+    text("crypto_chain", "blockchain network of the coin",
+         lambda f: _crypto(f).chain, "cryptoCurrency.chain"),
+    amount("crypto_amount", "amount in units of `crypto_currency`", unit="`crypto_currency`"),
+    amount("exchange_rate", "fiat per crypto", unit="`fiat_currency` per `crypto_currency`"),
+    amount("fee_percentage", "fee in per cent of the gross amount", unit="per cent"),
+    flag("payment_received", "true if the service has received the payment"),
+    amount("amount_received", "amount received, in the unit of `amount`", unit="that of `amount`"),
+    text("blockchain_transaction_hash", "hash of the blockchain transaction of the crypto"),
+    text("company_id", "company that made the request"),
+    text("company_name", "name of the company that made the request"),
+    text("company_wallet_id", "wallet that receives crypto on-ramp", _id_of("company_wallet"),
          "companyWalletId"),
     text("company_wallet_address", "address of that wallet", "company_wallet.address"),
     text("company_wallet_chain", "blockchain network of that wallet", "company_wallet.chain"),
@@ -127,16 +132,22 @@ RAMP_REQUESTS: Final = form(
          _id_of("company_bank_account"), "companyBankAccountId"),
     text("company_bank_account_iban", "IBAN of that bank account", "company_bank_account.iban"),
     text("deposit_bank_account_id", "bank account to which we pay fiat (deposit account)",
-    "deposit_bank_account.id"), text("deposit_iban", "IBAN of the deposit account",
-    "deposit_bank_account.iban"), text("deposit_bic", "BIC of the deposit account's bank",
-    "deposit_bank_account.bic"), text("deposit_beneficiary", "holder of the deposit account",
-    "deposit_bank_account.beneficiary"), text("deposit_bank_name", "name of the deposit account's
-    bank", "deposit_bank_account.bank_name"), text("deposit_account_number", "account number, if the
-    account is not SEPA", "deposit_bank_account.account_number"), text("deposit_sort_code", "sort
-    code, for an account in pounds", "deposit_bank_account.sort_code"),
+         "deposit_bank_account.id"),
+    text("deposit_iban", "IBAN of the deposit account", "deposit_bank_account.iban"),
+    text("deposit_bic", "BIC of the deposit account's bank", "deposit_bank_account.bic"),
+    text("deposit_beneficiary", "holder of the deposit account",
+         "deposit_bank_account.beneficiary"),
+    text("deposit_bank_name", "name of the deposit account's bank",
+         "deposit_bank_account.bank_name"),
+    text("deposit_account_number", "account number, if the account is not SEPA",
+         "deposit_bank_account.account_number"),
+    text("deposit_sort_code", "sort code, for an account in pounds",
+         "deposit_bank_account.sort_code"),
     text("deposit_routing_number", "routing number, for an account in dollars",
-    "deposit_bank_account.routing_number"), text("deposit_currency", "currency of payments to the
-    deposit account", "deposit_bank_account.currency"), *_part(
+         "deposit_bank_account.routing_number"),
+    text("deposit_currency", "currency of payments to the deposit account",
+         "deposit_bank_account.currency"),
+    *_part(
         "deposit",
         "deposit_bank_account",
         bank_account_type=(TEXT, "type of account: EUR_SEPA, GBP_FPS, …"),
@@ -230,12 +241,23 @@ RAMP_REQUEST_EVENTS: Final = form(
 )
 
 FEES: Final = form(
-    "fees", "Endpoints", _ID, text("company_id", "company for which the fee applies"), text("name",
-    "name of the fee tier"), text("type", "ON_RAMP or OFF_RAMP"), amount("min_volume", "minimum
-    volume; its currency and period are not stated", unit="not stated"), amount("max_volume",
-    "maximum volume; its currency and period are not stated", unit="not stated"),
-    amount("percentage", "fee in per cent", unit="per cent"), _VERSION, title="Fee tiers",
-    model=Fee, source=Whole(lambda client: client.ramp.fees.all()),
+    "fees",
+    "Endpoints",
+    _ID,
+    text("company_id", "company for which the fee applies"),
+    text("name", "name of the fee tier"),
+    text("type", "ON_RAMP or OFF_RAMP"),
+    amount(
+        "min_volume", "minimum volume; its currency and period are not stated", unit="not stated"
+    ),
+    amount(
+        "max_volume", "maximum volume; its currency and period are not stated", unit="not stated"
+    ),
+    amount("percentage", "fee in per cent", unit="per cent"),
+    _VERSION,
+    title="Fee tiers",
+    model=Fee,
+    source=Whole(lambda client: client.ramp.fees.all()),
 )
 
 

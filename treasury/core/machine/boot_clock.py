@@ -55,8 +55,12 @@ def _boot() -> str:
     """Return the id of this boot, equal in every process; a random id if the system has none."""
     try:
         name = _NAMES[sys.platform]()
-    except (KeyError, OSError, ValueError, AttributeError):  # Another system, or a system that
-    denies access.
+    except (
+        KeyError,
+        OSError,
+        ValueError,
+        AttributeError,
+    ):  # another system, or no access
         name = ""
     return name.strip() or f"process {uuid4()}"
 

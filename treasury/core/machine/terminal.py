@@ -50,8 +50,7 @@ def guarded_output() -> Iterator[None]:
 
 def unguarded(stream: TextIO) -> TextIO:
     """Return the stream without its guard, for output whose texts were already made visible."""
-    return stream._stream if isinstance(stream, _Guard) else stream  # noqa: SLF001 - the same
-    module
+    return stream._stream if isinstance(stream, _Guard) else stream  # noqa: SLF001 - the same module
 
 
 def _guarded(stream: TextIO) -> TextIO:
