@@ -180,7 +180,7 @@ def page_response(connect: Connect, _: HandClock) -> None:
     stated, _service = serving(connect, [{"id": "a"}] * 3, pagination={"hasNextPage": False})
     assert [r.value.id for r in stated.finance.parties.iterate(size=3)] == ["a"]
     again, _service = serving(connect, [{"id": "a"}], pagination={"hasNextPage": True})
-    with pytest.raises(errors.UnexpectedResponse, match="brought nothing new"):
+    with pytest.raises(errors.UnexpectedResponse, match="has only records of earlier pages"):
         list(again.finance.parties.iterate())
     lost, _service = connect(lambda _: httpx.Response(200, json={"success": True}))
     with pytest.raises(errors.UnexpectedResponse, match="no result"):

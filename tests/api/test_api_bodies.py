@@ -183,7 +183,7 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (bodies.Invitation, {"email": "e", "role": "r", "first_name": "f", "last_name": "l"},
      {"last_name": ""}, "last_name is missing"),
     (PostalAddress, {"address_line1": "a", "city": "b", "postal_code": "c", "country": "BE"},
-     {"country": "be"}, "two capitals"),
+     {"country": "be"}, "not a two-letter code"),
 ]  # fmt: skip
 
 
@@ -223,7 +223,7 @@ def test_a_body_does_not_change() -> None:
 
 def test_an_inline_party_has_no_key_of_its_own() -> None:
     account = {"external_id": "t", "chain": "BASE"}
-    with pytest.raises(InputError, match="its own key"):
+    with pytest.raises(InputError, match="key of its own"):
         NewAccount(**account, party=NewParty(**PERSON))
     wire = NewAccount(**account, party=PartyDetails(**PERSON)).wire()
     assert wire["party"] == {

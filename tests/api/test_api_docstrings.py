@@ -12,7 +12,7 @@ from test_api_sandbox import Practice
 from treasury.api import bodies, models
 from treasury.sandbox import Sandbox
 
-MODULES = ("client", "paging", "ramp_client", "resources", "service_calls")
+MODULES = ("client", "finance_client", "paging", "ramp_client", "resources", "service_calls")
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,8 @@ def practice() -> Iterator[Practice]:
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_run(practice: Practice, name: str) -> None:
     module = import_module(f"treasury.api.{name}")
-    names = {"client": practice.maker, "bodies": bodies, "models": models}
+    names = {"bodies": bodies, "models": models}
+    names |= {"client": practice.maker, "checker": practice.checker}
     tests = [t for t in DocTestFinder().find(module, extraglobs=names) if t.examples]
     runner = DocTestRunner()
     output: list[str] = []

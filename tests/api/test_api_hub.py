@@ -86,15 +86,15 @@ def test_it_is_asked_from_within_a_running_loop_too(serve: Serve) -> None:
     [
         (saying(b"{}", 403), "it answers 403"),
         (saying(b"", 302, Location="http://127.0.0.1:9/"), "it answers 302"),
-        (saying(b"<html>"), "not a user of a hub"),
-        (saying(b'{"name": 7}'), "not a user of a hub"),
+        (saying(b"<html>"), "does not describe a user"),
+        (saying(b'{"name": 7}'), "does not describe a user"),
         (saying(b'{"kind": "user", "name": " "}'), "does not belong to a person"),
         (saying(b'{"kind": "service", "name": "ines"}'), "does not belong to a person"),
         (saying(b'{"kind": "user", "name": "in\\u001bes"}'), "does not belong to a person"),
-        (saying(b'{"kind": "user", "name": "\xff"}'), "not a user of a hub"),
-        (saying(b'{"name": "by the-servers-own-token"}'), "the token in place of a name"),
-        (saying(b'{"x": ' + b"[" * 200_000), "not a user of a hub"),
-        (saying(b" " * 300_000 + b'{"name": "ines"}'), "does not end"),
+        (saying(b'{"kind": "user", "name": "\xff"}'), "does not describe a user"),
+        (saying(b'{"name": "by the-servers-own-token"}'), "the token instead of a name"),
+        (saying(b'{"x": ' + b"[" * 200_000), "does not describe a user"),
+        (saying(b" " * 300_000 + b'{"name": "ines"}'), "is too long"),
     ],
 )
 def test_any_other_answer_is_an_error_that_shows_no_token(

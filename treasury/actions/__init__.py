@@ -1,17 +1,17 @@
-"""Actions: writes to a payment service that people approve and the journal records beforehand.
+"""Actions: writes to a payment service that people approve and that are journaled before sending.
 
-Every write is a declared kind (`KINDS`): its fields, its conditions, the sentence that describes
-it, the call and its credential, whether it is safe to send again, and how its effect is found. The
-state of an action follows from its journal entries alone:
+Each write has a kind. A kind (`KINDS`) declares the fields, the conditions, the sentence that
+describes the action, the call and its credential, whether the call may be repeated, and how its
+effect is found. The state of an action follows from its journal entries alone:
 
     a = t.actions.propose("crypto_transfer.create", sender_account_id=…, receiver_account_id=…,
                           chain="BASE", asset="USDC", amount="100.00", reason="invoice 2211")
-    t.actions.approve(a.id)                     # a second person, on the hash of what is shown
-    t.actions.execute(a.id)                     # once; raises unless it is done
-    t.actions.recover()                         # settles what a crash left open
+    t.actions.approve(a.id)                     # by a second person; journals the hash of the
+    content t.actions.execute(a.id)                     # sends it once; raises unless it is done
+    t.actions.recover()                         # settles actions that a crash left open
     t.actions.list(state="proposed")            # -> [Action]; .get("A-1") -> Action
-    t.actions.reject(a.id, "wrong receiver"), .withdraw(a.id), .again(a.id)
-    t.actions.settle(a.id, carried_out=False, reason="provider's mail of …")   # by hand
+    t.actions.reject(a.id, "wrong receiver"), .withdraw(a.id), .again(a.id) t.actions.settle(a.id,
+    carried_out=False, reason="provider's mail of …")   # a person's decision
 
 Several actions can be confirmed at once, with totals by currency:
 
@@ -21,9 +21,9 @@ Several actions can be confirmed at once, with totals by currency:
 
 For a form, `field_names(kind_of(name).fields)` lists the fields and whether each is required.
 `t.actions.draft(kind, live=…, **fields)` validates the fields and words the action without writing
-anything (`Confirmation`: text, masked, facts, money, needed, content_hash). `propose_drafts(c,
-nonce=…)` journals the confirmation. `carry_out(c, nonce=…)` proposes and executes an action that
-needs only one person.
+anything; it returns a `Confirmation` with text, masked, facts, money, needed and content_hash.
+`propose_drafts(c, nonce=…)` journals the confirmation. `carry_out(c, nonce=…)` proposes and
+executes an action that needs only one person.
 
 An InputError about a field begins with the field's name and a colon. An ActionRefused means that
 the current facts or the policy do not allow the action.
@@ -72,4 +72,4 @@ _NAMES = {
 __getattr__ = given_names(
     __name__, {name: module for module, names in _NAMES.items() for name in names}
 )
-"""The policy can be read without importing the client of the services."""
+"""Load the other modules on first use: reading the policy does not need the services' client."""

@@ -1,4 +1,4 @@
-"""The journal, services, policy, clocks and person that all parts of the actions package share."""
+"""The journal, services, policy, clocks and person that all modules of actions use."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from treasury.lake import Snapshot
 
 
 class Present:
-    """The person at this process: identified for each decision, remembered for its results.
+    """The person at this process, identified anew for each decision.
 
-    The result of a call is journaled under the name it was sent by. By then the hub or the policy
-    may be out of reach, and that must not stop the journaling.
+    The result of a call is journaled under the name of the person who sent it. That name is
+    remembered, because the hub or the policy may be unreachable when the result arrives.
     """
 
     def __init__(self, who: Callable[[], Actor]) -> None:
@@ -33,17 +33,17 @@ class Present:
         self._last: Actor | None = None
 
     def __call__(self) -> Actor:
-        """Identify the person again."""
+        """Identify the person and remember the name."""
         self._last = self._who()
         return self._last
 
     def last(self) -> Actor:
-        """Return the person as last identified."""
+        """Return the person identified last."""
         return self._last or self()
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """The context of one workspace; `connect` returns the client of a named credential."""
+    """The context of one workspace; `connect` returns the client for a credential's name."""
 
     book: ActionBook
     connect: Callable[[str], Client]
@@ -52,20 +52,23 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Callable[[], Snapshot] | None
     now: Callable[[], datetime]
     wall: Callable[[], datetime]
-    """The clock that times sending; a practice company's `now` may stay fixed."""
+    """The clock that limits sending. `now` cannot: it stands still in a practice company."""
     boot: Callable[[], BootTime] = boot_time
-    """The clock that also runs during suspend."""
+    """A clock that also runs while the machine sleeps."""
     who: Present
     journal_folder: Path | None
-    """The folder of the journal's file; None for a database, which all desks share."""
+    """The folder of the journal's file; None for a database server, which all workspaces share."""
 
     @property
     def place(self) -> str:
-        """The environment where actions are carried out; a decision for one holds for no other."""
+        """The environment in which actions are carried out.
+
+        A decision is valid for one environment.
+        """
         return place_of(self.settings)
 
     def require_place(self, action: Action) -> None:
-        """Raise ActionRefused if an action was decided for another environment or other hosts."""
+        """Raise ActionRefused if an action was proposed for another environment or other hosts."""
         if action.place != self.place:
             raise ActionRefused(
                 f"{action.id} was proposed for {action.place}, and this workspace is for"
@@ -74,7 +77,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def require_original(self) -> None:
-        """Raise ActionRefused in a copied workspace: neither copy knows what the other sent."""
+        """Raise ActionRefused in a copied workspace: neither copy knows what the other has sent."""
         if self.journal_folder is not None:
             require_original(self.journal_folder)
 
@@ -84,16 +87,19 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
             register(self.journal_folder)
 
     def is_same_client(self, action: Action) -> bool:
-        """Return whether the action's credential is still the client that people were shown."""
+        """Return whether the action's credential still has the client id that the approvers saw."""
         return self.settings.credential(action.credential).client_id == action.client_id
 
     def credential_for(self, kind: Kind) -> str:
-        """Return the kind's own credential, or the only one if that has another name."""
+        """Return the name of the credential for a kind.
+
+        A workspace with one credential uses it for every kind, whatever its name.
+        """
         names = sorted(self.settings.credentials)
         return names[0] if kind.credential not in names and len(names) == 1 else kind.credential
 
     def policy_drafts(self, policy: Policy, actor: Actor) -> list[Draft]:
-        """Return the entry that journals the policy of a decision, unless the journal has it."""
+        """Return the entry with the text of the current policy; none if the journal has it."""
         if policy.hash in self.book.fold.policies:
             return []
         return [Draft("policy.saved", policy.hash, {"content": policy.text}, actor)]

@@ -1,8 +1,8 @@
-"""The facts that a person is shown when deciding, and which of them changed since.
+"""The facts that a person sees when deciding, and the comparison with the current facts.
 
-A decision depends on these facts only. It lapses if a material fact changes. Other facts (a
-version, a balance, who made a record) may change. A fact with a problem blocks the action until the
-problem is solved.
+A decision depends on these facts only. It lapses if a material fact changes. Other facts, such as a
+version or a balance, may change. A fact with a problem blocks the action until the problem is
+solved.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ NOT_SHOWN = "not shown"
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """One observed fact; `field` is the action's field that it concerns."""
+    """One fact with its value; `field` is the action's field that the fact concerns."""
 
     name: str
     value: str
     material: bool = True
     field: str = ""
     problem: str = ""
-    """Why the action is blocked; empty if it is not."""
+    """Why the fact blocks the action; empty if it does not."""
     takes_two: bool = False
     """Whether this fact requires a second person, even if the policy does not."""
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """One fact that differs from what the person saw."""
+    """A fact whose value differs from the value that the person saw."""
 
     fact: str
     was: str
@@ -42,12 +42,12 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 def fact(name: str, value: object, **more: Any) -> Fact:
-    """Build a fact: clean outside text to one visible line, show None as `not shown`."""
+    """Build a fact. A value becomes one visible line of text; None becomes `not shown`."""
     return Fact(name=name, value=NOT_SHOWN if value is None else clean(value), **more)
 
 
 def changed(agreed: Iterable[Fact], fresh: Iterable[Fact]) -> tuple[Moved, ...]:
-    """Return the material facts that differ, added and removed ones included, in display order."""
+    """Return the material facts that differ, were added or were removed, in display order."""
     before = {fact.name: fact.value for fact in agreed if fact.material}
     after = {fact.name: fact.value for fact in fresh if fact.material}
     return tuple(

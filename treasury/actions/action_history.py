@@ -1,7 +1,7 @@
-"""The state of all actions, folded from the journal's entries and kept up to date.
+"""The state of all actions, derived from the journal's entries and kept up to date.
 
-A decision is made on the entries read so far and appended only if the journal still ends there
-(`Journal.decide`). Otherwise the new entries are read and the decision is made again or refused. So
+A decision is based on the entries read so far, and is appended only if the journal still ends there
+(`Journal.decide`). Otherwise the new entries are read, and the decision is checked against them. So
 if two processes execute the same action, only one of them succeeds.
 """
 
@@ -19,11 +19,11 @@ from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
-"""Kinds that make their author a maker of the request, who may never approve it."""
+"""Kinds of action whose author counts as a maker of the request and may never approve it."""
 
 
 class ActionBook:
-    """Every action by id, in the order proposed; safe to use from several threads.
+    """Every action by id, in the order proposed; several threads may share it.
 
     `fold` is the state after the entries read so far.
     """
@@ -42,7 +42,7 @@ class ActionBook:
         """Read the entries written since the last read."""
         with self._lock:
             added, wrong = self._journal.follow(self._head)
-            # The journal was replaced by another one.
+            # Another journal is in place of the one that was read.
             if added and added[0].prev_hash != self._head.hash:
                 self._forget()
                 added, wrong = self._journal.follow(self._head)
@@ -52,9 +52,10 @@ class ActionBook:
     def decide(
         self, build: Callable[[], Sequence[Draft]], *, thorough: bool = False
     ) -> list[Entry]:
-        """Append the entries that `build` makes from the current state; none if `build` raises.
+        """Append the entries that `build` makes from the current state.
 
-        Raises the errors of `Journal.decide`, which also gets `thorough`.
+        `thorough` is passed to `Journal.decide`, whose errors are raised. If `build` raises an
+        error, no entry is appended.
         """
 
         def drafts(head: Head) -> Sequence[Draft]:
@@ -62,7 +63,7 @@ class ActionBook:
                 self.refresh()
             if self._wrong is not None or not (
                 self._head == head or self._journal.holds(self._head)
-            ):  # the journal is not the one that was read
+            ):  # The journal is not the one that was read.
                 self._forget()
                 self.refresh()
             if self._wrong is not None:
@@ -77,14 +78,14 @@ class ActionBook:
     def leave(self, build: Callable[[], Sequence[Draft]]) -> Action:
         """Append the entry that starts sending an action; return the action after that entry.
 
-        Only the thread that appended the entry gets the action, so only one thread sends it.
+        Only the thread that appends the entry gets the action, so only one thread sends it.
         """
         with self._lock:
             entry = self.decide(build, thorough=True)[-1]
             return self.get(entry.subject)
 
     def note(self, drafts: Sequence[Draft]) -> None:
-        """Append past events, even if others wrote to the journal or it was replaced."""
+        """Append events that have happened, even if others changed or replaced the journal."""
         with self._lock:
             added = self._journal.note(drafts)
             if added and added[0].prev_hash == self._head.hash:
@@ -93,7 +94,7 @@ class ActionBook:
                 self.refresh()
 
     def newest_about(self, action_id: str) -> Head | None:
-        """Return the last entry about an action, read from the journal now; None without one."""
+        """Read the last entry about an action from the journal; return None if there is none."""
         return self._journal.newest_about(action_id)
 
     def get(self, action_id: str) -> Action:
@@ -116,15 +117,16 @@ class ActionBook:
         return f"A-{self.fold.proposals + 1 + ahead}"
 
     def twins(self, fingerprint: str, *, but: str = "") -> Iterator[Action]:
-        """Yield the other actions with exactly the same content."""
+        """Yield the other actions with the same content (twins)."""
         for action_id in self.fold.alike.get(fingerprint, ()) if fingerprint else ():
             if action_id != but:
                 yield self.fold.actions[action_id]
 
     def blocking(self, fingerprint: str, *, but: str = "") -> Action | None:
-        """Return a twin whose outcome is unknown or that may have been carried out twice.
+        """Return a twin that forbids sending this action; None if there is none.
 
-        Twins that carry a version block nothing, because only one of them can take effect.
+        Such a twin has an unknown outcome, or may have been carried out twice. A twin with the
+        version of a record does not count, because only one of the two can take effect.
         """
         for twin in self.twins(fingerprint, but=but):
             if (twin.state in UNSETTLED or twin.doubled) and twin.safety != "versioned":
@@ -132,15 +134,15 @@ class ActionBook:
         return None
 
     def look_alikes(self, fingerprint: str) -> list[Action]:
-        """Return twins that are open or done: allowed, but worth a note."""
+        """Return the twins that are open or done, which the person is told about."""
         return [twin for twin in self.twins(fingerprint) if twin.state in OPEN | {"done"}]
 
     def wished_since(self, fingerprint: str, moment: datetime) -> datetime:
-        """Return the earliest creation time of a service record that may stem from this request.
+        """Return the earliest time at which a record for the same purpose may have been created.
 
-        It is `WINDOW` before `moment`. If the same content was proposed shortly before and dropped,
-        it is `WINDOW` before that proposal. A journal restored from an older copy may lack such
-        proposals.
+        The time is `WINDOW` before `moment`. If the same content was proposed shortly before and
+        dropped, the time is `WINDOW` before that proposal. A journal restored from an older copy
+        may lack such proposals.
         """
         earlier = [twin for twin in self.twins(fingerprint) if twin.state in OPEN | DROPPED]
         since = moment - WINDOW
@@ -150,7 +152,7 @@ class ActionBook:
         return since
 
     def makers(self, request_id: str) -> list[Actor]:
-        """Return the people who made a ramp request here, changed its amount, or may have."""
+        """Return the people who created a ramp request or changed its amount here, or may have."""
         makers = []
         for action in self.all():
             records = [action.target] if action.state in UNSETTLED else []
@@ -163,10 +165,10 @@ class ActionBook:
     def strangers(self, records: Iterable[Any]) -> list[Twin]:
         """Return the service's records that no action here made or is making, newest first.
 
-        A key identifies its action only after the action was sent from here. A used key that this
-        journal never sent shows that the journal was restored from an older copy. Raises
-        ActionRefused if a record carries the key of an action that counts as not carried out: it
-        was carried out.
+        A record with the key of an action is from that action only if the journal has an entry that
+        the action was sent. Without that entry, the journal was restored from an older copy. Raise
+        ActionRefused if a record has the key of an action that counts as not carried out, because
+        the record shows that it was.
         """
         twins = [
             Twin(
@@ -192,7 +194,7 @@ class ActionBook:
         return [twin for twin in twins if twin.id not in own_ids and twin.key not in used_keys]
 
     def records(self, *, but: str = "") -> set[str]:
-        """Return the ids of the records made by actions other than `but`."""
+        """Return the ids of the records made by all actions except `but`."""
         outcomes = (action.outcome for action in self.all() if action.id != but)
         return {outcome.record for outcome in outcomes if outcome is not None and outcome.record}
 

@@ -22,7 +22,7 @@ _COLUMNS = ("Action", "State", "What it does", "Proposed by", "Agreed")
 
 
 class ActionList(tuple[Action, ...]):
-    """Actions, oldest first: a tuple with a readable display."""
+    """Several actions, oldest first: a tuple that prints one action per line."""
 
     __slots__ = ()
 
@@ -54,14 +54,14 @@ def _cells(tag: str, texts: Iterable[str]) -> str:
 
 
 class Total(msgspec.Struct, frozen=True):
-    """How many actions move how much of one currency or asset."""
+    """The number of actions in one currency or asset, and the sum of their amounts."""
 
     count: int
     money: AssetAmount
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """Several actions that a person confirms at once; currencies are never summed together."""
+    """Several actions that a person confirms at once, with one total for each currency or asset."""
 
     ids: tuple[str, ...]
     hashes: dict[str, str]
@@ -72,12 +72,12 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hash(self) -> str:
-        """One hash over the hashes of all actions in the batch."""
+        """The hash of the batch, over the hashes of its actions."""
         return hashlib.sha256("\n".join(self.hashes.values()).encode()).hexdigest()
 
     @property
     def text(self) -> str:
-        """The totals in one sentence."""
+        """The number of actions and the totals in one sentence."""
         parts = [f"{subtotal.count} of {subtotal.money}" for subtotal in self.totals]
         if self.without_amount:
             parts.append(f"{self.without_amount} without an amount")
@@ -86,7 +86,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def batch_of(actions: Sequence[Action]) -> Batch:
-    """Return the batch of these actions, in their order."""
+    """Return the batch of these actions, in the given order."""
     amounts: dict[str, list[Decimal]] = defaultdict(list)
     for action in actions:
         if action.money is not None:

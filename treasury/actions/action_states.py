@@ -1,4 +1,4 @@
-"""The states of actions, derived from their journal entries alone, in order.
+"""The states of actions, derived from their journal entries alone.
 
     proposed -> ready -> sending -> done
        |          |         |-> refused   nothing was carried out
@@ -6,7 +6,8 @@
        |          |-> lapsed              a fact that was approved has changed
        |-> rejected, withdrawn
 
-An action that was never sent returns to ready. An action of one person is ready when proposed.
+An action returns from sending to ready if no byte of it was sent. An action that needs one person
+is ready when it is proposed.
 """
 
 from __future__ import annotations
@@ -33,29 +34,29 @@ State = Literal[
 OPEN: Final = frozenset({"proposed", "ready"})
 """States in which an action can be decided, withdrawn or executed."""
 DROPPED: Final = frozenset({"lapsed", "refused", "rejected", "withdrawn"})
-"""States in which an action ended without effect."""
+"""States of actions that ended without an effect at the service."""
 UNSETTLED: Final = frozenset({"sending", "unknown"})
 """States of actions whose outcome is unknown."""
 ALLOWED_SKEW: Final = timedelta(minutes=1)
-"""The largest difference allowed between the wall clocks of two desks."""
+"""The largest allowed difference between the wall clocks of two machines."""
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 _EARLIER_DEADLINE: Final = 60
-"""The transport's deadline in seconds, for entries of earlier versions."""
+"""The default deadline of a call in seconds, for entries of earlier versions without one."""
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """One approval: the person, the time and the approved content."""
+    """One approval: the person, the time, and the hash of the approved content."""
 
     actor: Actor
     at: datetime
     content_hash: str
     reason: str | None = None
     seq: int = 0
-    """The number of its entry in the journal."""
+    """The number of the approval's entry in the journal."""
 
 
 class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as it is sent: its route's ids, its exact body, the ids of similar records so far."""
+    """A call as it is sent: the ids in its route, its exact body, and ids of similar records."""
 
     ids: tuple[str, ...]
     body: str
@@ -64,10 +65,10 @@ class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sending(PinnedCall, frozen=True, kw_only=True):
-    """One attempt to send, and its time by the sending clock and the desk's clock.
+    """One attempt to send an action, with its time by each clock.
 
-    `seq` and `hash` belong to its entry. Entries of earlier versions have neither term nor boot
-    clock: for them the default term counts from `left_at`.
+    `seq` and `hash` are those of its journal entry. Entries of earlier versions lack the term and
+    the time since the machine started; for them the default term begins at `left_at`.
     """
 
     seq: int
@@ -81,24 +82,24 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
     deadline_seconds: Seconds
     actor: Actor
     ended_at: datetime | None = None
-    """When the sender stopped sending, by the wall clock; None if that is not journaled."""
+    """When the sender stopped sending, by the wall clock; None if the journal does not state it."""
 
     @property
     def term(self) -> timedelta:
-        """How long bytes may be sent."""
+        """The time for which bytes may be sent after the entry."""
         return timedelta(seconds=self.term_seconds)
 
     @property
     def settled_from(self) -> datetime:
-        """From when anyone may settle it, by the wall clock; no byte is in transit by then."""
+        """The time by the wall clock from which anyone may settle it: no byte is in transit."""
         return self.left_at + self.term + timedelta(seconds=self.deadline_seconds) + ALLOWED_SKEW
 
     def listed_by(self, settling_time: timedelta) -> datetime:
-        """Return when an effect is certainly listed, if its bytes left as late as possible."""
+        """Return when the service certainly lists an effect, even of the last possible byte."""
         return (self.ended_at or self.left_at + self.term) + settling_time
 
     def passed_by(self, now: datetime, boot: BootTime) -> str:
-        """Return the name of the clock by which the term has passed; empty before that."""
+        """Return the name of a clock by which the term has passed; empty if it has not."""
         if now - self.left_at > self.term:
             return "the wall clock"
         awake = timedelta() if self.left_boot is None else self.left_boot.until(boot)
@@ -110,9 +111,9 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an action that was carried out.
 
-    `how` is how it became known: the service answered, was read again, was sent the same call
-    again, shows one record that can only be ours, or a person decided. `response` is the record's
-    own JSON.
+    `how` states how the outcome became known: the service answered, the record was read, the same
+    call was repeated, one listed record can only be ours, or a person decided. `response` is the
+    JSON of the record.
     """
 
     kind: str
@@ -124,17 +125,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     record: str
     response: str | None
     service_user: str | None
-    """The user that the service recorded; the person here is `decided_by`."""
+    """The user whom the service names; `decided_by` is the person here."""
     decided_by: str
     at: datetime
 
 
 class ProposedContent(msgspec.Struct, frozen=True, kw_only=True):
-    """The content that people are shown and approve, as the journal stores it.
+    """The content that people see and approve, as the journal stores it.
 
-    `content_hash` covers the exact content and the material facts. `money` is the amount moved or
-    concerned, in its own currency. `target` is the record concerned. `needed` counts the people who
-    have to agree, including the maker. `place` is the environment it is for.
+    `content_hash` covers the exact content and the material facts. `money` is the amount that the
+    action moves or concerns, in its own currency. `target` is the record that it changes. `needed`
+    is the number of people who have to agree, including the maker. `place` is the environment.
     """
 
     kind: str
@@ -166,53 +167,56 @@ class Action(ProposedContent, frozen=True, kw_only=True):
     proposed_by: Actor
     proposed_at: datetime
     seq: int
-    """The number of its proposal in the journal."""
+    """The number of the proposal's entry in the journal."""
     changed_at: datetime
     approvals: tuple[Approval, ...] = ()
     attempts: int = 0
     sending: Sending | None = None
     outcome: Outcome | None = None
     why: str = ""
-    """Why it is refused, unknown, lapsed, rejected or withdrawn."""
+    """Why the action is refused, unknown, lapsed, rejected or withdrawn."""
     refusal_in_doubt: bool = False
-    """Whether the refusal may only concern a repeat; the outcome is then unknown until settled."""
+    """Whether the service may have refused only a repeated call.
+
+    The first call may have been executed, so the outcome is unknown until it is settled.
+    """
     is_settled: bool = False
-    """Whether it was settled as not carried out, so that a second one may have been executed."""
+    """Whether a person settled it as not carried out, so that a second one may have been sent."""
     doubled: str = ""
-    """Why it may have been done twice, until a person settles that; empty if it was not."""
+    """Why the action may have been carried out twice, until a person settles it; else empty."""
 
     def __str__(self) -> str:
         return f"{self.id} {self.state}: {self.text}"
 
     @property
     def name(self) -> str:
-        """The name people use: that of its ramp request, or its id."""
+        """The name shown to people: that of its ramp request, or the id of the action."""
         return self.request.name if self.request is not None else self.id
 
     @property
     def waits_for(self) -> int:
-        """How many more people have to approve it."""
+        """The number of people whose approval is missing."""
         return max(0, self.needed - 1 - len(self.approvals)) if self.state == "proposed" else 0
 
     @property
     def departure(self) -> Sending:
-        """The last attempt, for an action that was sent."""
+        """The last attempt to send the action; an action that was never sent has none."""
         assert self.sending is not None
         return self.sending
 
     def draft(self, word: str, actor: Actor, **more: object) -> Draft:
-        """Draft an entry about it; each entry names the approved content."""
+        """Return a draft of an entry about the action, with the hash of the approved content."""
         body = {"kind": self.kind, "target": self.target, "content_hash": self.content_hash}
         return Draft(f"action.{word}", self.id, body | more, actor)
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Everyone who agreed to it, its maker first."""
+        """Everyone who agreed to the action, its maker first."""
         return (self.proposed_by.name, *(approval.actor.name for approval in self.approvals))
 
 
 def after(action: Action | None, entry: Entry) -> Action | None:
-    """Return the action after one more entry; None if the entry starts no action."""
+    """Return the action after one more entry; None if there is no action for the entry."""
     if action is None:
         return _proposed(entry) if entry.kind == "action.proposed" else None
     step = _STEPS.get(entry.kind)
@@ -227,7 +231,7 @@ def _proposed(entry: Entry) -> Action:
     names = ProposedContent.__struct_fields__
     proposal: dict[str, Any] = {name: body[name] for name in names if name in body}
     proposal |= {
-        # Computed again, because earlier versions compared contents by other rules.
+        # Recomputed, because earlier versions compared contents by other rules.
         "fingerprint": fingerprint_of(body["kind"], body["fields"], facts),
         "id": entry.subject,
         "state": "ready" if needed <= 1 else "proposed",
@@ -260,7 +264,7 @@ def _ended(state: State) -> Callable[[Action, Entry], Action]:
 
 
 def _refused(action: Action, entry: Entry) -> Action:
-    """Take a refusal: it applies to its own attempt, never to a later one."""
+    """Apply a refusal, unless it is about an earlier attempt than the last."""
     body = entry.body
     if action.state not in UNSETTLED or body.get("attempt", action.attempts) < action.attempts:
         return action
@@ -269,7 +273,7 @@ def _refused(action: Action, entry: Entry) -> Action:
 
 
 def _recovered(action: Action, entry: Entry) -> Action:
-    """Take the finding that there was no effect, or no second one."""
+    """Apply the finding that there was no effect, or no second effect."""
     if action.doubled:
         return msgspec.structs.replace(action, doubled="", is_settled=True)
     refused = _refused(action, entry)
@@ -277,7 +281,7 @@ def _recovered(action: Action, entry: Entry) -> Action:
 
 
 def _unknown(action: Action, entry: Entry) -> Action:
-    """Take an unknown outcome: of an attempt if its sender wrote it, else of a look-up."""
+    """Apply an unknown outcome, which the sender or a later look-up found."""
     body = entry.body
     why, attempt = str(body.get("why") or ""), body.get("attempt")
     if body.get("left_late") and action.state not in UNSETTLED:
@@ -296,7 +300,7 @@ def _unknown(action: Action, entry: Entry) -> Action:
 
 
 def _doubled(action: Action, why: str) -> Action:
-    """Mark an action that took effect, or may have, after it was settled."""
+    """Mark an action that took effect, or may have, after it was settled as not carried out."""
     return msgspec.structs.replace(action, doubled=f"{why}; it was {action.state} before that")
 
 
@@ -382,10 +386,10 @@ _STEPS: Final[dict[str, Callable[[Action, Entry], Action]]] = {
 
 
 class ActionFold:
-    """The state after the entries added so far.
+    """The state of all actions after the entries added so far.
 
-    `alike` maps a fingerprint to the ids of actions with that content. `policies` holds the hashes
-    of the policies whose text the journal contains. `proposals` counts the proposed actions.
+    `alike` maps a fingerprint (`twins`) to the ids of the actions with that content. `policies` are
+    the hashes of the policies whose text the journal has. `proposals` is the number of actions.
     """
 
     def __init__(self) -> None:
@@ -394,14 +398,14 @@ class ActionFold:
         self.policies: set[str] = set()
         self.proposals = 0
         self.last_left = datetime.min.replace(tzinfo=UTC)
-        """The latest instant at which anything was sent, by the clocks of the sending machines."""
+        """The latest time at which an action was sent, by the clocks of the sending machines."""
         self.adopted = 0
-        """The number of the last entry that adopted an older copy as the journal."""
+        """The number of the last entry by which an older copy was adopted as the journal."""
 
     def add(self, entry: Entry) -> None:
-        """Add the next entry of the journal; ignore one that concerns no action.
+        """Apply the next entry of the journal; ignore an entry that is not about an action.
 
-        Raises JournalError if the entry cannot be read.
+        Raise JournalError if the entry cannot be read.
         """
         try:
             self._add(entry)
@@ -429,10 +433,10 @@ class ActionFold:
             self.proposals += 1
 
     def _found_done(self, former: Action, action: Action) -> Action:
-        """Compare an action that turned out to be done with those of the same content.
+        """Update the twins of an action that turned out to be done.
 
         A twin that was sent later may be a second effect. A twin that was proposed later, because
-        this one was dropped, lapses. Of two that carry a version only one can take effect.
+        this action was dropped, lapses. If both carry a version, only one can have taken effect.
         """
         said = action.outcome is not None and action.outcome.how == "said by a person"
         if action.sending is None or said or action.safety == "versioned":
@@ -449,7 +453,7 @@ class ActionFold:
 
 
 def actions_of(entries: Iterable[Entry]) -> tuple[Action, ...]:
-    """Return every action in these entries, oldest first, in its state after them."""
+    """Return the actions of these entries, oldest first, in their state after the last entry."""
     fold = ActionFold()
     for entry in entries:
         fold.add(entry)

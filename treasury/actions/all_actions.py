@@ -44,18 +44,29 @@ _UNREAD: Final = (
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one action of a batch: the action afterwards, and its error, if any."""
+    """The result of one action of `execute_all`: the action afterwards, and its error, if any."""
 
     action: Action
     error: TreasuryError | None = None
 
 
 class Actions:
-    """The actions of one workspace; `connect` returns the client of a named credential.
+    """The actions of one workspace, available as `t.actions`.
 
-    Proposals are checked against `snapshot`, the last sync, or against the services without one.
-    `now` is the desk's clock, `wall` the clock that times sending, `who` the person at the desk;
-    the last two default to the journal's. `boot` is the clock that runs during suspend.
+    Parameters
+    ----------
+    journal, settings, folder
+        The journal, the settings and the folder of the workspace.
+    connect
+        Returns the client for the name of a credential.
+    now, wall, boot
+        The workspace's clock; the clock that limits sending, by default the journal's; and a clock
+        that also runs while the machine sleeps.
+    snapshot
+        Returns the last sync, against which proposals are checked. Without it they are checked
+        against the services.
+    who
+        Returns the person at this process, by default the journal's.
     """
 
     def __init__(
@@ -91,16 +102,32 @@ class Actions:
 
     @property
     def policy(self) -> Policy:
-        """The policy as its file states it now; raises SettingsError naming an invalid key."""
+        """The policy, read from its file now; raise SettingsError naming an invalid key."""
         return self._context.load_policy()
 
     # Reading
 
     def list(self, *, state: State | None = None, kind: str | None = None) -> ActionList:
-        """Return every action, oldest first, optionally of one state or kind.
+        """Return the actions, oldest first.
 
-        Raises InputError for an unknown state or kind.
+        Parameters
+        ----------
+        state, kind
+            Return only the actions of this state (`proposed`, `ready`, …) or this kind
+            (`crypto_transfer.create`, …).
 
+        Returns
+        -------
+        ActionList
+            The actions; it prints one action per line.
+
+        Raises
+        ------
+        InputError
+            The state or kind is unknown.
+
+        Examples
+        --------
         >>> t.actions.list(state="ready")
         """
         if state is not None and state not in get_args(State):
@@ -117,23 +144,73 @@ class Actions:
         )
 
     def get(self, action_id: str) -> Action:
-        """Return an action as it is now; raise InputError for an unknown id.
+        """Return an action in its current state.
 
+        Parameters
+        ----------
+        action_id
+            The id of the action, such as `A-1`.
+
+        Returns
+        -------
+        Action
+            The action.
+
+        Raises
+        ------
+        InputError
+            No action has this id.
+
+        Examples
+        --------
         >>> t.actions.get("A-1").state
         """
         self._book.refresh()
         return self._book.get(action_id)
 
     def unsettled(self) -> tuple[Action, ...]:
-        """Return the actions whose outcome is unknown."""
+        """Return the actions that were sent and whose outcome is unknown.
+
+        Returns
+        -------
+        tuple of Action
+            The actions, which `recover` or `settle` settles.
+
+        Examples
+        --------
+        >>> t.actions.unsettled()
+        """
         return tuple(self._recovery.unsettled())
 
     def adopt_journal(self, reason: str) -> tuple[Action, ...]:
-        """Adopt an older copy of a journal, or a copied workspace; all open actions lapse.
+        """Continue with an older copy of the journal, or with a copied workspace.
 
-        The copy does not know what was carried out elsewhere or later, so none of its approved
-        actions is sent. Check the service, then propose them again. Returns the lapsed actions.
-        Raises InputError without a reason, ActionRefused if there is nothing to adopt.
+        The copy does not know which actions were carried out elsewhere or later. So all open
+        actions lapse and are not sent. Check each one at the service before proposing it again.
+
+        Parameters
+        ----------
+        reason
+            Why the copy is used; it is journaled.
+
+        Returns
+        -------
+        tuple of Action
+            The lapsed actions.
+
+        Raises
+        ------
+        InputError
+            The reason is missing.
+        ActionRefused
+            The journal did not go back and the workspace is no copy, or the policy does not trust
+            how the person is identified.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
+        >>> t.actions.adopt_journal("disk failed; the copy of 1 December is the newest")
         """
         if not reason.strip():
             raise InputError("reason: is missing", do="give the reason to continue with this copy")
@@ -179,13 +256,39 @@ class Actions:
         without_key: bool = False,
         **fields: object,
     ) -> Confirmation:
-        """Return what `propose` would propose, to be shown and not journaled.
+        """Check the fields of an action and put it into a sentence, without journaling anything.
 
-        With `live`, all facts are read from the service, for an immediate decision. `without_key`
-        omits a key that is sent only as evidence, for a service that refuses it.
+        Parameters
+        ----------
+        kind
+            The kind of action, such as `crypto_transfer.create`.
+        reason
+            A reason to show and journal with the action.
+        live
+            True to read all facts from the service, for an immediate decision. By default they come
+            from the last sync if it has them.
+        without_key
+            True to leave out a key that only serves as evidence, for a service that refuses it.
+        **fields
+            The fields of the kind; amounts as text or Decimal.
 
-        Raises InputError for an invalid field (the text begins with its name), ActionRefused if the
-        facts or the policy do not allow the action, ServiceError if the service cannot be read.
+        Returns
+        -------
+        Confirmation
+            The content to show: its sentence, facts, amount and hash.
+
+        Raises
+        ------
+        InputError
+            A field is invalid; the message begins with its name.
+        ActionRefused
+            The facts or the policy do not allow the action.
+        ServiceError
+            The service refused the call or could not be reached.
+
+        Examples
+        --------
+        >>> t.actions.draft("ramp_request.approve", request_id="PAY-1042").text
         """
         return draft(self._context, kind, fields, reason=reason, live=live, without_key=without_key)
 
@@ -198,17 +301,54 @@ class Actions:
         without_key: bool = False,
         **fields: object,
     ) -> Action:
-        """Propose an action; it is ready at once if one person is enough. Nothing is sent.
+        """Propose an action. It is ready at once if one person is enough. Nothing is sent.
 
-        Takes the parameters of `draft` and raises the same errors.
+        The parameters and errors are those of `draft`.
 
+        Returns
+        -------
+        Action
+            The action, in the state `proposed` or `ready`.
+
+        Raises
+        ------
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
         >>> t.actions.propose("ramp_request.approve", request_id="PAY-1042")
         """
         drafted = self.draft(kind, reason=reason, live=live, without_key=without_key, **fields)
         return self.propose_drafts(drafted)[0]
 
     def propose_drafts(self, *drafts: Confirmation, nonce: str | None = None) -> tuple[Action, ...]:
-        """Propose these drafts, all or none; each nonce is valid for one proposal."""
+        """Propose drafted actions, all or none.
+
+        Parameters
+        ----------
+        *drafts
+            The results of `draft`, as the person confirmed them.
+        nonce
+            A text that makes a repeated proposal fail, such as the id of a form.
+
+        Returns
+        -------
+        tuple of Action
+            The actions, in the state `proposed` or `ready`.
+
+        Raises
+        ------
+        ActionRefused
+            The nonce was used before, or a daily limit of the policy is exceeded.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
+        >>> confirmed = t.actions.draft("ramp_request.approve", request_id="PAY-1042")
+        >>> t.actions.propose_drafts(confirmed)
+        """
         policy, actor = self.policy, self._context.who()
         self._context.register()
 
@@ -228,7 +368,35 @@ class Actions:
     ) -> Action:
         """Propose a lapsed, refused or rejected action again, on the current facts.
 
-        Raises ActionRefused if the service shows that it was carried out after all.
+        Parameters
+        ----------
+        action_id
+            The id of the earlier action.
+        reason
+            The reason, by default that of the earlier action.
+        without_key
+            As in `draft`.
+
+        Returns
+        -------
+        Action
+            The new action.
+
+        Raises
+        ------
+        InputError
+            No action has this id, or a field is no longer valid.
+        ActionRefused
+            The service shows that the earlier action was carried out, or the facts or the policy
+            do not allow the new one.
+        ServiceError
+            The service refused the call or could not be reached.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
+        >>> t.actions.again("A-3")
         """
         before = self.get(action_id)
         action = self._recovery.adopt_by_key(before)
@@ -250,19 +418,61 @@ class Actions:
     # Deciding
 
     def batch(self, *action_ids: str) -> Batch:
-        """Return the batch to confirm for several actions: sentences, and totals by currency."""
+        """Return several actions as one batch to confirm.
+
+        Parameters
+        ----------
+        *action_ids
+            The ids of the actions.
+
+        Returns
+        -------
+        Batch
+            The sentences of the actions, and the totals by currency.
+
+        Raises
+        ------
+        InputError
+            No action is named, or no action has one of the ids.
+
+        Examples
+        --------
+        >>> print(t.actions.batch("A-1", "A-2").text)
+        """
         self._book.refresh()
         return batch_of([self._book.get(action_id) for action_id in _each(action_ids)])
 
     def approve(
         self, *action_ids: str, shown: Batch | None = None, reason: str | None = None
     ) -> tuple[Action, ...]:
-        """Approve actions, all or none; the hash of what was shown is journaled.
+        """Approve actions, all or none. The hash of their content is journaled.
 
-        `shown` is the confirmed batch; an action that differs from it is refused. Raises
-        ActionRefused if this person made one of them, has already approved it, or is not allowed
-        to.
+        Parameters
+        ----------
+        *action_ids
+            The ids of the actions.
+        shown
+            The batch that the person confirmed. An action that differs from it is refused.
+        reason
+            A reason to journal with the approvals.
 
+        Returns
+        -------
+        tuple of Action
+            The actions, in the state `ready`, or `proposed` if more people have to approve.
+
+        Raises
+        ------
+        InputError
+            No action is named, or no action has one of the ids.
+        ActionRefused
+            This person made or approved one of the actions before, or the policy does not allow
+            the approval; nothing was approved.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
         >>> t.actions.approve("A-1", shown=t.actions.batch("A-1"))
         """
         ids, policy, actor = _each(action_ids), self.policy, self._context.who()
@@ -288,7 +498,33 @@ class Actions:
         return tuple(self._book.get(action_id) for action_id in ids)
 
     def reject(self, action_id: str, reason: str) -> Action:
-        """Reject an action; anyone who may approve it may reject it."""
+        """Reject an open action. Anyone who may approve it may reject it.
+
+        Parameters
+        ----------
+        action_id
+            The id of the action.
+        reason
+            The reason; it is journaled.
+
+        Returns
+        -------
+        Action
+            The action, in the state `rejected`.
+
+        Raises
+        ------
+        InputError
+            No action has this id, or the reason is missing.
+        ActionRefused
+            The action is not open, or the policy does not allow the rejection.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
+        >>> t.actions.reject("A-1", "wrong receiver")
+        """
         actor, policy = self._context.who(), self.policy
 
         def check(action: Action) -> None:
@@ -297,7 +533,33 @@ class Actions:
         return self._end("rejected", action_id, reason, actor, check)
 
     def withdraw(self, action_id: str, reason: str = "") -> Action:
-        """Withdraw an action of one's own."""
+        """Withdraw an open action. Only the person who proposed it can withdraw it.
+
+        Parameters
+        ----------
+        action_id
+            The id of the action.
+        reason
+            A reason to journal.
+
+        Returns
+        -------
+        Action
+            The action, in the state `withdrawn`.
+
+        Raises
+        ------
+        InputError
+            No action has this id.
+        ActionRefused
+            Another person proposed the action, or it is not open.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
+        >>> t.actions.withdraw("A-1")
+        """
         actor = self._context.who()
 
         def check(action: Action) -> None:
@@ -312,12 +574,33 @@ class Actions:
     # Executing
 
     def execute(self, action_id: str) -> Action:
-        """Carry out a ready action, once.
+        """Carry out a ready action, at most once. The outcome is journaled.
 
-        Raises ActionRefused if nothing was carried out (it is not ready, or an approved fact has
-        changed), OutcomeUnknown if the outcome is unknown, and the service's own error if it
-        refused. All of these are journaled, except if nothing left this machine.
+        Parameters
+        ----------
+        action_id
+            The id of the action.
 
+        Returns
+        -------
+        Action
+            The action, in the state `done`.
+
+        Raises
+        ------
+        InputError
+            No action has this id.
+        ActionRefused
+            The action is not ready, or an approved fact has changed; nothing was carried out.
+        OutcomeUnknown
+            The service may have carried it out; `recover` settles it.
+        ServiceError
+            The service refused the call or could not be reached; nothing was carried out.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
         >>> t.actions.execute("A-1")
         """
         self._book.refresh()
@@ -326,11 +609,34 @@ class Actions:
     def execute_all(
         self, action_ids: Iterable[str], *, progress: Callable[[int, int], None] | None = None
     ) -> tuple[Ran, ...]:
-        """Carry out several actions, each like `execute`; an error of one does not stop the others.
+        """Carry out several ready actions, each as by `execute`.
 
-        Stops if the service is out of reach, if an outcome is unknown, or if `progress` raises. The
-        remaining actions stay ready. Raises JournalError if the results of sent actions cannot be
-        journaled.
+        An error of one action does not stop the others, unless the service cannot be reached or an
+        outcome is unknown. The remaining actions then stay ready.
+
+        Parameters
+        ----------
+        action_ids
+            The ids of the actions, in the order of execution.
+        progress
+            Called before each action with the number of finished actions and the number of all; an
+            exception that it raises stops the run.
+
+        Returns
+        -------
+        tuple of Ran
+            Each action that was tried, and its error, if any.
+
+        Raises
+        ------
+        InputError
+            No action is named, or no action has one of the ids.
+        JournalError
+            The result of a sent action cannot be journaled.
+
+        Examples
+        --------
+        >>> t.actions.execute_all(["A-1", "A-2"])
         """
         ids, services, ran = _each(action_ids), live_services(self._context.connect), _Batched()
         self._book.refresh()
@@ -356,22 +662,69 @@ class Actions:
         nonce: str | None = None,
         compare: Callable[[RampSeen | None], None] | None = None,
     ) -> Action:
-        """Propose and execute an action that one person may decide; raises like `execute`.
+        """Propose and execute an action that one person may decide.
 
-        `compare` gets the ramp request as read before anything is written, and may raise.
+        The errors are those of `propose` and `execute`.
+
+        Parameters
+        ----------
+        confirmed
+            The result of `draft`, as the person confirmed it.
+        nonce
+            A text that makes a repeated proposal fail, such as the id of a form.
+        compare
+            Called with the ramp request as read now, before anything is journaled or sent. An
+            exception that it raises stops the action.
+
+        Returns
+        -------
+        Action
+            The action, in the state `done`.
+
+        Raises
+        ------
+        ActionRefused
+            The action needs a second person, or the errors of `execute`; nothing was carried out.
+
+        Examples
+        --------
+        >>> confirmed = t.actions.draft("ramp_request.approve", request_id="PAY-1042", live=True)
+        >>> t.actions.carry_out(confirmed)
         """
         services = live_services(self._context.connect)
         return self._sender.carry_out(confirmed, services, nonce, compare)
 
     def recover(self, *action_ids: str) -> tuple[Action, ...]:
-        """Settle all unsettled actions, or the named ones, as far as possible now.
+        """Settle the actions of unknown outcome, as far as that is possible now.
 
-        A named action that was refused becomes done if the service's record carries its key.
-        Nothing is sent that could take effect twice. An action that stays open gives the reason.
-        Actions that can only be settled later keep their state; if one of them was named,
-        ActionRefused gives the time, after all others are settled. Raises ServiceError if the
-        service is out of reach.
+        The effect of each action is looked up at the service. A call is repeated only if it cannot
+        take effect twice. A named action that was refused becomes done if the service has a record
+        with its key. An action that stays open states the reason in `why`.
 
+        Parameters
+        ----------
+        *action_ids
+            The ids of the actions; by default all of unknown outcome.
+
+        Returns
+        -------
+        tuple of Action
+            The actions afterwards.
+
+        Raises
+        ------
+        InputError
+            No action has this id.
+        ActionRefused
+            It is too early to settle a named action; the message states the time. All others were
+            settled.
+        ServiceError
+            The service refused the call or could not be reached.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
         >>> t.actions.recover()
         """
         early: EarlyRecovery | None = None
@@ -387,24 +740,80 @@ class Actions:
         return tuple(looked_at)
 
     def settling_until(self, action_id: str) -> datetime:
-        """Return from when an interrupted or unanswered action can be settled.
+        """Return the time from which an action of unknown outcome can be settled.
 
-        The time is by the wall clock, with PostgreSQL by the database server's.
+        Parameters
+        ----------
+        action_id
+            The id of the action.
+
+        Returns
+        -------
+        datetime
+            The time in UTC, by the wall clock of the machine, or of the PostgreSQL server if the
+            journal is there.
+
+        Raises
+        ------
+        InputError
+            No action has this id.
+
+        Examples
+        --------
+        >>> t.actions.settling_until("A-3")
         """
         return self._recovery.settling_until(self.get(action_id))
 
     def wall(self) -> datetime:
-        """Return the time in UTC by the clock that times sending."""
+        """Return the time by the clock that limits sending.
+
+        Returns
+        -------
+        datetime
+            The time in UTC.
+
+        Examples
+        --------
+        >>> t.actions.wall()
+        """
         return self._context.wall()
 
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None = None
     ) -> Action:
-        """Settle an action of unknown outcome by hand, with a reason.
+        """Settle an action of unknown outcome by a person's decision.
 
-        An action that may have been done twice is settled the same way, after the second effect is
-        undone. Raises ActionRefused, with the time, if it is too early.
+        An action that may have been carried out twice is settled in the same way, after the second
+        effect was undone.
 
+        Parameters
+        ----------
+        action_id
+            The id of the action.
+        carried_out
+            Whether the service carried it out.
+        reason
+            The source of this information; it is journaled.
+        record
+            The id of the record that the action created, if known.
+
+        Returns
+        -------
+        Action
+            The action, in its state afterwards: `done` if it was carried out, else `refused`.
+
+        Raises
+        ------
+        InputError
+            No action has this id, or the reason or a needed record is missing.
+        ActionRefused
+            The action is settled already, this person made it, or it is too early; the message
+            states the time.
+        JournalError
+            The journal cannot be written, or was altered.
+
+        Examples
+        --------
         >>> t.actions.settle("A-3", carried_out=False, reason="provider's mail of 2 December")
         """
         self._book.refresh()

@@ -1,7 +1,7 @@
-"""Drafts of actions: validated, worded and hashed, but not yet journaled.
+"""Drafts of actions: checked, put into a sentence and hashed, but not yet journaled.
 
-A draft is checked against the last sync, and against the service if the sync lacks data or shows a
-problem. Problems are reported before anything is written or sent.
+A draft is checked against the last sync. If the sync lacks data or shows a problem, the draft is
+checked against the service. Problems are reported before anything is journaled or sent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from treasury.journal.chain import canonical
 
 
 class Confirmation(ProposedContent, frozen=True, kw_only=True):
-    """The content that a person confirms and that the journal stores word for word."""
+    """The content that a person confirms; the journal stores it word for word."""
 
     notes: tuple[str, ...]
     actor: Actor
@@ -125,7 +125,7 @@ def draft(
 
 
 def _with_ids(context: Context, values: Mapping[str, object]) -> Mapping[str, object]:
-    """Replace a payment reference in `request_id` by the id of its ramp request."""
+    """Return the fields; a payment reference in `request_id` becomes the id of the ramp request."""
     name = values.get("request_id")
     if context.snapshot is None or not isinstance(name, str):
         return values
@@ -138,7 +138,7 @@ def _with_ids(context: Context, values: Mapping[str, object]) -> Mapping[str, ob
 
 
 def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) -> Draft:
-    """Draft the entry that stores the confirmed content."""
+    """Return the draft of the entry that proposes the confirmed content."""
     body = msgspec.structs.asdict(confirmed)
     for name in ("actor", "at"):
         del body[name]
@@ -146,14 +146,14 @@ def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) 
 
 
 def lapse_draft(action: Action, actor: Actor, why: str, moved: Sequence[Moved] = ()) -> Draft:
-    """Draft the entry that closes an open action, because an approved fact has changed."""
+    """Return the draft of the entry by which an action lapses, because a fact has changed."""
     return action.draft("lapsed", actor, why=why, moved=moved)
 
 
 def hold_day(
     context: Context, policy: Policy, actor: Actor, drafts: Sequence[Confirmation]
 ) -> None:
-    """Raise ActionRefused if drafts without a second approver exceed the daily limit."""
+    """Raise ActionRefused if the drafts that need one person exceed that person's daily limit."""
     spent: list[tuple[Kind, AssetAmount]] = []
     for confirmed in drafts:
         if confirmed.needed > 1 or confirmed.money is None:
@@ -165,7 +165,7 @@ def hold_day(
 
 
 def body_of(kind: Kind, fields: Any, findings: Findings, key: str) -> Body | None:
-    """Return the body to send; raise InputError if the API contract does not allow it."""
+    """Return the body to send; raise InputError if the specification does not allow it."""
     try:
         return kind.body(fields, findings, key)
     except InputError as error:
@@ -192,7 +192,7 @@ def _read_findings(
 def _sources(
     context: Context, credential: str, *, live: bool
 ) -> tuple[list[StoredSource], LiveSource]:
-    """Return the last sync, unless everything is read from the service, and the service."""
+    """Return the sources to check against: the last sync unless `live`, then the service."""
     service = LiveSource(lambda: context.connect(credential))
     return [StoredSource(context.snapshot())] if context.snapshot and not live else [], service
 
@@ -206,9 +206,9 @@ def _alike(
     *,
     live: bool,
 ) -> Fact | None:
-    """Describe equivalent records that the service has since then and no action here made.
+    """Return equal records at the service that no action here made.
 
-    An unreachable service is not an error here: it is read again before anything is sent.
+    An unreachable service is not an error here, because it is read before anything is sent.
     """
     fields, body = call
     if kind.twins is None or body is None:
@@ -245,7 +245,7 @@ def _notes(
 
 
 def is_as_approved(action: Action) -> bool:
-    """Return whether the journaled content is byte for byte what its people approved."""
+    """Return whether the journaled content still has the hash that people approved."""
     sent = (action.key, action.credential, action.client_id, action.place)
     now = _content_hash(action.kind, action.operation, action.fields, action.facts, sent)
     return {now} == {action.content_hash, *(approval.content_hash for approval in action.approvals)}
@@ -264,7 +264,7 @@ def _content_hash(
 
 
 def _plain(fields: Any) -> dict[str, Any]:
-    """Return the fields by their own names, amounts as text."""
+    """Return the fields by name, with amounts as text."""
     values = msgspec.structs.asdict(fields)
     return {
         name: value if value is None or isinstance(value, str) else f"{value:f}"

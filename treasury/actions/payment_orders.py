@@ -1,9 +1,9 @@
 """Payment orders for upload to a bank: SEPA credit transfers as pain.001.001.09.
 
-The bank pays exactly what the file orders. A payee's name, reference or amount that SEPA cannot
-carry unchanged is refused; pay it by hand. Our own name and the towns affect no payment and are
-transliterated to SEPA's letters. The message id is derived from the orders, so a bank that receives
-the same orders twice sees the same id twice.
+The bank pays exactly as the file orders. So an order is refused if SEPA cannot carry the payee's
+name, the reference or the amount unchanged; pay it by hand at the bank. The payer's name and the
+towns do not affect a payment, so they are transliterated to SEPA's letters. The message id is
+derived from the orders, so a bank that receives the same orders twice sees the same id twice.
 
 Structure: ISO 20022 CustomerCreditTransferInitiationV09, as restricted by the EPC's
 customer-to-bank guidelines for SEPA credit transfers (EPC132-08).
@@ -36,19 +36,21 @@ _REFERENCE: Final = re.compile(r"(?!/)(?!.*//)(?!.*/$).{1,35}")
 
 
 class Payer(msgspec.Struct, frozen=True, kw_only=True):
-    """The paying account; `name` is the holder's as registered at the bank."""
+    """The account that pays; `name` is its holder as registered at the bank."""
 
     name: str
     iban: str
     town: str = ""
     country: str = ""
-    """ISO 3166 alpha-2. Country and town are required if a payee's bank is outside the EEA."""
+    """Code of ISO 3166 alpha-2. SEPA requires country and town if a payee's bank is outside the
+    EEA.
+    """
     batch_booking: bool = False
-    """Whether the bank should make one debit for the whole file."""
+    """Whether the bank debits the total of the file instead of each order."""
 
 
 class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """One order in euro. `reference` is both the end-to-end id and the remittance text."""
+    """A payment order in EUR; `reference` is its end-to-end id and its remittance text."""
 
     reference: str
     beneficiary: str
@@ -76,11 +78,10 @@ def pain001(
     *,
     attempt: int = 0,
 ) -> str:
-    """Return the XML of these orders; amounts in EUR.
+    """Return the payment file of these orders as XML, with amounts in EUR.
 
-    Each order is debited separately, unless the payer's account uses batch booking. `attempt`
-    counts the earlier files with one of these orders that the bank rejected. Raises InputError,
-    naming the order and the field, for content that SEPA cannot carry.
+    `attempt` is the number of earlier files with one of these orders that the bank rejected. Raise
+    InputError, naming the order and the field, for content that SEPA cannot carry.
     """
     if not transfers:
         raise InputError("there is nothing to pay", do="choose the items to pay")
@@ -133,7 +134,7 @@ def pain001(
 
 
 def payers_of(settings: Settings) -> list[Payer]:
-    """Return our accounts in EUR that can pay, as a payment file has them."""
+    """Return our accounts in EUR that can pay, as payers of a payment file."""
     company = settings.workspace
     return [
         _written(
@@ -151,14 +152,14 @@ def payers_of(settings: Settings) -> list[Payer]:
 
 
 def _written(payer: Payer) -> Payer:
-    """Return the payer with name and town in SEPA's letters."""
+    """Return the payer with its name and town in SEPA's letters."""
     return msgspec.structs.replace(
         payer, name=sepa_letters(payer.name), town=sepa_letters(payer.town)
     )
 
 
 def payer_problem(payer: Payer) -> str | None:
-    """Return why the payer's name cannot be in a file; None if it can."""
+    """Return the error if the payer's name cannot be in a file; None if it can."""
     return _text_problem("the payer's name", sepa_letters(payer.name), 70)
 
 
@@ -183,7 +184,7 @@ def _add(batch: ET.Element, transfer: CreditTransfer) -> None:
 
 
 def _add_address(party: ET.Element, holder: Payer | CreditTransfer) -> None:
-    """Add the town and the country of a party if given; SEPA takes no other form."""
+    """Add the town and country of a party, if set: the only form of address that SEPA accepts."""
     if holder.town:
         address = _under(party, "PstlAdr")
         _under(address, "TwnNm", holder.town)
@@ -191,7 +192,7 @@ def _add_address(party: ET.Element, holder: Payer | CreditTransfer) -> None:
 
 
 def _under(parent: ET.Element, path: str, text: str | None = None) -> ET.Element:
-    """Add nested elements of these names; return the innermost."""
+    """Add elements of these names, each inside the one before; return the innermost."""
     for name in path.split("/"):
         parent = ET.SubElement(parent, name)
     parent.text = text
@@ -203,7 +204,7 @@ def _amount(amount: Decimal) -> str:
 
 
 def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int = 0) -> str:
-    """Return the file's id: equal for equal orders, different for each later attempt."""
+    """Return the message id of a file: equal for equal orders, different for each attempt."""
     ordered = sorted(
         (order.reference, order.beneficiary, plain_account(order.iban), _amount(order.amount))
         for order in transfers
@@ -213,7 +214,7 @@ def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int =
     return f"PAY-{hashlib.sha256(whole).hexdigest()[:30].upper()}"
 
 
-# Content that SEPA cannot carry
+# Checks for content that SEPA cannot carry
 
 
 def _check(transfer: CreditTransfer) -> None:
@@ -244,7 +245,7 @@ EEA: Final = frozenset(
 
 
 def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
-    """Require the payer's address if a payee's bank is outside the EEA, as SEPA does."""
+    """Raise InputError if a payee's bank is outside the EEA and the payer has no address."""
     _check_place("company", payer, "[workspace] in treasury.toml")
     if payer.town:
         return
@@ -258,10 +259,13 @@ def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
 
 
 def _check_place(subject: str, holder: Payer | CreditTransfer, place: str) -> None:
-    """Check that town and country are both valid or both absent; `place` names their setting."""
+    """Raise InputError unless town and country are both valid or both missing.
+
+    `place` names the setting that has them.
+    """
     if bool(holder.town) != bool(holder.country):
         raise InputError(
-            f"{subject}: its address has a town or a country, and not both; no file was made",
+            f"{subject}: its address has only a town or only a country; no file was made",
             do=f"give town and country under {place}",
         )
     if holder.town:

@@ -1,6 +1,7 @@
-"""A ramp request as a person saw it when deciding, as the facts of a decision.
+"""A ramp request as a person saw it when deciding, and its facts for the decision.
 
-Each amount keeps its specific name; the payee is the destination of the money or the coins.
+Each amount has a name that states its kind, such as gross fiat. The payee is the account or wallet
+that receives the money or the coins.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from treasury.core.text import clean
 
 
 class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """A ramp request as shown: amounts in fiat and crypto, and the payee.
+    """A ramp request as shown to a person: amounts in fiat and crypto, and the payee.
 
-    The payee is our wallet for an on-ramp and our bank account for an off-ramp. None means not
-    shown.
+    The payee is our wallet for an on-ramp and our bank account for an off-ramp. None means that the
+    service did not show the value.
     """
 
     id: str
@@ -44,17 +45,17 @@ class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name people use: its payment reference, or its id."""
+        """The name shown to people: its payment reference, or its id."""
         return self.payment_reference or self.id
 
     @property
     def on_ramp(self) -> bool:
-        """Whether fiat is converted to crypto."""
+        """Whether the request exchanges fiat for crypto."""
         return self.ramp_type == "ON_RAMP"
 
     @classmethod
     def of(cls, request: RampRequest) -> RampSeen:
-        """Return the facts of a request from the service's detail record."""
+        """Build it from the service's detail of a request."""
         wallet, bank = request.company_wallet, request.company_bank_account
         fiat, crypto = request.fiat_currency, request.crypto_currency
         on_ramp = request.ramp_type == "ON_RAMP"
@@ -82,7 +83,7 @@ class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> RampSeen:
-        """Return the facts of a row of the table `ramp_requests`."""
+        """Build it from a row of the table `ramp_requests`."""
         on_ramp = row["ramp_type"] == "ON_RAMP"
         payee = {
             "payee_account": row.get(
@@ -109,7 +110,10 @@ _UNITS: Final = {
 
 
 def facts_of(request: RampSeen) -> tuple[Fact, ...]:
-    """Return the facts; version and maker are not material, as they only hint at a change."""
+    """Return the facts of the request.
+
+    Version and maker are not material: a change of them does not change what was decided.
+    """
     facts = [Fact(name=name.replace("_", " "), value=_text(request, name)) for name in _MATERIAL]
     facts.append(Fact(name="created by", value=_text(request, "created_by"), material=False))
     facts.append(Fact(name="version", value=_text(request, "version"), material=False))
@@ -117,7 +121,7 @@ def facts_of(request: RampSeen) -> tuple[Fact, ...]:
 
 
 def moved(agreed: RampSeen, fresh: RampSeen) -> tuple[Moved, ...]:
-    """Return the facts that differ, except the version, which only hints at a change."""
+    """Return the facts that differ, except the version."""
     return changed(facts_of(agreed), facts_of(fresh))
 
 

@@ -40,7 +40,7 @@ _TABLE: Final = (
 
 
 def sepa_letters(text: str) -> str:
-    """Transliterate a text to SEPA's letters; keep characters that the table lacks."""
+    """Transliterate a text to SEPA's letters; leave characters unchanged that the table lacks."""
     return "".join(map(_converted, unicodedata.normalize("NFC", text)))
 
 

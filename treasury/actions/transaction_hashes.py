@@ -1,8 +1,8 @@
-"""Find requests that already use a transaction hash: one transaction pays for one request.
+"""Finds requests that already use a transaction hash, because a transaction pays for one request.
 
-A hash that is given for a second request may hide that nothing was sent for it. So it requires a
-second person, or a reason in a workspace of one person. Known uses come from the last sync and from
-actions here that the last sync may not include yet.
+If a hash is submitted for a second request, perhaps no crypto was sent for that request. So the
+action requires a second person, or a reason in a workspace of one person. Known uses come from the
+last sync, and from actions here that the last sync may not show yet.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ ORDER BY name
 def requests_with_hash(
     context: Context, kind: Kind, fields: Any, *, before: int | None = None
 ) -> tuple[str, ...]:
-    """Return the references of other requests that have this action's hash or are given it.
+    """Return the references of other requests with this action's hash.
 
-    Actions that were not sent count only if they were proposed before the entry `before`.
+    They have the hash in the last sync, or an action submits it. An action that was not sent counts
+    only if it was proposed before the entry `before`.
     """
     if kind.gives_hash is None:
         return ()
@@ -51,19 +52,19 @@ def requests_with_hash(
 
 
 def uses_fact(names: Sequence[str]) -> Fact | None:
-    """Return the fact that shows these requests; None without any."""
+    """Return the fact that names these requests; None if there are none."""
     if not names:
         return None
     return fact(STANDS_ON, ", ".join(names), material=False, takes_two=True)
 
 
 def new_uses(names: Iterable[str], facts: Iterable[Fact]) -> Moved | None:
-    """Return the requests that the approvers were not shown."""
+    """Return the requests that the approvers did not see."""
     agreed = next((fact.value for fact in facts if fact.name == STANDS_ON), "")
     fresh = [name for name in names if name not in agreed.split(", ")]
     return Moved(STANDS_ON, agreed or "no other request", ", ".join(fresh)) if fresh else None
 
 
 def _key(transaction_hash: str) -> str:
-    """Normalise a hash for comparison: on chains that write 0x, case does not matter."""
+    """Normalise a hash for comparison: a hash that begins with 0x may be in either case."""
     return transaction_hash.lower() if transaction_hash[:2].lower() == "0x" else transaction_hash

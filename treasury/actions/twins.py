@@ -1,10 +1,10 @@
 """Duplicates of an action: by content among our actions, and by record at the service.
 
-Two actions have the same content if only the notation of amounts and addresses differs. A record at
-the service that equals an action and is unknown to this journal was made by another user, or from
-here before the journal was restored from an older copy. Either way a person sees it before the same
-is done again. So the service's records are read back to `WINDOW` before the proposal, however many
-followed.
+Two actions have the same content if they differ only in the notation of amounts and addresses. If a
+record at the service equals an action and no entry here explains it, another user made it, or this
+journal did before it was restored from an older copy. A person has to see such a record before the
+action is sent. So the service's records are read back to `WINDOW` before the proposal, even if
+there are many.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from treasury.journal.chain import canonical
 LIKE: Final = "just like it at the service"
 _NONE: Final = "none"
 WINDOW: Final = timedelta(days=3)
-"""How long before a proposal a record may have been made for the same purpose."""
+"""A record made at most this long before a proposal may have the same purpose."""
 _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{40,}", re.ASCII | re.IGNORECASE)
 _TO: Final = ("receiver_account_id", "receiver_external_id")
 
 
 class Twin(msgspec.Struct, frozen=True):
-    """A record that equals an action, in any state; its key if the service shows it."""
+    """A record at the service that equals an action; `key` is None if the service hides it."""
 
     id: str
     at: datetime | None
@@ -67,18 +67,21 @@ def _plain(field: str, value: Any) -> Any:
 
 
 def twins_since(twins: Iterable[Twin], moment: datetime) -> list[Twin]:
-    """Return the twins made at or after a time, or without a creation time."""
+    """Return the twins made at or after a time, and those without a creation time."""
     return [twin for twin in twins if twin.at is None or twin.at >= moment]
 
 
 def twin_fact(twins: Iterable[Twin]) -> Fact | None:
-    """Return the fact that shows these twins; None without any. It does not block the action."""
+    """Return the fact that names these twins; None if there are none.
+
+    The fact does not block the action.
+    """
     listing = ", ".join(map(str, twins))
     return fact(LIKE, listing, material=False) if listing else None
 
 
 def new_among(twins: Iterable[Twin], facts: Iterable[Fact]) -> Moved | None:
-    """Return the twins that the approvers were not shown."""
+    """Return the twins that the approvers did not see."""
     agreed = next((fact.value for fact in facts if fact.name == LIKE), "")
     ids = {words.partition(" ")[0] for words in agreed.split(", ")}
     fresh = [twin for twin in twins if clean(twin.id) not in ids]

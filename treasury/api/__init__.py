@@ -1,4 +1,4 @@
-"""The typed HTTP client of both services; it does not know the storage."""
+"""The typed HTTP client of the finance service and the ramp service; it stores no data."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ __getattr__ = given_names(
         "Reply": "service_calls",
     },
 )
-"""HTTP modules are loaded on first use, because most commands need only the record types."""
+"""Load the HTTP modules on first use, because most commands need only the record types."""

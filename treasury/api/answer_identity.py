@@ -1,13 +1,14 @@
 """Checks that an answer is about the same record as its request.
 
-A cache with a wrong key, a proxy that mixes up connections or a surplus response can answer a
-request with another record. The column `identity` of `operations.csv` declares what identifies the
-answer of each operation, with entries such as `id={id}`. The left side is a field of the answer.
-The right side is an id of the path or, without braces, a field of the request's body. A dot leads
-into an object. If several names are separated by `|`, one of them must be equal.
+A request can get an answer about another record: from a cache with a wrong key, a proxy that mixes
+up connections, or a surplus response. The column `identity` of `operations.csv` therefore declares
+which values the request and the answer of each operation share, with entries such as `id={id}`.
+The left side names a field of the answer. The right side names an id in the path or, without
+braces, a field of the request's body. A dot separates an object from its field. Names separated by
+`|` are alternatives: one of the fields must be equal.
 
-A field that is missing, null or blank on either side is not compared. In a list, each record is
-compared.
+A field that is missing, null or blank on either side is not compared. If the answer is a list, each
+of its records is compared.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _Members = dict[str, msgspec.Raw]
 
 
 class SharedValue(msgspec.Struct, frozen=True):
-    """One entry of the column: the answer's fields, one of which must equal `sent`."""
+    """One entry of the column `identity`: one of the `shown` fields must equal the `sent` one."""
 
     shown: tuple[tuple[str, ...], ...]
     sent: tuple[str, ...]
@@ -54,7 +55,10 @@ class SharedValue(msgspec.Struct, frozen=True):
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """The comparisons of an operation, and types that decode only the compared fields."""
+    """The comparisons of an operation, and struct types that decode only the compared fields.
+
+    `one` decodes a record, `many` a list of records.
+    """
 
     comparisons: tuple[SharedValue, ...]
     one: Any
@@ -72,9 +76,9 @@ def _rule(entries: str) -> _Rule:
 
 _RULES: Final[Mapping[str, _Rule]] = {name: _rule(entries) for name, entries in IDENTITY.items()}
 _BY_ID: Final = _rule("id={id}")
-"""Default rule of an operation with a route that ends in `/{id}`."""
+"""Rule for an operation without entries whose route ends in `/{id}`."""
 _BY_WRAPPER: Final = _rule("id=createdResourceId")
-"""Rule for the wrapper that the newest generation puts around a created record."""
+"""Rule for the wrapper in which the newest generation of the service returns a created record."""
 _NO_RULE: Final = _rule("")
 
 
@@ -85,10 +89,10 @@ def other_record(
     result: bytes,
     created_id: object = None,
 ) -> str:
-    """Describe how the answer is about another record than the request; empty if it is not.
+    """Describe the difference if the answer is about another record; return "" if it is not.
 
-    `content` is the request's body, `result` the answer's result, and `created_id` the id in the
-    wrapper of a create. Raise UnexpectedResponse if a record of the answer cannot be decoded.
+    `content` is the request's body and `result` the answer's result. `created_id` is the id in the
+    wrapper around a created record. Raise UnexpectedResponse if a record cannot be decoded.
     """
     rule = _RULES.get(operation) or (_BY_ID if operation.endswith("/{id}") else _NO_RULE)
     try:
@@ -104,7 +108,7 @@ def other_record(
 def _differs(
     rule: _Rule, operation: str, ids: tuple[str, ...], content: bytes | None, result: bytes
 ) -> str:
-    """Describe the first difference between the result and the request by a rule."""
+    """Describe the first difference that a rule finds between the result and the request."""
     if not rule.comparisons or result[:1] not in {b"{", b"["}:
         return ""
     records = decode_json(result, rule.many if result.startswith(b"[") else rule.one)
@@ -117,10 +121,10 @@ def _differs(
 
 
 def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> UnexpectedResponse:
-    """Return the error for a read with an answer about another record."""
+    """Return the error for a read whose answer is about another record."""
     return UnexpectedResponse(
         f"{operation}: the answer is {other}",
-        do="read it again; if that does not help, a proxy mixes up answers",
+        do="read the record again; if the error stays, a proxy mixes up answers",
         operation=operation,
         ids=ids,
     )
@@ -157,7 +161,7 @@ def _compare(
 def _difference(
     comparison: SharedValue, form: Callable[[str], object], sent: str, record: Any
 ) -> str:
-    """Describe the record's first shown field, if no shown field equals `sent`."""
+    """Describe the first differing field of the record; return "" if a field equals `sent`."""
     differing: tuple[tuple[str, ...], str] | None = None
     for path in comparison.shown:
         shown = _scalar_of(getattr(record, path[0]), path[1:])
@@ -196,7 +200,7 @@ def _identifier(text: str) -> str:
 
 
 def _amount(text: str) -> object:
-    """Normalise an amount's scale; return other texts unchanged."""
+    """Convert an amount to a Decimal, which ignores its scale; return other texts unchanged."""
     try:
         return Decimal(text) if len(text) <= LONGEST else text
     except InvalidOperation:
@@ -221,9 +225,9 @@ _FORMS: Final[Mapping[str, Callable[[str], object]]] = {
     "address": _address,
     "email": str.casefold,
 }
-"""Normal form by the name of the sent field; the default is that of an identifier."""
+"""Function that normalises a value, by the name of the sent field; the default is `_identifier`."""
 
 
 def _quoted(name: str, value: str) -> str:
-    """Format a value for an error message; of an account number only the end is shown."""
+    """Format a value for an error message; an account number is cut to its last digits."""
     return f"…{clean(value[-4:])}" if name in {"accountNumber", "iban"} else clean(value)[:80]

@@ -1,8 +1,8 @@
 """The client of both services: one credential, one connection pool, everything typed.
 
-`client.finance` and `client.ramp` hold the collections; `client.request` reaches any other route
-with the same authentication, retries and errors. The HTTP method decides whether a call writes: one
-place refuses it where the environment, or the caller at hand, is for reading.
+`client.finance` and `client.ramp` offer the operations of the two services; `client.request` sends
+any other request with the same authentication, retries and errors. The HTTP method decides whether
+a call writes. A read-only client, or a client of a read-only environment, refuses every write.
 """
 
 from __future__ import annotations
@@ -21,16 +21,23 @@ from treasury.core.settings import Credential, Services
 
 
 class Client(ServiceCalls):
-    """Both services with one credential; safe to use from several threads; close it after use.
+    """A client of both services with one credential.
+
+    Several threads may share a client. Close it after use, or use it as a context manager.
 
     Parameters
     ----------
     services, credential
-        The addresses of the services, and the client id with the place of its secret.
+        The addresses of the services; and the client id, with the place where its secret is stored.
     limits
-        Limits of time, attempts and sizes.
+        Limits of time, attempts and sizes; None means the defaults of `CallLimits`.
     clock, inner
-        The clock and the innermost HTTP transport, replaceable in tests.
+        The clock and the innermost HTTP transport; tests replace them.
+
+    Raises
+    ------
+    SettingsError
+        An address is not filled in, or the secret cannot be read.
 
     Examples
     --------
@@ -52,17 +59,40 @@ class Client(ServiceCalls):
         self.ramp: Ramp = Ramp(self)
 
     def require_answers(self) -> None:
-        """Request one record from each service; raise ServiceError if one fails.
+        """Check that both services answer this credential.
 
-        These are the minimum for a first sync: accounts of one service, requests of the other.
+        One account and one ramp request are read, because a first sync needs at least these lists.
+
+        Raises
+        ------
+        ServiceError
+            A service refused the call or could not be reached.
+
+        Examples
+        --------
+        >>> client.require_answers()
         """
         self.finance.accounts.list(size=1)
         self.ramp.requests.list(size=1)
 
     def for_reading(self, propose: Callable[[str], str]) -> Client:
-        """Return a read-only client on the same connections and token, closed with this one.
+        """Return a read-only client that shares this client's connections and token.
 
-        `propose` returns, for a refused operation, the advice on what to do instead.
+        Parameters
+        ----------
+        propose
+            Returns the advice of the error for a refused operation, such as
+            `POST /ramp-requests`.
+
+        Returns
+        -------
+        Client
+            The read-only client. Closing this client closes it too.
+
+        Examples
+        --------
+        >>> client.for_reading(lambda operation: "use t.actions").may_write
+        False
         """
         reader = copy(self)
         reader._propose = propose  # noqa: SLF001 - one object, twice
@@ -70,7 +100,7 @@ class Client(ServiceCalls):
         return reader
 
     def has_record(self, ids: tuple[str, ...]) -> bool:
-        """Return True if the account exists, and its wallet if one is named."""
+        """Return True if the account exists, and its wallet if `ids` has a second id."""
         account, *wallets = ids
         try:
             if not wallets:
@@ -78,6 +108,6 @@ class Client(ServiceCalls):
                 return True
             listed = self.finance.wallets.iterate(account)
             return any(wallet.value.id in wallets for wallet in listed)
-        # The first answer is reported instead.
+        # The caller then reports the answer that made it ask.
         except errors.ServiceError:
             return False

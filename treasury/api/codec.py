@@ -1,8 +1,8 @@
-"""From bytes to typed records and back, without loss of digits or unknown fields.
+"""Decodes JSON of the services into typed records, and encodes request bodies.
 
-A body is decoded twice: first the envelope, with its records as bytes, then each record into a
-model. So each record keeps exactly the bytes it came in. Only the link of a user's invitation is
-removed, because it gives access to the company.
+A body is decoded in two steps: first the envelope, with its records as bytes, then each record into
+a model. So each record keeps exactly the bytes received, with every digit and every unknown field.
+Only the link of a user's invitation is removed, because it gives access to the company.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treasury.core.errors import UnexpectedResponse
 T = TypeVar("T")
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
-"""Exceptions for unreadable JSON of a service: invalid, another shape, too deep, out of range."""
+"""Exceptions for JSON that cannot be decoded: invalid, of another shape, too deep, out of range."""
 
 DEEPEST: Final = 64
 """Maximum nesting of a record; the specifications' records have five levels."""
@@ -27,12 +27,12 @@ LONGEST: Final = 128
 """Maximum number of consecutive digits in a record's number; an amount has at most 38."""
 
 _MOST_VALUES: Final = 500_000
-"""Maximum number of values in an answer, because each takes many times its bytes. A page of 1,000
-records has 100,000.
+"""Maximum number of values in an answer, because a decoded value takes much more memory than its
+bytes. A page of 1,000 records has 100,000 values.
 """
 
 MOST_RECORDS: Final = 100_000
-"""Maximum number of records in an answer, including lists without pages."""
+"""Maximum number of records in an answer, also in a list that has no pages."""
 
 _STRIDE: Final = 8
 _DIGITS: Final = bytes(ord("0") if chr(byte) in "0123456789" else 0 for byte in range(256))
@@ -46,7 +46,11 @@ _json = msgspec.json.Encoder(decimal_format="number")
 
 
 class Record(msgspec.Struct, Generic[T], frozen=True):
-    """A record as a model, with the exact bytes received and the client id of the call."""
+    """A record of a service.
+
+    `value` is the record as a model, `raw` has the exact bytes received, and `credential` is the
+    client id of the call.
+    """
 
     value: T
     raw: bytes
@@ -54,7 +58,10 @@ class Record(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Pagination(msgspec.Struct, frozen=True, rename="camel"):
-    """A list's statement about its pages; `number_of_elements` is a total or a page's count."""
+    """The service's statement about the pages of a list.
+
+    `number_of_elements` is the total of the list or the count of the page, by service.
+    """
 
     page_number: int | None = None
     page_size: int | None = None
@@ -64,10 +71,10 @@ class Pagination(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def total(self) -> int | None:
-        """Number of records in the whole list, if the service states it consistently.
+        """Number of records in the whole list; None if the service does not state it consistently.
 
-        `numberOfElements` is documented as the total, but some services return the page's count.
-        That contradicts `numberOfPages`, and None is returned.
+        `numberOfElements` is documented as the total, but some services return the page's count,
+        which contradicts `numberOfPages`.
         """
         if self.number_of_elements is None or not self.page_size:
             return None
@@ -76,7 +83,7 @@ class Pagination(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """The shape of every successful body: `result`, and for a list also `pagination`."""
+    """The JSON object of every successful body: `result`, and for a list also `pagination`."""
 
     success: bool = True
     result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -84,14 +91,14 @@ class Envelope(msgspec.Struct, frozen=True):
 
 
 class _Created(msgspec.Struct, frozen=True, rename="camel"):
-    """The newest generation's wrapper around a created record."""
+    """The wrapper in which the newest generation of the service returns a created record."""
 
     created_resource_id: Any = None
     response: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def encode(body: object) -> bytes:
-    """Encode as JSON; a Decimal becomes a number with exactly its own digits."""
+    """Encode a value as JSON; a Decimal becomes a number with exactly the same digits."""
     return _json.encode(body)
 
 
@@ -105,7 +112,7 @@ def open_envelope(body: bytes, operation: str) -> Envelope:
         raise unexpected(operation, f"the body has more than {_MOST_VALUES:,} values")
     try:
         if not body.isascii():
-            # Fields outside the model are kept undecoded, so the encoding is checked here.
+            # msgspec does not decode fields outside the model, so the encoding is checked here.
             body.decode("utf-8")
         envelope = decode_json(without_secrets(body, operation), Envelope)
     except UNREADABLE as error:
@@ -116,7 +123,7 @@ def open_envelope(body: bytes, operation: str) -> Envelope:
 
 
 def unwrap(envelope: Envelope) -> tuple[bytes, Any]:
-    """Return the bytes of the result, and the id in the wrapper of a create, if any."""
+    """Return the bytes of the result, and the id in the wrapper around a created record, if any."""
     assert isinstance(envelope.result, msgspec.Raw)
     raw = bytes(envelope.result)
     if raw.startswith(b"{") and b'"createdResourceId"' in raw:
@@ -148,16 +155,16 @@ def split(raw: bytes, operation: str) -> list[bytes]:
 
 
 def is_plain(raw: bytes, records: int = 1) -> bool:
-    """Return True if the records certainly respect the limits on depth and digits.
+    """Return True if the records are certain to respect the limits on depth and digits.
 
-    This is a quick check of every eighth byte; records that fail it may still be valid.
+    The check looks at every eighth byte only. A record that fails it may still be valid.
     """
     levels = raw.count(b"{") + raw.count(b"[") - records
     return levels < DEEPEST and _LONG not in raw[::_STRIDE].translate(_DIGITS)
 
 
 def _require_plain(raw: bytes, operation: str) -> None:
-    """Refuse a record that later readers may be unable to parse."""
+    """Raise UnexpectedResponse for a record that other JSON parsers may refuse."""
     if is_plain(raw):
         return
     depth = 0

@@ -1,8 +1,8 @@
-"""Looks up the record of a create after its answer was lost.
+"""Looks up the record that a request created, after the answer was lost.
 
-A record was created by a body if it matches the body, is not older than the request, and did not
-exist before. Exactly one match is an answer. No match is not, because a list may lag. Several
-matches are not, because they cannot be distinguished.
+A body may have created a record if the record matches the body, is not older than the request, and
+did not exist before. Only a single match is a result. Without a match the effect stays unknown,
+because the service's list may lag; with several matches, because they cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ SKEW = timedelta(minutes=5)
 def created_since(
     records: Iterable[Record[T]], body: Body, since: datetime, earlier_ids: Container[str] = ()
 ) -> Iterator[Record[T]]:
-    """Yield the records that `body`, sent at `since`, may have created, without `earlier_ids`."""
+    """Yield the records that `body`, sent at `since`, may have created.
+
+    Records with one of `earlier_ids` existed before and are left out.
+    """
     earliest = since.astimezone(UTC) - SKEW
     for record in records:
         value: Any = record.value
@@ -36,7 +39,7 @@ def created_since(
 
 
 def only_one(records: list[Record[T]], operation: str) -> Record[T]:
-    """Return the only record; raise OutcomeUnknown if there is none or more than one."""
+    """Return the only record; raise OutcomeUnknown unless there is exactly one."""
     if len(records) == 1:
         return records[0]
     ids = tuple(str(getattr(record.value, "id", "?")) for record in records)

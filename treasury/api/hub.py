@@ -1,8 +1,8 @@
 """Asks the notebook hub for the owner of this server, by `GET {api}/user` of JupyterHub.
 
-The hub gives its servers its address, and answers with the owner of the token, so no other
-environment variable affects the result. One deadline limits the whole exchange, and an answer over
-the size limit is not read completely.
+The hub gives each server the hub's address and a token, and names the owner of that token. So no
+other environment variable can change the name. One deadline limits the whole exchange, and an
+answer over the size limit is not read to its end.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from treasury.core.settings.secret_routes import HUB_API
 
 SECONDS: Final = 10
 _MOST_BYTES: Final = 256 * 1024
-"""Maximum size of an answer, which has a line per group, role and server: enough for thousands."""
+"""Maximum size of an answer in bytes; the answer lists the user's groups, roles and servers."""
 _LONGEST_NAME: Final = 255
 
 
 class _User(msgspec.Struct, frozen=True):
-    """The fields used from the hub's answer; a service's token does not belong to a person."""
+    """The fields used from the hub's answer; `kind` is `service` if a service owns the token."""
 
     name: str
     kind: str = "user"
@@ -39,14 +39,15 @@ class _User(msgspec.Struct, frozen=True):
 def hub_user(api: str, token: Secret) -> str:
     """Return the name of the token's owner; raise JournalError if the hub does not give one."""
     require_https(api, f"{HUB_API}: ")
-    # An answer may repeat the token in a header, which is logged.
+    # The answer may repeat the token in a header, and httpcore logs headers.
     redactor = Redactor()
     redactor.hide(token.reveal())
-    # A notebook's event loop already runs in this thread.
+    # A new thread is needed, because a notebook already runs an event loop in this one.
     with ThreadPoolExecutor(1) as apart:
         exchange = apart.submit(call_unseen, lambda: asyncio.run(_exchange(api, token)))
         name, problem = _name_in(exchange.result(), token)
-    # Raised outside, because no variable here holds the answer, which may repeat the token.
+    # Raised here, where no variable holds the answer: it may repeat the token, and a traceback may
+    # show variables.
     if problem:
         raise JournalError(
             f"the hub at {urlsplit(api).hostname} does not name the person who is deciding:"
@@ -57,18 +58,18 @@ def hub_user(api: str, token: Secret) -> str:
 
 
 def _name_in(answer: bytes | str, token: Secret) -> tuple[str, str]:
-    """Return the name in the hub's answer, or why there is none."""
+    """Return the name in the hub's answer and "", or "" and the reason why there is no name."""
     if isinstance(answer, str):
         return "", answer
     try:
         user = decode_json(answer, _User)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return "", "its answer is not a user of a hub"
+        return "", "its answer does not describe a user"
     name = user.name.strip()
     if user.kind != "user" or not name or not name.isprintable() or len(name) > _LONGEST_NAME:
         return "", "the token of this server does not belong to a person"
     if token.reveal() in name:
-        return "", "its answer has the token in place of a name"
+        return "", "its answer has the token instead of a name"
     return name, ""
 
 
@@ -97,7 +98,7 @@ async def _exchange(api: str, token: Secret) -> bytes | str:
             async for chunk in answer.aiter_raw():
                 body += chunk
                 if len(body) > _MOST_BYTES:
-                    return "its answer does not end"
+                    return "its answer is too long"
             return bytes(body)
     except TimeoutError:
         return f"no answer within {SECONDS} s"

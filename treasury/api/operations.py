@@ -1,11 +1,16 @@
-"""Documented facts about each operation: its service, authority and refusal statuses.
+"""Documented facts about each operation, such as the statuses with which it is refused.
 
-`operations.csv` has a row per operation. Neither specification lists scopes by endpoint; the
-authorities are those documented by deployed services (`docs/assumptions.md`). They are used only to
-explain a 403. Every write may be refused for its content, token, permission, record, method or
-rate, and one with a body for its media type; 409 means a conflict, 422 or 409 a key used with
-another body. A write without a row, such as one of a later generation, may be refused with any of
-these. `answer_identity` reads the column that identifies an answer.
+`operations.csv` has one row per operation. Its columns:
+
+- `authority`: the permission that the operation needs, used only to explain a 403. Neither
+  specification lists permissions by endpoint, so they come from deployed services
+  (`docs/assumptions.md`).
+- `refuses`: the statuses with which the service may refuse a write: for its content, token,
+  permission, record, method or rate, or a body for its media type. 409 means a conflict; 422 or 409
+  means that the key was used with another body. A write without a row, such as one of a later
+  generation, may be refused with any of these statuses.
+- `absence`: what a 404 may mean.
+- `identity`: the values that request and answer share (`answer_identity`).
 """
 
 from __future__ import annotations
@@ -20,20 +25,20 @@ Service = Literal["finance", "ramp"]
 SERVICE_OF: Final = {row["operation"]: cast("Service", row["service"]) for row in _ROWS}
 """The service of each operation."""
 SCOPES: Final = {row["operation"]: row["authority"] for row in _ROWS if row["authority"]}
-"""Authority by operation; the company, fees and reference data need none."""
+"""Permission by operation; operations on the company, fees and reference data need none."""
 _REFUSES: Final = {
     row["operation"]: frozenset(map(int, row["refuses"].split())) for row in _ROWS if row["refuses"]
 }
 _ANY_REFUSAL: Final = frozenset().union(*_REFUSES.values())
 LATER_DROPPED: Final = {row["operation"] for row in _ROWS if "dropped" in row["absence"]}
-"""Operations with the same 404 for a missing operation and a missing record."""
+"""Operations that later generations lack, so that a 404 may mean a missing operation or record."""
 NAMES_RECORDS: Final = {row["operation"] for row in _ROWS if "named" in row["absence"]}
-"""Operations without an id in the path; a 404 is about a record named in the body."""
+"""Operations with ids in the body instead of the path; a 404 is about one of these records."""
 FILES: Final = {"GET /ramp-requests/export": "text/csv"}
-"""Operations that answer with a file instead of an envelope, and its media type."""
+"""Media type by operation, for operations that answer with a file instead of JSON."""
 OPTIONAL: Final = {row["operation"] for row in _ROWS if "optional" in row["absence"]}
-"""Operations missing in some generations, with the same 404 as for a record: the record's existence
-decides.
+"""Operations missing in some generations. A 404 has the same form as for a missing record, so the
+client checks whether the record exists.
 """
 IDENTITY: Final = {row["operation"]: row["identity"] for row in _ROWS if row["identity"]}
 """The values that an operation's answer shares with its request (`answer_identity`)."""

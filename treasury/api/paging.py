@@ -1,13 +1,13 @@
-"""Reads a list page by page without duplicates and without silent losses.
+"""Reads a list page by page, and raises an error if records may be missing.
 
-The service's `hasNextPage` decides whether there is another page; without it a short page ends the
-list. A list may change while it is read. If a page repeats, or the records do not add up to the
-stated total, reading starts over. If that does not help, records may be missing and an error is
-raised. An endless list raises an error too.
+The service's `hasNextPage` decides whether there is another page. If the service does not state it,
+a page with fewer records than requested is the last. A list may change while it is read: if a page
+repeats, or the records do not add up to the stated total, the list is read from the beginning. If
+records may still be missing then, or the list does not end, UnexpectedResponse is raised.
 
-A list is read by one of two policies: `PagedRecords` reads page after page, each record once;
-`SideBySide` reads several pages in parallel from a list that states its length, and a record may
-come twice.
+There are two ways to read a list. `PagedRecords` reads one page after the other and yields each
+record once. `SideBySide` reads several pages in parallel from a list with a stated length, and may
+yield a record twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _WALKS = 3
 
 
 class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """One page of a list; iterate over its records, or call `next()` for the following page."""
+    """One page of a list. Iterate over its records, or call `next()` for the following page.
+
+    `items` are the records, `number` counts pages from 1, and `size` is the requested page size.
+    """
 
     items: tuple[Record[T], ...]
     number: int
@@ -38,7 +41,7 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     pagination: Pagination | None
     fetch: Callable[[int], ListPage[T]]
     received: int | None = None
-    """Number of records on the service's page, if our own filter removed some from `items`."""
+    """Number of records that the service sent, if the client's filter removed some from `items`."""
 
     def __iter__(self) -> Iterator[Record[T]]:
         return iter(self.items)
@@ -61,7 +64,17 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
         return None if self.pagination is None else self.pagination.total
 
     def next(self) -> ListPage[T] | None:
-        """Return the following page; None after the last.
+        """Return the following page; None after the last one.
+
+        Returns
+        -------
+        ListPage or None
+            The page, with the same size and filters.
+
+        Raises
+        ------
+        ServiceError
+            The service refused the call or could not be reached.
 
         Examples
         --------
@@ -78,11 +91,11 @@ def walk(
     *,
     loss: str = "the records so far may be incomplete",
 ) -> Iterator[P]:
-    """Yield the pages of a list, reading it again while records may be missing.
+    """Yield the pages of a list; read the list up to three times while records may be missing.
 
-    `read_once` yields every page, then returns a reason why records may be missing, or None. Raise
-    UnexpectedResponse if records may still be missing after the last attempt, or if the list turns
-    out to be endless; `loss` describes the effect on the records so far.
+    `read_once` yields every page, then returns the reason why records may be missing, or None.
+    Raise UnexpectedResponse if records may still be missing after the last time, or if the list
+    does not end. `loss` tells the user what that means for the records read so far.
     """
     doubt: str | None = None
     for _ in range(_WALKS):
@@ -97,7 +110,7 @@ def walk(
 
 
 class PagedRecords(msgspec.Struct, Generic[T]):
-    """Reads page after page; each page has only records that are new, by key."""
+    """Reads one page after the other; removes records whose key was on an earlier page."""
 
     first: Callable[[], ListPage[T]]
     key: Callable[[T], Hashable]
@@ -106,7 +119,7 @@ class PagedRecords(msgspec.Struct, Generic[T]):
     def read_once(
         self, operation: str, limits: CallLimits
     ) -> Generator[ListPage[T], None, str | None]:
-        """Yield the pages, then return the remaining doubt."""
+        """Yield the pages; return the reason why records may be missing, or None."""
         current = _ListState(operation, limits)
         page: ListPage[T] | None = self.first()
         while page is not None:
@@ -126,7 +139,10 @@ class PagedRecords(msgspec.Struct, Generic[T]):
 
 
 class _ListState(msgspec.Struct):
-    """The state of one pass: the records so far, and any reason why some may be missing."""
+    """The state of reading a list once.
+
+    `keys` are those of the records read so far, `doubt` is the reason why records may be missing.
+    """
 
     operation: str
     limits: CallLimits
@@ -136,7 +152,7 @@ class _ListState(msgspec.Struct):
     doubt: str | None = None
 
     def meet(self, page: ListPage[T], keys: list[Hashable]) -> bool:
-        """Record a page; return False if there is no point in continuing."""
+        """Record a page; return False if the following page is not needed."""
         if page.total is not None:
             if self.total is not None and page.total < self.total:
                 self.doubt = f"it shrank from {self.total} to {page.total} records"
@@ -144,14 +160,14 @@ class _ListState(msgspec.Struct):
         before = len(self.keys)
         self.keys.update(keys)
         if page.number > 1 and len(self.keys) == before and page.has_next:
-            self.doubt = f"page {page.number} brought nothing new"
+            self.doubt = f"page {page.number} has only records of earlier pages"
             return False
         if page.number > 1 and keys and len(self.keys) == before and self.total is None:
             self.doubt = f"page {page.number} repeats an earlier one"
         return page.has_next
 
     def require_end(self, page: ListPage[T]) -> None:
-        """Raise an error if there are more pages than the first one stated."""
+        """Raise UnexpectedResponse if the list is longer than stated or allowed."""
         if page.number == 1:
             self.most = _most_pages(page.pagination, page.size, self.limits, self.operation)
         if len(self.keys) > self.limits.records:
@@ -165,7 +181,7 @@ class _ListState(msgspec.Struct):
 
 
 class PagePart(msgspec.Struct, Generic[T], frozen=True):
-    """Consecutive pages of a list: their rows and keys, and the statements of each page."""
+    """Consecutive pages of a list: their rows and keys, and what each page says about the list."""
 
     numbers: range
     rows: T
@@ -174,27 +190,28 @@ class PagePart(msgspec.Struct, Generic[T], frozen=True):
 
 
 class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
-    """Reads several pages in parallel from a list that states its length, possibly with duplicates.
+    """Reads several pages in parallel from a list with a stated length; records may come twice.
 
-    Keys stay columns of any type that `ask` returns; `repeats` and `distinct` evaluate them.
+    The keys of a part are a column of any type. `repeats` tells whether two columns are equal, and
+    `distinct` counts the different keys of several columns.
     """
 
     first: PagePart[T] | None
     """The first page, reused by the first pass."""
     ask: Callable[[range], PagePart[T]]
     answers: Callable[[Callable[[range], PagePart[T]], Iterable[range]], Iterator[PagePart[T]]]
-    """Returns the parts for page numbers in order, some fetched ahead."""
+    """Yields the parts for ranges of page numbers in order, and fetches some in advance."""
     repeats: Callable[[Any, Any], bool]
     distinct: Callable[[Sequence[Any]], int]
     size: int
     longest_part: int
-    """Maximum number of pages per part; a shorter list is divided into `shares` parts."""
+    """Maximum number of pages per part; a short list is divided into `shares` parts instead."""
     shares: int
 
     def read_once(
         self, operation: str, limits: CallLimits
     ) -> Generator[PagePart[T], None, str | None]:
-        """Yield the parts, then return the remaining doubt."""
+        """Yield the parts; return the reason why records may be missing, or None."""
         first, self.first = self.first or self.ask(range(1, 2)), None
         stated = first.stated[0]
         most = _most_pages(stated, self.size, limits, operation)
@@ -209,13 +226,13 @@ class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
             stated = part.stated[-1]
             shrank = shrank or any((page.total or 0) < total for page in part.stated)
         number = pages
-        # Records arrived while the list was read.
+        # The list grew while it was read.
         while stated.has_next_page:
             number += 1
             if most is not None:
                 _require_stated(number, most, limits, operation)
             if number > (stated.number_of_pages or 0):
-                return f"page {number - 1} announces another page, but is the last"
+                return f"page {number - 1} states that another page follows, but is the last"
             part = self.ask(range(number, number + 1))
             stated = part.stated[0]
             columns.append(part.keys)
@@ -245,9 +262,9 @@ def _endless(operation: str, why: str) -> UnexpectedResponse:
 def _most_pages(
     stated: Pagination | None, size: int, limits: CallLimits, operation: str
 ) -> int | None:
-    """Return the maximum number of pages by the first page's statement; None without one.
+    """Return the maximum number of pages, from the first page's statement; None if it has none.
 
-    Raise UnexpectedResponse if it exceeds the limits of any list.
+    Raise UnexpectedResponse if the stated number exceeds the limits for a list.
     """
     stated = stated or Pagination()
     pages = stated.number_of_pages
@@ -260,7 +277,7 @@ def _most_pages(
 
 
 def _require_stated(number: int, most: int, limits: CallLimits, operation: str) -> None:
-    """Raise an error for a page beyond the stated number plus allowed growth."""
+    """Raise UnexpectedResponse for a page beyond the stated number and the allowed growth."""
     if number > most:
         stated = most - limits.extra_pages
         raise _endless(

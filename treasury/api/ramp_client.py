@@ -1,8 +1,11 @@
 """The ramp service: the company, its users, bank accounts and wallets, ramp requests, fees.
 
-Each attribute is a collection of `resources` with the specification's routes. A change carries the
-version that the person saw: an outdated one raises VersionConflict and is never retried. There are
-no idempotency keys: if the answer of a create is lost, look it up with `find`.
+Each attribute of `Ramp` offers the operations of one kind of record, by the base classes in
+`resources`. Each change of a record carries the version that the person saw. An outdated version
+raises VersionConflict, and the call is never retried. The service ignores idempotency keys: if the
+answer of a create is lost, look the record up with `find`.
+
+In the examples, `client` has the credential of a manager and `checker` that of an administrator.
 """
 
 from __future__ import annotations
@@ -28,39 +31,59 @@ _DAY = timedelta(days=1)
 
 
 class RampRequests(Collection[models.RampRequest]):
-    """Ramp requests; a list item lacks version, fee, net amount and events, which `get` returns.
+    """Ramp requests, which exchange fiat for crypto (on-ramp) or crypto for fiat (off-ramp).
 
-    The filters `from_date` and `to_date` are the service's own, in an undocumented time zone;
-    `created_from` and `created_to` are days in UTC, requested a day wider and trimmed here.
+    A list item lacks version, fee, net amount and events; `get` returns them. The service's own
+    filters `from_date` and `to_date` use an undocumented time zone. The filters `created_from` and
+    `created_to` are days in UTC: the client requests one day more on each side and removes the
+    requests outside these days.
     """
 
     def create(
         self, body: bodies.NewRampRequest, *, check: bool = True
     ) -> Record[models.RampRequest]:
-        """Create a request, without automatic retries.
+        """Create a ramp request, without automatic retries.
 
         Parameters
         ----------
         body
             The request; `amount` is gross fiat on-ramp and gross crypto off-ramp.
         check
-            Whether to check first that the company and the target are verified.
+            True to check first that the company and the target wallet or bank account are verified.
 
         Returns
         -------
         Record
-            The created request. Compare `body.differences(answer)` before anybody approves it.
+            The created request. Check `body.differences(record.value)` before anybody approves it.
 
         Raises
         ------
         NotReady
-            The company or the target is not verified; nothing was sent.
+            The company or the target is not verified; no ramp request was sent.
         OutcomeUnknown
             The answer was lost; look the request up with `find`.
         ServiceError
-            The service refused it.
+            The service refused the request or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> wallet = client.ramp.wallets.list(verification_status="VERIFIED").items[0].value
+        >>> pairs = [record.value for record in client.ramp.on_ramp_pairs.recent()]
+        >>> pair = next(pair for pair in pairs if pair.target.chain == wallet.chain)
+        >>> body = bodies.NewRampRequest(
+        ...     ramp_type="ON_RAMP",
+        ...     amount="1000.00",
+        ...     fiat_currency_id=pair.source.id,
+        ...     crypto_currency_id=pair.target.id,
+        ...     company_wallet_id=wallet.id,
+        ... )
+        >>> request = client.ramp.requests.create(body).value
+        >>> request.status, body.differences(request)
+        ('AWAITING_APPROVAL', ())
         """
-        # Statuses that cannot be read are left to the service.
+        # If the client may not read a status, the service decides.
         if check:
             ramp = Ramp(self.client)
             _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
@@ -76,28 +99,197 @@ class RampRequests(Collection[models.RampRequest]):
         return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def approve(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
-        """Approve the request read at `version`; the creator's own credential is refused."""
+        """Approve a ramp request. The service refuses the credential that created the request.
+
+        Parameters
+        ----------
+        request_id
+            The id of the request.
+        version
+            The version of the request that the approver saw.
+
+        Returns
+        -------
+        Record
+            The approved request.
+
+        Raises
+        ------
+        VersionConflict
+            The request changed after that version.
+        OutcomeUnknown
+            The answer was lost, so the change may have been made.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> waiting = client.ramp.requests.list(status="AWAITING_APPROVAL").items[0].value
+        >>> seen = checker.ramp.requests.get(waiting.id).value
+        >>> checker.ramp.requests.approve(seen.id, version=seen.version).value.status
+        'AWAITING_FUNDS'
+        """
         return self._decide("approve", request_id, version)
 
     def reject(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
-        """Reject the request read at `version`; the service stores no reason."""
+        """Reject a ramp request. The service does not store a reason.
+
+        Parameters
+        ----------
+        request_id
+            The id of the request.
+        version
+            The version of the request that the approver saw.
+
+        Returns
+        -------
+        Record
+            The rejected request.
+
+        Raises
+        ------
+        VersionConflict
+            The request changed after that version.
+        OutcomeUnknown
+            The answer was lost, so the change may have been made.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> waiting = client.ramp.requests.list(status="AWAITING_APPROVAL").items[0].value
+        >>> seen = checker.ramp.requests.get(waiting.id).value
+        >>> checker.ramp.requests.reject(seen.id, version=seen.version).value.status
+        'REJECTED'
+        """
         return self._decide("reject", request_id, version)
 
     def cancel(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
-        """Cancel the request read at `version`; for the creator, while it awaits approval."""
+        """Cancel a ramp request. Only its creator can cancel it, and only while it awaits approval.
+
+        Parameters
+        ----------
+        request_id
+            The id of the request.
+        version
+            The version of the request that the creator saw.
+
+        Returns
+        -------
+        Record
+            The cancelled request.
+
+        Raises
+        ------
+        VersionConflict
+            The request changed after that version.
+        OutcomeUnknown
+            The answer was lost, so the change may have been made.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> waiting = client.ramp.requests.list(status="AWAITING_APPROVAL").items[0].value
+        >>> seen = client.ramp.requests.get(waiting.id).value
+        >>> client.ramp.requests.cancel(seen.id, version=seen.version).value.status
+        'CANCELLED'
+        """
         return self._decide("cancel", request_id, version)
 
     def change_amount(
         self, request_id: str, *, amount: bodies.Amount, version: int
     ) -> Record[models.RampRequest]:
-        """Change the amount (gross fiat on-ramp, gross crypto off-ramp) before approval."""
+        """Change the amount of a ramp request that awaits approval.
+
+        Parameters
+        ----------
+        request_id
+            The id of the request.
+        amount
+            The new amount: gross fiat on-ramp, gross crypto off-ramp.
+        version
+            The version of the request on which the change is based.
+
+        Returns
+        -------
+        Record
+            The changed request.
+
+        Raises
+        ------
+        InputError
+            The amount is not exact, or below the smallest documented amount; nothing was sent.
+        VersionConflict
+            The request changed after that version.
+        OutcomeUnknown
+            The answer was lost, so the change may have been made.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> waiting = client.ramp.requests.list(status="AWAITING_APPROVAL").items[0].value
+        >>> seen = client.ramp.requests.get(waiting.id).value
+        >>> changed = client.ramp.requests.change_amount(
+        ...     seen.id, amount="900", version=seen.version
+        ... )
+        >>> changed.value.version > seen.version
+        True
+        """
         body = bodies.RampAmount(amount=amount, version=version)
         return self._change("PUT", "amount", request_id, body)
 
     def add_transaction_hash(
         self, request_id: str, *, transaction_hash: str, version: int
     ) -> Record[models.RampRequest]:
-        """Submit the hash of the transaction that paid an off-ramp's crypto."""
+        """Submit the hash of the blockchain transaction that paid the crypto of an off-ramp.
+
+        Parameters
+        ----------
+        request_id
+            The id of the request.
+        transaction_hash
+            The hash of the transaction.
+        version
+            The version of the request on which the change is based.
+
+        Returns
+        -------
+        Record
+            The changed request.
+
+        Raises
+        ------
+        InputError
+            The hash is blank; nothing was sent.
+        VersionConflict
+            The request changed after that version.
+        OutcomeUnknown
+            The answer was lost, so the change may have been made.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> requests = client.ramp.requests.list(ramp_type="OFF_RAMP", status="AWAITING_FUNDS")
+        >>> seen = client.ramp.requests.get(requests.items[0].value.id).value
+        >>> changed = client.ramp.requests.add_transaction_hash(
+        ...     seen.id, transaction_hash="0x" + "5a" * 32, version=seen.version
+        ... )
+        >>> changed.value.version > seen.version
+        True
+        """
         body = bodies.RampTransactionHash(
             blockchain_transaction_hash=transaction_hash, version=version
         )
@@ -111,10 +303,52 @@ class RampRequests(Collection[models.RampRequest]):
         earlier_ids: Container[str] = (),
         created_by: str | None = None,
     ) -> Record[models.RampRequest]:
-        """Return the request created by `body`, sent at `since`; raise OutcomeUnknown if unclear.
+        """Look up the ramp request created by a body after its answer was lost.
 
-        It is identified by creation time, direction and amount, then by its detail, and by its
-        creator if `created_by` is given and the request names one.
+        A listed request must match the body in creation time, direction and amount. Its detail
+        must then match the currencies and the target.
+
+        Parameters
+        ----------
+        *parents
+            Not used: ramp requests have no parents.
+        body
+            The body that was sent.
+        since
+            The instant at which it was sent.
+        earlier_ids
+            Ids of requests that existed before, which cannot be the created one.
+        created_by
+            The id of the user who sent the body. A request with another creator does not match.
+
+        Returns
+        -------
+        Record
+            The only request that matches.
+
+        Raises
+        ------
+        OutcomeUnknown
+            No request matches, or several do.
+        ServiceError
+            The service refused the call or could not be reached.
+
+        Examples
+        --------
+        >>> wallet = client.ramp.wallets.list(verification_status="VERIFIED").items[0].value
+        >>> pairs = [record.value for record in client.ramp.on_ramp_pairs.recent()]
+        >>> pair = next(pair for pair in pairs if pair.target.chain == wallet.chain)
+        >>> body = bodies.NewRampRequest(
+        ...     ramp_type="ON_RAMP",
+        ...     amount="4321.09",
+        ...     fiat_currency_id=pair.source.id,
+        ...     crypto_currency_id=pair.target.id,
+        ...     company_wallet_id=wallet.id,
+        ... )
+        >>> created = client.ramp.requests.create(body).value
+        >>> found = client.ramp.requests.find(body=body, since=created.created_at)
+        >>> found.value.id == created.id
+        True
         """
         listed = self.iterate(*parents, created_from=(since - SKEW).date(), sort_order="DESC")
         details = (
@@ -173,7 +407,7 @@ def _require_verified(subject: str, read: Callable[[], str | None]) -> None:
 
 def _day(value: Filter) -> date:
     if isinstance(value, datetime):
-        raise InputError("an instant is not a day", do="give a date")
+        raise InputError("a day is needed, not an instant", do="give a date")
     if isinstance(value, date):
         return value
     try:
@@ -183,16 +417,93 @@ def _day(value: Filter) -> date:
 
 
 class BankAccounts(Collection[models.CompanyBankAccount]):
-    """The company's own bank accounts; a list item lacks version and IBAN, which `get` returns."""
+    """The company's own bank accounts.
+
+    A list item lacks the version and the IBAN; `get` returns them.
+    """
 
     def create(self, body: bodies.NewBankAccount) -> Record[models.CompanyBankAccount]:
-        """Register a bank account; it is reviewed before use."""
+        """Register a bank account. The provider reviews it before it can be used.
+
+        Parameters
+        ----------
+        body
+            The bank account.
+
+        Returns
+        -------
+        Record
+            The registered bank account.
+
+        Raises
+        ------
+        OutcomeUnknown
+            The answer was lost; look the record up with `find` before sending it again.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> body = bodies.NewBankAccount(
+        ...     bank_account_type="EUR_SEPA",
+        ...     supported_ramp_type="OFF_RAMP",
+        ...     name="EUR reserve",
+        ...     bank_name="Test Bank",
+        ...     company_name="Harbour Lane Trading NV",
+        ...     bank_country="BE",
+        ...     beneficiary_address_line1="Kade 14",
+        ...     beneficiary_city="Ghent",
+        ...     beneficiary_postal_code="9000",
+        ...     beneficiary_country="BE",
+        ...     iban="BE68539007547034",
+        ...     bic="TESTBEBBXXX",
+        ... )
+        >>> checker.ramp.bank_accounts.create(body).value.name
+        'EUR reserve'
+        """
         return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def update(
         self, account_id: str, *, name: str, version: int
     ) -> Record[models.CompanyBankAccount]:
-        """Rename the bank account read at `version`."""
+        """Rename a bank account.
+
+        Parameters
+        ----------
+        account_id
+            The id of the bank account.
+        name
+            The new name.
+        version
+            The version of the bank account on which the change is based.
+
+        Returns
+        -------
+        Record
+            The changed bank account.
+
+        Raises
+        ------
+        VersionConflict
+            The bank account changed after that version.
+        OutcomeUnknown
+            The answer was lost, so the change may have been made.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> account_id = client.ramp.bank_accounts.list(size=1).items[0].value.id
+        >>> account = client.ramp.bank_accounts.get(account_id).value
+        >>> checker.ramp.bank_accounts.update(
+        ...     account.id, name="EUR payouts", version=account.version
+        ... ).value.name
+        'EUR payouts'
+        """
         body = bodies.BankAccountChanges(name=name, version=version)
         return self._write("PATCH", "/company-bank-accounts/{id}", account_id, body=body)
 
@@ -206,23 +517,86 @@ class BankAccounts(Collection[models.CompanyBankAccount]):
 
 
 class CompanyWallets(Collection[models.CompanyWallet]):
-    """The company's own wallets; a list item lacks the version, which `get` returns."""
+    """The company's own wallets. A list item lacks the version; `get` returns it."""
 
     def create(self, body: bodies.NewCompanyWallet) -> Record[models.CompanyWallet]:
-        """Register a wallet; it is verified by sending 1 USDC from it to a deposit wallet."""
+        """Register a wallet.
+
+        To verify the wallet, send 1 USDC from it to one of the provider's deposit wallets.
+
+        Parameters
+        ----------
+        body
+            The address and chain of the wallet.
+
+        Returns
+        -------
+        Record
+            The registered wallet.
+
+        Raises
+        ------
+        OutcomeUnknown
+            The answer was lost; look the record up with `find` before sending it again.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> body = bodies.NewCompanyWallet(address="0x" + "7c" * 20, chain="BASE")
+        >>> checker.ramp.wallets.create(body).value.chain
+        'BASE'
+        """
         return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def update(
         self, wallet_id: str, *, description: str, version: int
     ) -> Record[models.CompanyWallet]:
-        """Change the description of the wallet read at `version`."""
+        """Change the description of a wallet.
+
+        Parameters
+        ----------
+        wallet_id
+            The id of the wallet.
+        description
+            The new description.
+        version
+            The version of the wallet on which the change is based.
+
+        Returns
+        -------
+        Record
+            The changed wallet.
+
+        Raises
+        ------
+        VersionConflict
+            The wallet changed after that version.
+        OutcomeUnknown
+            The answer was lost, so the change may have been made.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> wallet_id = client.ramp.wallets.list(size=1).items[0].value.id
+        >>> wallet = client.ramp.wallets.get(wallet_id).value
+        >>> checker.ramp.wallets.update(
+        ...     wallet.id, description="Cold wallet", version=wallet.version
+        ... ).value.description
+        'Cold wallet'
+        """
         body = bodies.CompanyWalletChanges(description=description, version=version)
         return self._write("PATCH", "/company-wallets/{id}", wallet_id, body=body)
 
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "address":
             return super()._passes(value, name, condition, parents)
-        # Hexadecimal addresses may be in either case.
+        # A hexadecimal address may be written in either case.
         address: str | None = value.address
         return address is None or address.lower() == str(condition).lower()
 
@@ -231,22 +605,57 @@ class Users(UnpagedList[models.CompanyUser]):
     """The company's users."""
 
     def invite(self, body: bodies.Invitation) -> Record[models.CompanyUser]:
-        """Invite a user. The link in the answer is removed, because it gives access."""
+        """Invite a user to the company.
+
+        The link of the invitation is removed from the answer, because it gives access to the
+        company.
+
+        Parameters
+        ----------
+        body
+            The name, e-mail address and role of the user.
+
+        Returns
+        -------
+        Record
+            The invited user.
+
+        Raises
+        ------
+        OutcomeUnknown
+            The answer was lost; look the record up with `find` before sending it again.
+        ServiceError
+            The service refused the call or could not be reached.
+        ActionRefused
+            This client, or its environment, is read-only; nothing was sent.
+
+        Examples
+        --------
+        >>> body = bodies.Invitation(
+        ...     email="ana@harbour.example",
+        ...     role="COMPANY_MANAGER",
+        ...     first_name="Ana",
+        ...     last_name="Reis",
+        ... )
+        >>> checker.ramp.users.invite(body).value.email
+        'ana@harbour.example'
+        """
         return self._write("POST", "/company/users/invite", body=body, look_up=_FIND)
 
 
 class FeeTiers(Reference[models.Fee]):
-    """Fee tiers, and the calculator."""
+    """Fee tiers, and the service's fee calculator."""
 
     def calculate(self, *, amount: bodies.Amount, ramp_type: str) -> Record[models.CalculatedFee]:
-        """Calculate the fee of an amount, both in fiat on-ramp and in crypto off-ramp.
+        """Have the service calculate the fee of an amount.
 
-        It changes nothing, so it is retried like a read.
+        The amount and the fee are in fiat on-ramp and in crypto off-ramp. The call does not change
+        anything, so it is retried like a read.
 
         Parameters
         ----------
         amount
-            Gross fiat on-ramp, gross crypto off-ramp.
+            The gross amount.
         ramp_type
             `ON_RAMP` or `OFF_RAMP`.
 
@@ -276,7 +685,11 @@ class FeeTiers(Reference[models.Fee]):
 
 
 class Chains(Reference[models.Chain]):
-    """Blockchain networks; documented as an object, a list of names and a list of objects."""
+    """Blockchain networks.
+
+    The specification shows three shapes of the answer: an object, a list of names and a list of
+    objects. All three are read.
+    """
 
     def _records(self, reply: Reply) -> list[Record[models.Chain]]:
         raw = reply.result
@@ -304,7 +717,7 @@ class _ChainRow(msgspec.Struct, frozen=True):
 
 
 class _ConfigRow(msgspec.Struct, frozen=True, rename="camel"):
-    """One row of any of the three lists of the bank account configuration."""
+    """One row of the bank account configuration, with the fields of all three of its lists."""
 
     type: str = ""
     description: str | None = None
@@ -321,7 +734,7 @@ class _Config(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class BankConfig(Reference[models.ConfigEntry]):
-    """Account types, countries and currencies of bank accounts, as (kind, code, name)."""
+    """Allowed account types, countries and currencies of bank accounts, one record for each."""
 
     def _records(self, reply: Reply) -> list[Record[models.ConfigEntry]]:
         config = decode(reply.result, _Config, self._listing).value
@@ -341,7 +754,7 @@ class BankConfig(Reference[models.ConfigEntry]):
 
 
 class Ramp:
-    """Every operation of the ramp service."""
+    """Every operation of the ramp service, by kind of record; available as `client.ramp`."""
 
     def __init__(self, client: ServiceCalls) -> None:
         at: tuple[ServiceCalls, Service] = client, "ramp"

@@ -1,9 +1,9 @@
-"""The operations of a collection, declared per collection and implemented once.
+"""The base classes of the services' operations: lists, single records and reference data.
 
 A collection has routes, a model and filters. `list` returns a page, `iterate` yields every record,
-`pages` every page, and `get` returns one record. Parents come first: `wallets.iterate(account_id)`.
-A filter is sent to the service and applied again to the answer, because not every generation
-supports it.
+`pages` yields every page, and `get` returns one record. Ids of parent records are the first
+arguments, as in `wallets.iterate(account_id)`. The client sends a filter to the service and also
+applies it to the answer, because not every generation of the service supports it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _Filters = dict[str, Filter]
 Params = tuple[tuple[str, str], ...]
 
 PAGE_SIZE = 100
-"""The documented default, sent explicitly."""
+"""Number of records per page: the documented default, which the client sends explicitly."""
 
 MAX_AGE = 3600.0
 """Seconds for which reference data is cached."""
@@ -49,7 +49,7 @@ def by_id(value: object) -> Hashable:
 
 
 class Endpoint(msgspec.Struct, Generic[T], eq=False):
-    """A route of a service, and the model of its answer."""
+    """A route of a service, and the model of the records in its answers."""
 
     client: ServiceCalls
     service: Service
@@ -74,7 +74,10 @@ class Endpoint(msgspec.Struct, Generic[T], eq=False):
         body: Body | None = None,
         look_up: str | None = None,
     ) -> Reply:
-        """Send a change; `look_up` is the advice on how to check whether it was executed."""
+        """Send a change.
+
+        `look_up` is the advice on how to check its effect if the answer is lost.
+        """
         return self.client.request(
             method, route, *ids, service=self.service, body=body, look_up=look_up
         )
@@ -95,7 +98,12 @@ class Single(Endpoint[T]):
     """An endpoint with exactly one record."""
 
     def get(self) -> Record[T]:
-        """Return the record; raise a ServiceError on refusal.
+        """Return the record.
+
+        Raises
+        ------
+        ServiceError
+            The service refused the call or could not be reached.
 
         Examples
         --------
@@ -109,7 +117,22 @@ class UnpagedList(Endpoint[T]):
     """A list without pages: reference data, roles, users."""
 
     def all(self, *parents: str) -> list[Record[T]]:
-        """Return every record of the list, in the service's order; ServiceError on refusal.
+        """Return every record of the list.
+
+        Parameters
+        ----------
+        *parents
+            The ids of the parent records, such as the account of a party role.
+
+        Returns
+        -------
+        list of Record
+            The records in the order of the service.
+
+        Raises
+        ------
+        ServiceError
+            The service refused the call or could not be reached.
 
         Examples
         --------
@@ -125,7 +148,23 @@ class UnpagedList(Endpoint[T]):
     def find(
         self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
     ) -> Record[T]:
-        """Return the record created by `body`, sent at `since`; raise OutcomeUnknown if unclear."""
+        """Look up the record created by a body after its answer was lost.
+
+        Parameters, result and errors are those of `Collection.find`.
+
+        Examples
+        --------
+        >>> body = bodies.Invitation(
+        ...     email="lee@harbour.example",
+        ...     role="COMPANY_MANAGER",
+        ...     first_name="Lee",
+        ...     last_name="Roy",
+        ... )
+        >>> invited = checker.ramp.users.invite(body)
+        >>> sent_at = datetime.fromisoformat("2026-05-01T00:00:00Z")
+        >>> checker.ramp.users.find(body=body, since=sent_at).value.email
+        'lee@harbour.example'
+        """
         listed = self.all(*parents)
         return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)
 
@@ -134,13 +173,13 @@ class UnpagedList(Endpoint[T]):
 
 
 class Reference(UnpagedList[T]):
-    """Reference data: `all` calls the service, `recent` caches its answer for a while."""
+    """Reference data: `all` calls the service, `recent` returns a cached answer if it has one."""
 
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
     _cached: tuple[float, list[Record[T]]] | None = None
 
     def all(self, *parents: str) -> list[Record[T]]:
-        """Return every record as the service has it now."""
+        """Call the service and return every record; errors as in `UnpagedList.all`."""
         asked_at = self.client.clock.monotonic()
         records = super().all(*parents)
         with self._lock:
@@ -148,7 +187,22 @@ class Reference(UnpagedList[T]):
         return list(records)
 
     def recent(self, max_age: float = MAX_AGE) -> list[Record[T]]:
-        """Return every record, from an answer at most `max_age` seconds old.
+        """Return every record, from the cache if possible.
+
+        Parameters
+        ----------
+        max_age
+            The maximum age of a cached answer, in seconds.
+
+        Returns
+        -------
+        list of Record
+            The records in the order of the service.
+
+        Raises
+        ------
+        ServiceError
+            The service refused the call or could not be reached.
 
         Examples
         --------
@@ -163,7 +217,7 @@ class Reference(UnpagedList[T]):
 
 
 class Collection(Endpoint[T]):
-    """A list with pages, and single records if `single` is given."""
+    """A list with pages. If `single` is set, its records can also be read one by one."""
 
     single: str = ""
     filters: tuple[str, ...] = ()
@@ -185,21 +239,21 @@ class Collection(Endpoint[T]):
         *parents
             The ids of the parent records, such as the account of a wallet.
         page, size
-            The page's number from 1, and the number of records per page.
+            The number of the page, counted from 1, and the number of records per page.
         sort_on, sort_order
-            The service's field to sort by, and `ASC` or `DESC`.
+            The service's name of the field to sort by, and `ASC` or `DESC`.
         **filters
-            The collection's filters in snake_case; None is ignored.
+            Values by filter name in snake_case; a filter with None is ignored.
 
         Returns
         -------
         ListPage
-            The records; its `next()` returns the following page.
+            The page; its `next()` returns the following one.
 
         Raises
         ------
         InputError
-            The collection does not have the filter.
+            The collection has no filter of that name.
         ServiceError
             The service refused the call or could not be reached.
 
@@ -219,7 +273,9 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> Iterator[ListPage[T]]:
-        """Yield the pages without duplicates; parameters and errors as in `list`.
+        """Yield the pages; a record that is on two pages is yielded once.
+
+        Parameters and errors are those of `list`, and one more error.
 
         Raises
         ------
@@ -244,7 +300,7 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> Iterator[Record[T]]:
-        """Yield every record once; parameters and errors as in `pages`.
+        """Yield every record once. Parameters and errors are those of `pages`.
 
         Examples
         --------
@@ -256,7 +312,12 @@ class Collection(Endpoint[T]):
             yield from page
 
     def get(self, *ids: str) -> Record[T]:
-        """Return one record by its id, after the ids of its parents.
+        """Return one record.
+
+        Parameters
+        ----------
+        *ids
+            The ids of the parent records, then the id of the record.
 
         Raises
         ------
@@ -265,7 +326,7 @@ class Collection(Endpoint[T]):
         InputError
             The collection has no single records.
         ServiceError
-            Any other refusal, or no connection.
+            The service refused the call for another reason, or could not be reached.
 
         Examples
         --------
@@ -274,7 +335,7 @@ class Collection(Endpoint[T]):
         True
         """
         if not self.single:
-            raise InputError(f"{self.route} has no single records", do="list them instead")
+            raise InputError(f"{self.route} has no single records", do="use `list` or `iterate`")
         return self._ask(self.single, *ids).record(self.model)
 
     def find(
@@ -291,7 +352,7 @@ class Collection(Endpoint[T]):
         since
             The instant at which it was sent.
         earlier_ids
-            Ids that existed before, to exclude equal records of the same minute.
+            Ids of records that existed before, which cannot be the created one.
 
         Returns
         -------
@@ -352,8 +413,8 @@ class Collection(Endpoint[T]):
         )
 
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
-        """Return True if a record passes a filter, as far as the record has the value."""
-        # For subclasses with a filter on the parent.
+        """Return True if a record passes a filter, or does not state the filtered value."""
+        # Subclasses with a filter on the parent use this argument.
         del parents
         stated = getattr(value, name, None)
         return stated is None or _text(stated) == _text(condition)
@@ -374,7 +435,7 @@ class Collection(Endpoint[T]):
         return (("size", str(size)), ("sortOn", sort_on), ("sortOrder", sort_order), *filter_params)
 
     def _sent(self, name: str, value: Filter) -> Params:
-        """Return the query parameters of a filter; several values become several parameters."""
+        """Return the query parameters of a filter, one for each of its values."""
         values = value if isinstance(value, tuple) else (value,)
         return tuple((camel_case(name), _text(part)) for part in values)
 

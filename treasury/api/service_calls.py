@@ -1,4 +1,4 @@
-"""One call to a service: sent, retried if that is safe, and its answer decoded."""
+"""Sends a call to a service, checks the answer and decodes it."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ T = TypeVar("T")
 _PLACE = re.compile(r"\{\w+\}")
 _READING_METHODS = frozenset({"GET", "HEAD"})
 _CALCULATES = {("ramp", "POST", "/fees/calculate")}
-"""The only documented operation that reads with another method than GET."""
+"""The only documented operation that changes nothing although its method is not GET."""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """A successful answer: the bytes of its result, `null` if it has none.
+    """A successful answer.
 
-    The file of an operation that answers with one, such as `GET /ramp-requests/export`, is in
-    `file`.
+    `result` has the JSON of the result, `null` if there is none. An operation such as
+    `GET /ramp-requests/export` answers with a file instead, whose bytes are in `file`.
     """
 
     call: Call
@@ -51,7 +51,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     file: bytes | None = None
     pagination: Pagination | None = None
     credential: str = ""
-    """The client id of the call."""
+    """The client id that made the call."""
 
     @property
     def operation(self) -> str:
@@ -59,16 +59,63 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         return self.call.operation
 
     def record(self, model: type[T]) -> Record[T]:
-        """Decode the result as one record; OutcomeUnknown if a write's answer is unreadable."""
+        """Decode the result as one record.
+
+        Parameters
+        ----------
+        model
+            The type of the record, from `treasury.api.models`.
+
+        Returns
+        -------
+        Record
+            The record as a model, with the bytes received.
+
+        Raises
+        ------
+        OutcomeUnknown
+            The answer of a write cannot be decoded.
+        UnexpectedResponse
+            The answer of a read cannot be decoded.
+
+        Examples
+        --------
+        >>> account = client.finance.accounts.list(size=1).items[0].value
+        >>> reply = client.request("GET", "/accounts/{id}", account.id)
+        >>> reply.record(models.Account).value.chain == account.chain
+        True
+        """
         with _having_left(self.call):
             return self.read(self.result, model)
 
     def records(self, model: type[T]) -> list[Record[T]]:
-        """Decode the result as a list of records."""
+        """Decode the result as a list of records.
+
+        Parameters
+        ----------
+        model
+            The type of a record, from `treasury.api.models`.
+
+        Returns
+        -------
+        list of Record
+            The records in the order of the service.
+
+        Raises
+        ------
+        UnexpectedResponse
+            The answer is not a list, or a record cannot be decoded.
+
+        Examples
+        --------
+        >>> reply = client.request("GET", "/fiat-currencies", service="ramp")
+        >>> "EUR" in {record.value.currency for record in reply.records(models.FiatCurrency)}
+        True
+        """
         return [self.read(item, model) for item in split(self.result, self.operation)]
 
     def read(self, raw: bytes, model: type[T]) -> Record[T]:
-        """Decode a part of the result as a record with the client id."""
+        """Decode a part of the result as one record; raise UnexpectedResponse if that fails."""
         value = decode(raw, model, self.operation).value
         return Record(value, raw, self.credential)
 
@@ -114,11 +161,14 @@ class ServiceCalls(ABC):
 
     @property
     def may_write(self) -> bool:
-        """True if this client may change anything; in production only if the settings allow it."""
+        """True if this client may change records.
+
+        False for a read-only client, and in production unless the settings allow writes.
+        """
         return self._may_write and self._propose is None
 
     def require_writes(self, operation: str) -> None:
-        """Raise ActionRefused if the environment or this client is read-only."""
+        """Raise ActionRefused if this client, or its environment, is read-only."""
         if self._propose is not None:
             raise errors.ActionRefused(
                 f"{operation}: this client is read-only; nothing was sent",
@@ -126,7 +176,7 @@ class ServiceCalls(ABC):
             )
         if not self._may_write:
             raise errors.ActionRefused(
-                f"{operation}: this is production, and writing is not allowed; nothing was sent",
+                f"{operation}: this is production, where writing is not allowed; nothing was sent",
                 do="set allow_writes = true below [workspace] in treasury.toml",
             )
 
@@ -143,14 +193,13 @@ class ServiceCalls(ABC):
         retry_unauthorized: bool = True,
         fence: Fence | None = None,
     ) -> Reply:
-        """Send any operation: `request("GET", "/accounts/{id}", account_id)`.
-
-        The answer is checked to be about the same record as the request.
+        """Send any operation, and check that the answer is about the same record.
 
         Parameters
         ----------
         method, route
-            The HTTP method, which decides whether the call writes, and the specification's route.
+            The HTTP method, which decides whether the call writes; and the route as the
+            specification writes it, such as `/accounts/{id}`.
         *ids
             The values of the route's placeholders, in order.
         service
@@ -159,26 +208,26 @@ class ServiceCalls(ABC):
             The query parameters, and the body: a struct of `bodies`, or anything that JSON can
             encode.
         kind
-            How safe it is to repeat a write; by default the body decides.
+            Whether a write may be repeated (`Call`); by default the class of the body decides.
         look_up
-            The advice of an OutcomeUnknown: how to find out whether a write was executed.
+            The advice in an OutcomeUnknown on how to check whether the write was executed.
         retry_unauthorized
-            False if a write without key or version must not be sent again after a 401.
+            False if a write without key or version must not be repeated after a 401.
         fence
-            Decides immediately before each attempt whether it may still be sent.
+            Decides immediately before each attempt whether the call may still be sent.
 
         Returns
         -------
         Reply
-            The result as bytes; `record` and `records` decode it.
+            The answer; its `record` and `records` decode the result.
 
         Raises
         ------
         ServiceError
-            The service refused the call, could not be reached or answered with an error. For a
-            write with an unknown effect it is an OutcomeUnknown.
+            The service refused the call or could not be reached. The error of a write that may
+            have been executed is an OutcomeUnknown.
         ActionRefused
-            The environment or this client is read-only.
+            This client, or its environment, is read-only; nothing was sent.
         InputError
             `kind` contradicts the method, or the number of ids does not fit the route.
 
@@ -226,7 +275,7 @@ class ServiceCalls(ABC):
         with _having_left(call):
             pagination, result, created_id = None, b"null", None
             file = _file(response, call.operation)
-            # A write may have an empty answer.
+            # Only the answer of a write may be empty.
             if file is None and (response.content or reading):
                 envelope = open_envelope(response.content, call.operation)
                 pagination, (result, created_id) = envelope.pagination, unwrap(envelope)
@@ -246,17 +295,20 @@ class ServiceCalls(ABC):
 
     @abstractmethod
     def has_record(self, ids: tuple[str, ...]) -> bool:
-        """Return True if the account exists, and its wallet if one is named."""
+        """Return True if the account exists, and its wallet if `ids` has a second id."""
 
 
 def _file(response: httpx.Response, operation: str) -> bytes | None:
-    """Return the file of an operation declared to answer with one; None for any other answer."""
+    """Return the content if the operation is declared to answer with a file, otherwise None."""
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return response.content if FILES.get(operation) == media_type else None
 
 
 def _fill(route: str, ids: tuple[str, ...]) -> str:
-    """Fill the placeholders of a route in order; an id stays one path segment."""
+    """Fill the placeholders of a route in order.
+
+    Ids are escaped, so each stays one path segment.
+    """
     places = _PLACE.findall(route)
     if len(places) != len(ids):
         raise errors.InputError(
@@ -271,7 +323,7 @@ def _fill(route: str, ids: tuple[str, ...]) -> str:
 
 @contextmanager
 def _having_left(call: Call) -> Iterator[None]:
-    """Turn any exception after a write has left into OutcomeUnknown."""
+    """Convert any exception after a write was sent into OutcomeUnknown."""
     try:
         yield
     except Exception as error:

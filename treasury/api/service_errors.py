@@ -1,8 +1,8 @@
-"""Turns a service's refusal into one of the errors of `core.errors`, by status and code.
+"""Converts a service's refusal into one of the errors of `core.errors`, by status and code.
 
-Codes are compared in upper case with underscores, regardless of how the service writes them. Of a
-body only each error's code, field and message, cut to one line, and the trace ids are shown; never
-a header or the whole body.
+Codes are compared in upper case with underscores, regardless of how the service writes them. A
+message shows the code, field and text of each error, cut to one line, and the trace ids. It never
+shows headers or the whole body.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treasury.api.operations import LATER_DROPPED, NAMES_RECORDS, SCOPES, refusa
 from treasury.core import errors as tree
 
 _MOST_FAULTS: Final = 20
-"""Maximum number of errors of one refusal to show; the rest are counted."""
+"""Maximum number of errors shown of one refusal; further errors are only counted."""
 
 _TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -55,7 +55,7 @@ _BY_CODE: dict[str, type[tree.ServiceError]] = {
     "VERSION_CONFLICT": tree.VersionConflict,
 }
 _REFINED = frozenset({400, 402, 403, 409, 422})
-"""Statuses that services use for several kinds of errors, so that the code decides too."""
+"""Statuses with several meanings, for which the error code decides first."""
 
 _DO: dict[type[tree.ServiceError], str] = {
     tree.InvalidRequest: "nothing was executed; correct the request",
@@ -74,7 +74,7 @@ _DO: dict[type[tree.ServiceError], str] = {
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """One error of a refusal: the normalised code, its field, and a line of text."""
+    """One error of a refusal: its normalised code, the field it is about, and one line of text."""
 
     code: str | None = None
     field: str | None = None
@@ -88,14 +88,14 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A failed response: its errors in the service's order, and the trace ids."""
+    """The content of a failed response: its errors in the service's order, and the trace ids."""
 
     faults: tuple[Fault, ...] = ()
     trace: str | None = None
     is_ours: bool = False
     """True if the body is JSON in the services' own error shape, unlike a proxy's page."""
     untold: int = 0
-    """Number of errors beyond the first `MOST_FAULTS`."""
+    """Number of errors that are not in `faults`."""
 
     @property
     def code(self) -> str | None:
@@ -108,7 +108,7 @@ class Refusal(msgspec.Struct, frozen=True):
         return self.faults[0].message if self.faults else None
 
     def __str__(self) -> str:
-        """Return every error in one line."""
+        """Return all errors in one line."""
         texts = [text for text in map(str, self.faults) if text]
         texts += [f"and {self.untold} more errors"] if self.untold else []
         return "; ".join(texts)
@@ -117,7 +117,7 @@ class Refusal(msgspec.Struct, frozen=True):
 def error_for(
     response: httpx.Response, operation: str, *, ids: tuple[str, ...] = (), key: str | None = None
 ) -> tree.ServiceError:
-    """Return the error for an unsuccessful response; `key` is the idempotency key sent."""
+    """Return the exception for an unsuccessful response; `key` is the idempotency key sent."""
     refusal = read_refusal(response)
     kind = _kind(response.status_code, refusal, operation, keyed=key is not None)
     faults = str(refusal)
@@ -145,7 +145,7 @@ def error_for(
 
 
 def not_offered(error: tree.NotFound) -> tree.NotOffered:
-    """Return the error for a 404 on an existing record: the operation is not offered."""
+    """Return NotOffered for a 404 about a record that exists."""
     refusal = tree.NotOffered(
         error.what,
         do=_DO[tree.NotOffered],
@@ -161,7 +161,7 @@ def not_offered(error: tree.NotFound) -> tree.NotOffered:
 
 
 def where(ids: tuple[str, ...], trace: str | None = None) -> str:
-    """Format ` (id r1, trace t1)`: the record, and the trace id for the provider."""
+    """Format the ids of the record and the trace id, as in ` (id r1, trace t1)`."""
     parts = [f"id {text}" for text in map(one_line, ids) if text]
     parts += [f"trace {trace}"] if trace else []
     return f" ({', '.join(parts)})" if parts else ""
@@ -172,7 +172,7 @@ def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type
         for fault in refusal.faults:
             if fault.code in _BY_CODE:
                 return _BY_CODE[fault.code]
-    # A create has no version to conflict with.
+    # A new record has no version, so the conflict is about the key.
     if status == 409 and keyed:
         return tree.KeySpent
     may_name_record = "{" in operation or operation in NAMES_RECORDS
@@ -200,7 +200,7 @@ def read_refusal(response: httpx.Response) -> Refusal:
     is_json = media_type.strip().lower() == "application/json"
     listed = next((body[key] for key in ("errors", "failures") if _objects(body.get(key))), None)
     entries = _objects(listed) or [body]
-    # The services always use text codes; other APIs number theirs.
+    # The services use text codes. Numeric codes come from another API, such as a gateway.
     is_coded = bool(listed) and all(
         isinstance(error, dict)
         and isinstance(error.get("code"), str)
@@ -227,11 +227,11 @@ def read_refusal(response: httpx.Response) -> Refusal:
 def is_refusal(response: httpx.Response, operation: str) -> bool:
     """Return True if the service itself states that it did not execute this write.
 
-    Proxies, gateways and filters between here and the service answer on their own, even after the
-    service has acted. Their answers do not reveal the effect, regardless of their status. So a
-    write counts as refused only if the body has the services' own error shape and the status is a
-    documented refusal of this operation. Any other unsuccessful answer leaves the outcome unknown.
-    A forged answer with the right shape and status cannot be distinguished from the service.
+    A proxy, gateway or filter before the service may send an answer of its own, even after the
+    service has executed the write. So a write counts as refused only if the body has the services'
+    own error shape and the status is a documented refusal of this operation. After any other
+    unsuccessful answer the outcome is unknown. A forged answer with that shape and status cannot be
+    distinguished from the service's.
     """
     return read_refusal(response).is_ours and response.status_code in refusals_of(operation)
 
@@ -243,13 +243,13 @@ def _objects(listed: Any) -> list[dict[str, Any]]:
 
 
 def _code(value: Any) -> str | None:
-    """Normalise a code: `invalid-request` and `INVALID_REQUEST` are the same."""
+    """Normalise a code: `invalid-request` becomes `INVALID_REQUEST`."""
     line = one_line(value, 80)
     return line and line.upper().replace("-", "_")
 
 
 def one_line(value: Any, length: int = 300) -> str | None:
-    """Return one line of a service's text, without control characters and possible secrets."""
+    """Return a text of the service in one line, without control characters and possible secrets."""
     if not isinstance(value, str):
         return None
     text = _BEARER.sub(r"\1…", _CONTROLS.sub(" ", value)).strip()

@@ -21,19 +21,19 @@ from treasury.core.errors import InputError
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _DAY = timedelta(days=1)
 _DAYS_KEPT = 10_000
-"""Cache size: even a hundred thousand open items have only a few hundred different days."""
+"""Size of a cache by day: a hundred thousand open items have only a few hundred different days."""
 
 
 @cache
 def target_holidays(year: int) -> frozenset[date]:
-    """Return the weekdays on which TARGET is closed (ECB: long-term calendar since 2002)."""
+    """Return the weekdays on which TARGET is closed (ECB, long-term calendar since 2002)."""
     sunday = easter(year)
     fixed = (date(year, *day) for day in ((1, 1), (5, 1), (12, 25), (12, 26)))
     return frozenset((sunday - 2 * _DAY, sunday + _DAY, *fixed))
 
 
 def is_target_day(day: date) -> bool:
-    """Return True if TARGET settles on that day."""
+    """Return True if TARGET settles payments on that day."""
     return day.weekday() < 5 and day not in target_holidays(day.year)
 
 
@@ -61,7 +61,8 @@ def target_days_between(start: date, end: date) -> int:
 
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 9998
-"""Years in which every month has a previous and a next one."""
+"""Years that `date` can represent, without the first and last, so that every month has neighbours.
+"""
 
 
 def parse_instant(text: str) -> datetime:
@@ -127,12 +128,12 @@ class Month(msgspec.Struct, frozen=True, order=True):
 
     @property
     def next(self) -> Month:
-        """The following month."""
+        """The month after this one."""
         return Month(self.year + self.month // 12, self.month % 12 + 1)
 
     @property
     def previous(self) -> Month:
-        """The previous month."""
+        """The month before this one."""
         return Month.of(self.first - _DAY)
 
     def days(self) -> Iterator[date]:

@@ -1,8 +1,8 @@
 """Thread-safe decoding of typed values from JSON and plain data.
 
-msgspec builds its information about a type on first use. A second thread that decodes the same type
-meanwhile reads incomplete information and crashes the process. This module builds each type in one
-thread before any other uses it.
+msgspec builds its information about a type when the type is first used. A second thread that
+decodes the same type meanwhile reads incomplete information and crashes the process. So this module
+builds the information in one thread, before any other thread uses it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def convert(value: object, kind: type[T], *, from_attributes: bool = False) -> T
     """Convert plain data to a type; raise msgspec's errors if it does not fit."""
     if kind not in _WORKED_OUT:
         with _WORKING_OUT:
-            # Unlike a JSON decoder, this accepts any type of mapping key, as `convert` does.
+            # A JSON decoder would refuse mapping keys that are not texts; `convert` accepts them.
             msgspec.msgpack.Decoder(kind)
             _WORKED_OUT.add(kind)
-    # The only types unknown to msgspec are secrets, which are constructed from their text.
+    # Secrets are the only types that msgspec does not know. They are constructed from their text.
     return msgspec.convert(
         value, kind, from_attributes=from_attributes, dec_hook=lambda own, text: own(text)
     )

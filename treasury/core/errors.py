@@ -10,9 +10,9 @@
      │   ├─ WorkspaceLocked        another process is writing
      │   ├─ NothingStored          there is no committed data yet
      │   ├─ WorkspaceDamaged       a stored file is missing or cannot be read
-     │   ├─ HomeUnreachable        the lake's home does not answer, or refuses the credential
-     │   ├─ HomeReadOnly           the lake's home may be read but not written
-     │   └─ CommitOvertaken        another desk's commit reached the lake's home first
+     │   ├─ HomeUnreachable        the shared lake does not answer, or refuses the credential
+     │   ├─ HomeReadOnly           the shared lake may be read but not written
+     │   └─ CommitOvertaken        another workspace's commit reached the shared lake first
      ├─ JournalError               people's decisions cannot be read or written
      ├─ ActionRefused              an action that may not, or need not, be executed
      ├─ NoticeError                a mail server or webhook did not accept a notice
@@ -30,11 +30,11 @@
          ├─ KeySpent               the idempotency key was used before
          ├─ RateLimited            429, after the retries
          ├─ ServiceFault           5xx, after the retries
-         ├─ UnexpectedResponse     a body that does not have the shape of the contract
+         ├─ UnexpectedResponse     a body that does not match the specification
          └─ OutcomeUnknown         a write that may or may not have taken effect
 
-The text of an error is safe to show: it never carries a secret or a token, nor a control character
-of the outside text that it quotes.
+The text of an error is safe to show: it never has a secret or a token, and control characters in
+text from outside are made visible.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from treasury.core.text import visible
 
 
 class TreasuryError(Exception):
-    """An error with its remedy: `what` is the problem, `do` the next step; the text joins both."""
+    """An error: `what` is the problem and `do` the next step; the text of the error has both."""
 
     exit_code: typing.ClassVar[int] = 1
 
@@ -55,7 +55,7 @@ class TreasuryError(Exception):
         self.do = do
 
     def _render_traceback_(self) -> list[str]:
-        """Return the single line that IPython shows instead of a traceback; `%tb` shows that."""
+        """Return the line that IPython shows instead of a traceback; `%tb` shows the traceback."""
         return [f"{type(self).__name__}: {self}"]
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class SettingsError(InputError):
 
 
 class StatementError(InputError):
-    """A bank file, or one record in it, cannot be read; nothing of the file was stored."""
+    """A bank file, or one record in it, cannot be read; no part of the file was stored."""
 
 
 class TableError(InputError):
@@ -82,7 +82,7 @@ class TableError(InputError):
 
 
 class QueryError(InputError):
-    """SQL that cannot be run over the lake."""
+    """A query is not valid SQL, or not allowed, or the lake cannot run it."""
 
 
 class StorageError(TreasuryError):
@@ -96,7 +96,7 @@ class WorkspaceLocked(StorageError):
 
 
 class NothingStored(StorageError):
-    """The question needs data that no sync or statement has stored yet."""
+    """The data needed was not stored yet by a sync or a statement."""
 
 
 class WorkspaceDamaged(StorageError):
@@ -104,15 +104,18 @@ class WorkspaceDamaged(StorageError):
 
 
 class HomeUnreachable(StorageError):
-    """The home of the lake does not answer, or refuses the credential; the desk keeps working."""
+    """The shared folder or bucket of the lake does not answer, or refuses the credential.
+
+    The workspace keeps working with its own copy.
+    """
 
 
 class HomeReadOnly(StorageError):
-    """The home of the lake may be read but not written."""
+    """The shared folder or bucket of the lake may be read but not written."""
 
 
 class CommitOvertaken(StorageError):
-    """Another desk's commit reached the home of the lake first; no data is lost."""
+    """Another workspace's commit reached the shared lake first; no data is lost."""
 
 
 class JournalError(TreasuryError):
@@ -196,8 +199,8 @@ class NotFound(ServiceError):
 class NotOffered(ServiceError):
     """404 or 405 on a route that this generation of the service does not have.
 
-    `by_service` is True if the service itself states it, in its own error shape. A page from an
-    intermediary, or from a wrong address, proves nothing about the service.
+    `by_service` is True if the answer has the service's own error shape. Otherwise it may come from
+    an intermediary or a wrong address, and says nothing about the service.
     """
 
     by_service = False
@@ -224,19 +227,19 @@ class KeySpent(ServiceError):
 
 
 class RateLimited(ServiceError):
-    """429, even after the pauses that the service requested."""
+    """429, also after the pauses that the service requested."""
 
 
 class ServiceFault(ServiceError):
-    """5xx, even after all safe retries."""
+    """5xx, also after all safe retries."""
 
 
 class UnexpectedResponse(ServiceError):
-    """A response that does not have the shape of the contract."""
+    """A response that does not match the specification."""
 
 
 class OutcomeUnknown(ServiceError):
-    """A write may or may not have taken effect; `look_up` explains how to find out."""
+    """A write may or may not have taken effect; `look_up` is the advice on how to check."""
 
     def __init__(self, problem: str, *, look_up: str, **details: typing.Any) -> None:
         super().__init__(problem, do=look_up, may_have_executed=True, **details)

@@ -1,4 +1,4 @@
-"""Checks of bank identifiers: whether an IBAN or BIC can be valid, before it is sent."""
+"""Checks of bank identifiers: IBAN, BIC and account numbers."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def is_bic(text: str) -> bool:
 
 
 def plain_account(account: str) -> str:
-    """Normalise an account number for comparisons: without spaces, in upper case."""
+    """Normalise an account number for comparison: remove blanks, and use upper case."""
     return account.replace(" ", "").upper()

@@ -1,4 +1,4 @@
-"""Exact amounts: the only parser, formatter and multiplication of amounts.
+"""Exact amounts: parsing, formatting and arithmetic, which no other module does on its own.
 
 An amount is a `Decimal` together with its currency or asset. Floats are refused. Products and
 ratios are rounded once, half up, at the scale of their unit.
@@ -24,7 +24,7 @@ SCALE: Final = 18
 
 _UNITS: Final = package_rows("treasury.core", "currencies.csv")
 EXPONENTS: Final = {row["code"]: int(row["decimals"]) for row in _UNITS}
-"""The decimals of each currency and coin: ISO 4217 minor units, on-chain decimals."""
+"""Number of decimals by currency or coin: ISO 4217 minor units, on-chain decimals."""
 CURRENCIES: Final = frozenset(row["code"] for row in _UNITS if row["kind"] != "coin")
 """Currencies of ISO 4217, and those that the euro replaced."""
 
@@ -39,7 +39,7 @@ def exponent(currency: str) -> int:
     return EXPONENTS.get(currency, 2)
 
 
-# The cache is limited, because currency codes are outside text.
+# The cache is limited, because currency codes come from outside.
 @lru_cache(64)
 def minor_unit(currency: str) -> Decimal:
     """Return the smallest amount of a currency or asset: 0.01 for EUR."""
@@ -99,7 +99,7 @@ def stored(amount: Decimal) -> Decimal:
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
-    """Return the exact sum; Python's default context would round it to 28 digits."""
+    """Return the exact sum of amounts; Python's `sum` would round to 28 digits."""
     result = Decimal(0)
     for amount in amounts:
         result = _WIDE.add(result, amount)
@@ -115,12 +115,15 @@ def totals(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
 
 
 def added(amount: Decimal, addend: Decimal) -> Decimal:
-    """Add two amounts exactly; the plus operator would round to 28 digits."""
+    """Return the exact sum of two amounts; the plus operator would round to 28 digits."""
     return _WIDE.add(amount, addend)
 
 
 def half_up(numerator: int, denominator: int) -> int:
-    """Round a ratio to a whole number, half away from zero; the denominator is above zero."""
+    """Return a ratio as a whole number, rounded half away from zero.
+
+    The denominator is positive.
+    """
     whole = (2 * abs(numerator) + denominator) // (2 * denominator)
     return -whole if numerator < 0 else whole
 
@@ -132,14 +135,14 @@ def mean(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def difference(amount: Decimal, subtrahend: Decimal) -> Decimal:
-    """Subtract exactly; the minus operator would round to 28 digits, even to negate."""
+    """Return the exact difference; the minus operator would round to 28 digits."""
     return _WIDE.subtract(amount, subtrahend)
 
 
 def format_amount(amount: Decimal, currency: str) -> str:
     """Format as `EUR 25,000.00` or `USDC 10,000.000000`: the currency, then every digit.
 
-    An amount with more decimals than its currency keeps them all; nothing is rounded for display.
+    The amount is not rounded: decimals beyond those of its currency are shown too.
     """
     rounded = amount.quantize(minor_unit(currency), context=_WIDE)
     if rounded != amount:
@@ -148,7 +151,10 @@ def format_amount(amount: Decimal, currency: str) -> str:
 
 
 def plain_digits(amount: Decimal) -> str:
-    """Return every digit of a decimal without idle zeros: the same text for equal amounts."""
+    """Return every digit of a decimal, without zeros at the end of its decimals.
+
+    Equal amounts get the same text.
+    """
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -172,19 +178,22 @@ def convert(crypto: Decimal, rate: Decimal, currency: str) -> Decimal:
 
 
 def implied_rate(fiat: Decimal, coins: Decimal) -> Decimal | None:
-    """Return fiat per coin, fee included, at eight decimals; None if `coins` is zero."""
+    """Return the rate in fiat per coin, fee included, with eight decimals; None for zero coins."""
     if coins == 0:
         return None
     return _WIDE.divide(fiat, coins).quantize(Decimal("1e-8"), context=_WIDE)
 
 
 def product(amount: Decimal, factor: Decimal) -> Decimal:
-    """Return the amount times a rate or a share, unrounded: for comparisons, never for booking."""
+    """Return an amount times a rate or a share, without rounding.
+
+    The result is for comparisons only; an amount to book is rounded.
+    """
     return _WIDE.multiply(amount, factor)
 
 
 def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
-    """Return `part` / `whole` in basis points, two decimals; None if `whole` is zero."""
+    """Return `part` / `whole` in basis points with two decimals; None if `whole` is zero."""
     if whole == 0:
         return None
     ratio = _WIDE.divide(_WIDE.scaleb(part, 4), whole)
@@ -192,7 +201,7 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
 
 
 def rounded(exact: Fraction, places: int) -> Decimal:
-    """Round a fraction to `places` decimals, half up like every product and ratio."""
+    """Return a fraction rounded to `places` decimals, half up."""
     return Decimal(f"{half_up(exact.numerator * 10**places, exact.denominator)}E-{places}")
 
 

@@ -1,7 +1,7 @@
-"""Detection of private keys in a text, in the formats that tools use.
+"""Detects private keys in a text, in the formats of common tools.
 
-A key is recognised by the frame or the field names around it, or by its DER structure after
-decoding. A key without these, such as 32 bare bytes, looks like any other secret.
+A key is recognised by the header or the field names around it, or by its DER structure after
+decoding. A key without these, such as 32 bare bytes, cannot be distinguished from another secret.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import re
 from typing import Final
 
 _FRAMES: Final = re.compile(
-    # PEM and OpenSSH, PGP, SSH2; WireGuard; PuTTY; age; minisign and signify; XML; JWK; our own.
+    # PEM and OpenSSH, PGP, SSH2; WireGuard; PuTTY; age; minisign and signify; XML; JWK; treasury.
     r"(?i:BEGIN [A-Z0-9 ]*PRIVATE KEY|DEK-Info:|PrivateKey *=|PuTTY-User-Key-File"
     r"|AGE-SECRET-KEY|^untrusted comment:|<RSAKeyValue|[\"']kty[\"'] *:|ed25519-private:)"
     r"|[\"']d[\"']\s*:\s*[\"'][A-Za-z0-9_+/-]{20}"
-    # Wallets: extended keys of BIP 32.
+    # Extended private keys of wallets (BIP 32).
     r"|\b[tuvxyz]prv[1-9A-HJ-NP-Za-km-z]{100}"
     # `openssh-key-v1` in base64 and in hexadecimal digits.
     r"|b3BlbnNzaC1rZXktdjE|(?i:6f70656e7373682d6b65792d7631)"
@@ -33,7 +33,7 @@ _DER_IN_HEXADECIMAL: Final = re.compile("30[0-8]", re.IGNORECASE)
 _SHORTEST: Final = 30
 """Minimum bytes of a key in DER; keys of the smallest curve in use have more."""
 _NESTED: Final = 2
-"""Number of nested encodings: a PEM file is often stored in base64."""
+"""Number of nested encodings that are decoded: a PEM file is often stored in base64."""
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _SEQUENCE, _INTEGER, _OCTETS, _IDENTIFIER = 0x30, 0x02, 0x04, 0x06
 _LAST_VERSION: Final = 3
@@ -41,7 +41,10 @@ _LAST_VERSION: Final = 3
 
 
 def holds_private_key(text: str, depth: int = _NESTED) -> bool:
-    """Return True if a text has a private key, encrypted or not, plain or in `depth` encodings."""
+    """Return True if a text has a private key, encrypted or not.
+
+    The key may be inside up to `depth` nested encodings.
+    """
     packed = _BREAKS.sub("", text)
     if _FRAMES.search(text.replace("\\", "")) or _FRAMES.search(packed):
         return True
@@ -62,7 +65,7 @@ def holds_private_key(text: str, depth: int = _NESTED) -> bool:
 
 
 def _from_base64(digits: str) -> bytes:
-    """Decode the longest part that is whole bytes."""
+    """Decode base64, without digits at the end that do not make a whole byte."""
     if len(digits) % 4 == 1:
         digits = digits[:-1]
     return base64.b64decode(digits + "=" * (-len(digits) % 4))
@@ -83,8 +86,8 @@ def _inner_text(digits: str) -> str:
 def _is_private_key(der: bytes) -> bool:
     """Return True if DER begins with a private key, plain or encrypted.
 
-    A plain key is a sequence that begins with its version, an encrypted one a sequence of an
-    algorithm and octets. Certificates, public keys and signatures are neither.
+    A plain key is a sequence that begins with a version. An encrypted key is a sequence of an
+    algorithm and octets. Certificates, public keys and signatures have other structures.
     """
     outer = _element(der, 0)
     if outer is None or outer[0] != _SEQUENCE or outer[2] < _SHORTEST:

@@ -1,7 +1,8 @@
 """The statuses of both services' records, from `statuses.csv`.
 
-`ends` states whether a record ends with a status: done or undone. A BLOCKED record may continue. A
-status that is not in the table counts as open, and is reported.
+`ends` is `done` or `undone` for a final status, and empty for others. A BLOCKED record may
+continue, so BLOCKED is not final. A status that is missing from the file counts as open, and is
+reported.
 """
 
 from __future__ import annotations

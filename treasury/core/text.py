@@ -1,8 +1,8 @@
-"""Outside text: the only place that makes it visible, single-line, and harmless in HTML.
+"""Text from outside, made visible, put on one line, and made harmless in HTML.
 
-Remittance text, names and file names come from strangers. A control character must not move a
-cursor, a direction mark must not reverse a line, markup must stay text, and "$5 and $6" must not
-become mathematics in a notebook.
+Remittance texts, names and file names come from strangers. A control character must not move the
+cursor, a direction mark must not reverse a line, markup must stay text, and a notebook must not
+render "$5 and $6" as mathematics. Only this module does these conversions.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-"""Python's representation of a file name's byte that is not UTF-8."""
+"""A byte of a file name that is not UTF-8, as Python represents it."""
 
 
 def visible(text: str) -> str:
-    """Return the text with hidden characters made visible: `␛`, `⟨U+202E⟩`."""
+    """Return the text with hidden characters made visible, such as `␛` and `⟨U+202E⟩`."""
     if text.isprintable():
         return text
     return "".join(
@@ -30,7 +30,7 @@ def visible(text: str) -> str:
 
 
 def utf8_text(text: str) -> str:
-    """Return a text that can be stored and sent: non-UTF-8 bytes of a file name become visible."""
+    """Return a text that can be stored and sent; bytes that are not UTF-8 become visible."""
     return _SURROGATE.sub(lambda found: visible(found[0]), text)
 
 
@@ -41,24 +41,24 @@ def camel_case(name: str) -> str:
 
 
 def clean(text: object) -> str:
-    """Return outside text on one line with everything visible; empty for None."""
+    """Return text from outside on one line, with all characters visible; empty for None."""
     return visible(" ".join(("" if text is None else str(text)).split()))
 
 
 def ascii_escaped(text: str) -> str:
-    """Return a text in printable ASCII, with other characters escaped, so that look-alikes show."""
+    """Return a text in printable ASCII; other characters are escaped, which exposes look-alikes."""
     return "".join(
         char if char.isascii() and char.isprintable() else ascii(char)[1:-1] for char in text
     )
 
 
 def safe_html(text: object) -> str:
-    """Return outside text as HTML in which nothing is markup, nor mathematics in a notebook."""
+    """Return text from outside as HTML, without markup and without mathematics in a notebook."""
     return html.escape(clean(text)).replace("$", "&#36;")
 
 
 class Screen(str):
-    """A text of several lines that a notebook shows as printed."""
+    """A text of several lines that a notebook shows as `print` would."""
 
     __slots__ = ()
 
@@ -67,5 +67,5 @@ class Screen(str):
 
 
 def is_hidden(char: str) -> bool:
-    """Return True if a character does not show: a control, a direction mark, or zero-width."""
+    """Return True if a character is invisible: a control, a direction mark, or of zero width."""
     return unicodedata.category(char) in _HIDDEN

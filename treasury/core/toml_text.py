@@ -1,4 +1,4 @@
-"""TOML written by people: parsed within limits, and searched for the line of a key."""
+"""Parses TOML written by people within limits, and finds the line of a key for errors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from treasury.core.errors import InputError
 from treasury.core.text import clean
 
 Keys = Sequence[str | int]
-"""The position of a value: names of tables and keys, and array indices from 0."""
+"""The position of a value: the names of tables and keys, and array indices from 0."""
 
 _LONGEST: Final = 2 << 20
-"""Maximum number of characters: 2 MB hold thirty thousand payees, and parse in two seconds."""
+"""Maximum number of characters: 2 MB is enough for thirty thousand payees."""
 _LONGEST_KEY: Final = 300
 _DEEPEST: Final = 32
 _LARGEST: Final = 2**63
@@ -54,7 +54,7 @@ def parse_toml(text: str, *, parse_float: Callable[[str], Any] = float) -> dict[
     level: list[Any] = [document]
     for _ in range(_DEEPEST):
         if any(len(key) > _LONGEST_KEY for node in level if isinstance(node, dict) for key in node):
-            # Errors may show the key, so its length is limited.
+            # An error may show the key, so its length is limited.
             raise tomllib.TOMLDecodeError("a key in it is too long")
         parts = [
             part for node in level for part in (node.values() if isinstance(node, dict) else node)
@@ -80,7 +80,7 @@ def at_key(text: str, *keys: str | int) -> Iterator[str]:
 
 
 def problem_place(text: str, error: msgspec.ValidationError) -> str:
-    """Return msgspec's message with the line of the key concerned."""
+    """Return the message of msgspec's error, with the line of the key."""
     message = str(error)
     path = re.search(r"`\$([^`]*)`$", message)
     keys: list[str | int] = []
@@ -101,8 +101,8 @@ def problem_place(text: str, error: msgspec.ValidationError) -> str:
 def line_of(text: str, keys: Keys) -> int | None:
     """Return the line on which the value at `keys` is complete; None if there is no such value.
 
-    TOML has several spellings of a key, so the text is not searched directly: the result is the
-    first line up to which the file parses and has the key.
+    A key can be spelt in several ways in TOML, so searching the text is not enough. The result is
+    the first line up to which the file parses and has the key.
     """
     ends = list(_statement_ends(text))
     place = bisect_left(ends, True, key=lambda end: _has_key(text[: end[1]], keys))
@@ -110,7 +110,7 @@ def line_of(text: str, keys: Keys) -> int | None:
 
 
 def _statement_ends(text: str) -> Iterator[tuple[int, int]]:
-    """Yield line and position of each line's end without an open value."""
+    """Yield the number and end position of each line at which no value is incomplete."""
     line, depth = 1, 0
     for found in _STRUCTURE.finditer(text):
         part = found[0]

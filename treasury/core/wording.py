@@ -1,7 +1,8 @@
-"""The words of the screens, which people read instead of the data's codes.
+"""The words that people see instead of the codes in the data.
 
-The shell, the notebooks and the report share one table. A word is its code with a capital letter
-and blanks: JSON, CSV, Parquet and SQL have `other_business` where a table shows "Other business".
+The command line, the notebooks and the report show the same words. A word is usually its code with
+a capital letter and blanks: JSON, CSV, Parquet and SQL have `other_business`, a table shows "Other
+business".
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ OUTCOMES: Final = {
     "ignored": "Ignored",
     "other_business": "Other business",
 }
-"""Each outcome's heading, in the order in which the desk counts them."""
+"""The heading of each outcome, in the order of reports."""
 OUTCOME_MEANINGS: Final = {
     "matched": "the line belongs to one request, proved by its reference or accepted by a person",
     "suggested": "there are candidates, and a person accepts or rejects the best",
@@ -30,17 +31,17 @@ OUTCOME_MEANINGS: Final = {
     "ignored": "a person decided that the line belongs to nothing that is expected",
     "other_business": "a rule classes the line as business outside the services",
 }
-"""What each outcome says about a bank line, in one sentence."""
+"""The meaning of each outcome of a bank line, in one sentence."""
 STORED_WORDS: Final = {
     "needs_decision": "suggested",
     "no_reference": "unreferenced",
     "contradicted": "conflict",
     "paid_twice": "duplicate",
 }
-"""The outcome that each stored name of an open item's kind stands for.
+"""The outcome for each stored name of a kind of open item.
 
-Decision sheets hash the kinds and states of items, and the journal keeps the states, so that the
-stored names never change.
+The stored names never change, because decision sheets hash the kinds and states of items, and the
+journal has the states.
 """
 LINE_CLASSES: Final = {
     "bank_charge": "Bank charge",
@@ -97,12 +98,20 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
     "source": {"own_bank": "own bank", "provider_report": "provider's report"},
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
 }
-"""Words for values, by column; a value without a word is shown unchanged."""
+"""Words by column and value; a value without a word is shown unchanged."""
 
 
 def codes() -> dict[str, dict[str, str]]:
-    """Return the codes of each column with their words on screens, and what an outcome means.
+    """Return the codes of each column with their words, and with the meaning of each outcome.
 
+    Returns
+    -------
+    dict
+        By column name, a dictionary from code to word. The word of an outcome of a bank line is
+        followed by the outcome's meaning.
+
+    Examples
+    --------
     >>> treasury.codes()["outcome"]["unreferenced"]
     'Unreferenced: the line has no reference and no candidate'
     >>> treasury.codes()["line_class"]["bank_charge"]
@@ -116,7 +125,7 @@ def codes() -> dict[str, dict[str, str]]:
 
 
 def state_words(state: str) -> str:
-    """Return the words for the state of an item, a request or a transfer."""
+    """Return the words for the state of an open item, a request or a transfer."""
     return _STATES.get(state, state)
 
 
@@ -129,7 +138,7 @@ def in_words(column: str, value: object) -> object:
 
 
 def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
-    """Format an instant with its own zone: `2026-11-02 09:00 CET`."""
+    """Format an instant in its own time zone, as in `2026-11-02 09:00 CET`."""
     if value is None:
         return ""
     zone = f" {value:%Z}" if isinstance(value, datetime) else ""
@@ -137,7 +146,7 @@ def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def group_words(count: int) -> str:
-    """Explain why `count` payments are one group to decide."""
+    """Return the sentence that explains why `count` payments are decided as one group."""
     return (
         f"{count} payments fit as many requests equally: assigned by date, nothing tells them apart"
     )

@@ -1,4 +1,4 @@
-"""From the services into the lake: the declarations of the tables and the sync that fills them."""
+"""The tables filled from the services, and the sync that brings records into the lake."""
 
 from treasury.extract.sync import sync
 from treasury.extract.sync_run import (

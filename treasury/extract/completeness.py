@@ -1,10 +1,10 @@
-"""The completeness of a sync: unreadable lists and unknown fields.
+"""Findings about the completeness of synced data.
 
-Findings cover counts that disagree, refused lists, ids that no list has, gaps in a service's
-numbering, and unknown fields. Facts that only the sync knows (a stated count, a refusal, a new
-field) are stored as findings, and removed when a later sync no longer finds them. A field's finding
-stays, so that it is reported once. Contradictions between stored records are queried from the
-snapshot. Nothing is written if everything agrees.
+Three facts are known only to the sync: a count that disagrees with the stored records, a refused
+list, and an unknown field. The sync stores them as findings, and removes a finding when a later
+sync no longer makes it. The finding about a field stays, so that the field is reported once. Other
+findings are queried from stored records: ids that no list has, and gaps in a service's numbering.
+If the sync has no new findings, no rows are written.
 """
 
 # ruff: noqa: S608 - table and column names are declared
@@ -30,19 +30,19 @@ SYNC_FINDINGS: Final = Table(
     key=("finding_id",),
     title="Findings of a sync: counts, refused lists, new fields",
     columns=(
-        Column("finding_id", TEXT, "our id, the same from sync to sync"),
+        Column("finding_id", TEXT, "id of the finding, equal in every sync"),
         Column("kind", TEXT, "count, refused, field"),
-        Column("table_name", TEXT, "the table concerned"),
-        Column("subject", TEXT, "the list, or the field's path in `raw`"),
-        Column("listed", INTEGER, "records counted by the service"),
-        Column("held", INTEGER, "records of that list that are stored"),
-        Column("why", TEXT, "the service's answer"),
+        Column("table_name", TEXT, "table that the finding is about"),
+        Column("subject", TEXT, "list, or path of the field in `raw`"),
+        Column("listed", INTEGER, "number of records that the service states"),
+        Column("held", INTEGER, "number of stored records of that list"),
+        Column("why", TEXT, "answer of the service"),
     ),
 )
 
 
 class SyncFinding(msgspec.Struct, frozen=True):
-    """One thing that a sync could not read, or does not know."""
+    """A list that a sync could not read completely, or a field that it does not know."""
 
     kind: FindingKind
     table_name: str
@@ -53,7 +53,7 @@ class SyncFinding(msgspec.Struct, frozen=True):
 
     @property
     def finding_id(self) -> str:
-        """The id that identifies a finding from sync to sync."""
+        """The id of the finding, which is equal in every sync."""
         return f"{self.kind}/{self.table_name}/{self.subject}"
 
     def __str__(self) -> str:
@@ -80,9 +80,9 @@ def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
 def write_findings(
     writer: Writer | FetchedRows, findings: Iterable[SyncFinding], *, stand: Iterable[str]
 ) -> None:
-    """Store the findings in place of the current ones, except those with ids in `stand`.
+    """Replace the stored findings by these; stored findings with ids in `stand` stay.
 
-    Nothing is written if there is no difference.
+    If there is no difference, no rows are written.
     """
     before = {finding.finding_id: finding for finding in stored_findings(writer.base)}
     present = {name: before[name] for name in stand if name in before}
@@ -101,7 +101,7 @@ def write_findings(
     writer.upsert(SYNC_FINDINGS, table, complete=True)
 
 
-# Contradictions between stored records
+# Findings from stored records
 
 _REFERENCES: Final = (
     ("transfers", "sender_account_id", "accounts"),
@@ -111,8 +111,8 @@ _REFERENCES: Final = (
     ("ramp_requests", "company_wallet_id", "company_wallets"),
     ("ramp_requests", "company_bank_account_id", "company_bank_accounts"),
 )
-"""Columns that reference records of other tables. User columns are left out, because they may name
-the provider's own staff.
+"""Columns with ids of records in other tables. Columns of users are left out, because a user may be
+an employee of the provider and in no list.
 """
 
 _NOWHERE: Final = (
@@ -132,23 +132,26 @@ _NOWHERE: Final = (
 _GAPS: Final = step_sql("treasury.extract.steps", "reference_gaps")
 LEAST: Final = 20
 _PERCENT: Final = 98
-"""Minimum percentage of a series' numbers that must be stored before a gap is reported. In a
-numbering shared by all customers of a provider, gaps mean nothing.
+"""Minimum percentage of a series' numbers that must be stored before gaps in it are reported. In
+a series that a provider's customers share, most numbers belong to others.
 """
 
 
 def named_nowhere(snapshot: Snapshot) -> list[Mapping[str, Any]]:
-    """Return ids that records reference but no list has, with table, count and first date."""
+    """Return the ids that stored records name but no list has, with table, count and first date."""
     return list(snapshot.select(_NOWHERE).to_pylist())
 
 
 def reference_gaps(snapshot: Snapshot) -> list[Mapping[str, Any]]:
-    """Return gaps in dense series of payment references: first, last, count and first date."""
+    """Return the gaps in dense series of payment references.
+
+    The columns are the first and last number of the gap, their count, and the first date.
+    """
     return list(snapshot.select(_GAPS, {"least": LEAST, "percent": _PERCENT}).to_pylist())
 
 
 def unseen_sentences(snapshot: Snapshot) -> Iterator[str]:
-    """Yield a sentence per reference to a missing record, for the report of a sync."""
+    """Yield a sentence for each missing record, for the report of a sync."""
     for row in named_nowhere(snapshot):
         yield (
             f"{row['missing_from']}: {row['id']} is referenced by {row['named_by']}, but no list"

@@ -1,8 +1,8 @@
-"""Drift: differences that a full comparison finds in records that were considered settled.
+"""Finds drift: differences in records that were considered settled (final).
 
-Drift is read from the lake after the commit, from the timestamps that the commit wrote. A
-superseded settled version has changed; a new record older than the newest stored one came late; a
-marked record has vanished.
+Only a full comparison with the services can find drift. It is read from the lake after the commit,
+by the timestamps of the commit: a settled record with a new version has changed, a new record older
+than the newest stored one came late, and a record that no list has any more has vanished.
 """
 
 # ruff: noqa: S608 - table names are declared, values are bound
@@ -34,7 +34,7 @@ _QUESTIONS: Final = {"changed": _CHANGED, "late": _LATE, "vanished": _VANISHED}
 
 
 def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
-    """Return when the newest record of each settling table was created."""
+    """Return the creation time of the newest record, for each table whose records settle."""
     return {
         name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()
         for name in _SETTLING
@@ -44,7 +44,7 @@ def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
 def find_drift(
     snapshot: Snapshot, at: datetime, newest: Mapping[str, datetime | None]
 ) -> tuple[Drift, ...]:
-    """Return the drift that the commit at `at` corrected, table by table."""
+    """Return the differences that the commit at `at` corrected, by table."""
     drifts = []
     for table in _SETTLING:
         for kind, query in _QUESTIONS.items():

@@ -1,12 +1,12 @@
-"""Rows that a sync fetched, buffered until all are there and then written in one go.
+"""Buffers the rows that a sync fetched, and writes them in one commit.
 
-While a sync calls the services it does not hold the workspace's lock, so that other work of the
-desk, such as adding a bank file, can be stored meanwhile. Fetched rows are buffered in memory, and
-beyond a size limit in a compressed unnamed file. They are written under the lock, in the order of
-arrival, onto the current state. They are refused if the services' own tables changed meanwhile.
+While a sync calls the services, it does not lock the workspace, so that other changes, such as a
+new bank file, can be stored meanwhile. Fetched rows are buffered in memory, and beyond a size limit
+in a compressed file without a name. At the end they are written under the lock, in the order of
+arrival. They are refused if another process changed the services' tables meanwhile.
 
-The first rows of an empty table need no comparison: they are written as Parquet while the next ones
-arrive, and these files become the table.
+The first rows of an empty table need no comparison. They are written to Parquet files while further
+rows arrive, and these files become the table.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from treasury.lake.upkeep.file_check import whole_rows
 from treasury.lake.writer import stamped, stored_rows
 
 IN_MEMORY: Final = 16 << 20
-"""Compressed bytes kept in memory; only the first sync of a large company has more."""
+"""Maximum of compressed bytes in memory; only the first sync of a large company exceeds it."""
 _BEGUN: Final = "begun-"
 """Prefix of the staging folders of new tables."""
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    """Buffered rows, the operation to apply to them, and their position in the file.
+    """Buffered rows: the operation to apply, and the position of the rows in the file.
 
-    `rows` counts the first rows of a table, which are in files of their own.
+    `rows` is the number of rows if they are the first of a table, which have files of their own.
     """
 
     act: Literal["begin", "upsert", "append", "vanish"]
@@ -52,13 +52,13 @@ class _Batch(msgspec.Struct, frozen=True):
 
 
 class FetchedRows:
-    """The rows of a sync on their way into the lake, compared with `base`; close it after use."""
+    """Buffers the rows of a sync and writes them to the lake; close it after use."""
 
     def __init__(self, base: Snapshot, now: datetime, staging: Path) -> None:
         self.base = base
-        """The stored data when the sync began."""
+        """The stored data as it was when the sync began."""
         self.now = now
-        """Start of the sync, the timestamp of everything it observes."""
+        """Start of the sync, which is the timestamp of its rows."""
         self.refetch = frozenset(() if base.commit is None else base.commit.refetch)
         """Tables that a repair could not fully restore."""
         self._staging = staging
@@ -66,7 +66,7 @@ class FetchedRows:
         self._begun: dict[str, Files] = {}
         with storing(staging):
             staging.mkdir(parents=True, exist_ok=True)
-            # A killed sync leaves its folders behind.
+            # A sync that was killed has left its folders.
             for left in staging.glob(f"{_BEGUN}*"):
                 shutil.rmtree(left, ignore_errors=True)
             self._begun_folder = Path(mkdtemp(prefix=_BEGUN, dir=staging))
@@ -77,15 +77,16 @@ class FetchedRows:
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
-        """Read the rows that were stored when the sync began; `where` is SQL from our own code."""
+        """Read the rows that were stored when the sync began; `where` is SQL of this package."""
         return stored_rows(self.base, table, columns, where)
 
     def upsert(
         self, table: Table, rows: pa.Table, *, complete: bool = False, after_change: bool = False
     ) -> None:
-        """Queue records to compare with the stored ones; `complete` means they are all there are.
+        """Queue records, to be compared with the stored records.
 
-        With `after_change` they are written only if the batch before them changes something.
+        `complete` means that the service has no other records. With `after_change`, the records are
+        written only if the batch before them changes a row.
         """
         if complete or after_change or not self._begin(table, rows):
             begins = self._keep(rows)
@@ -94,20 +95,20 @@ class FetchedRows:
             )
 
     def append(self, table: Table, rows: pa.Table) -> None:
-        """Queue observations to append."""
+        """Queue observations, which are appended without comparison."""
         self._batches.append(_Batch("append", table, self._keep(rows)))
 
     def vanish(self, table: Table, ids: Sequence[str]) -> None:
-        """Queue ids of records to mark as vanished."""
+        """Queue the ids of records to mark as vanished."""
         keys = pa.table({"id": pa.array(ids, pa.string())})
         self._batches.append(_Batch("vanish", table, self._keep(keys)))
 
     def write(self, writer: Writer, tables: Iterable[str]) -> dict[str, Counter[str]]:
-        """Write everything once, in the order of arrival; return counts of changes by table.
+        """Write all rows in the order of arrival; return counts of changes by table.
 
-        The counts are those of `Changes`, and `observed` for repeated observations. Raise
-        CommitOvertaken before writing anything if one of `tables` changed since the sync began,
-        because the fetched rows may be older.
+        The counts are those of `Changes`, and `observed` for observations. Raise CommitOvertaken
+        before any write if one of `tables` changed since the sync began, because the fetched rows
+        may be older.
         """
         before = {} if self.base.commit is None else self.base.commit.versions
         moved = [name for name in tables if writer.versions.get(name) != before.get(name)]
@@ -137,7 +138,7 @@ class FetchedRows:
         return counts
 
     def close(self) -> None:
-        """Discard the rows."""
+        """Discard all buffered rows."""
         for files in self._begun.values():
             files.drop()
         shutil.rmtree(self._begun_folder, ignore_errors=True)
@@ -146,7 +147,7 @@ class FetchedRows:
             self._file.close()
 
     def _begin(self, table: Table, rows: pa.Table) -> bool:
-        """Write rows of a table with nothing stored or queued; return False for any other table."""
+        """Write the first rows of an empty table to a file; return False for any other table."""
         stored = () if self.base.commit is None else self.base.commit.versions
         acts = {batch.act for batch in self._batches if batch.table is table}
         if table.name in stored or acts - {"begin"} or not (table.records and rows.num_rows):
@@ -163,13 +164,13 @@ class FetchedRows:
         return True
 
     def _write_begun(self, writer: Writer, table: Table) -> None:
-        """Create a table from the files written for it, if there are any."""
+        """Create a table from the files written by `_begin`, if there are any."""
         if table.name not in self._begun:
             return
         if writer.now == self.now:
             writer.begin(table, self._begun.pop(table.name))
             return
-        # Another commit happened meanwhile, so these rows are valid only from the later commit on.
+        # Another commit was made meanwhile, so these rows are valid from the later commit on.
         folder = self._begun_folder / table.name
         for file in self._begun[table.name].finish(folder):
             for rows, _ in whole_rows(folder / file.path, None):
@@ -183,7 +184,7 @@ class FetchedRows:
                 return stream.read_all()
 
     def _keep(self, rows: pa.Table) -> int:
-        """Append rows to the file and return their position."""
+        """Append rows to the file; return their position."""
         content, options = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.ipc.new_stream(content, rows.schema, options=options) as stream:
             stream.write_table(rows)

@@ -1,8 +1,8 @@
 """The tables of the finance service: one declaration each, its columns in reading order.
 
-A declaration holds everything about a table: the endpoint, the key, the rows that stay open and the
-columns. Sources name the headings of the finance service's specification. Times are instants in
-UTC. An amount is in units of the asset or currency that its meaning names.
+A declaration states the endpoint, the key and the columns of a table, and whether its rows become
+final. The source of a column names a heading of the finance service's specification. Times are
+instants in UTC. An amount is in units of the asset or currency that its meaning names.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ ACCOUNT_TO_ACCOUNT: Final = "account_to_account"
 
 _CREATED = instant("created_at", "when the service created it")
 _UPDATED = instant("updated_at", "when the service last changed it")
-_VERSION = integer("version", "counter that every change raises")
+_VERSION = integer("version", "version number, which each change increases")
 _ID = text("id", "the service's id")
 
 PARTIES: Final = form(
     "parties",
     "Party",
     _ID,
-    text("external_id", "our own id for it"),
+    text("external_id", "our own id of the party"),
     text("party_type", "INDIVIDUAL or ORGANISATION"),
     text("status", "ACTIVE, SUSPENDED, BLOCKED"),
-    text("first_name", "of a person"),
-    text("last_name", "of a person"),
-    text("name", "of an organisation"),
-    text("vat_number", "of an organisation"),
+    text("first_name", "first name of a person"),
+    text("last_name", "last name of a person"),
+    text("name", "name of an organisation"),
+    text("vat_number", "VAT number of an organisation"),
     text("kyc_status", "identity check of a person; VERIFIED unlocks payouts"),
     text("kyb_status", "identity check of an organisation"),
-    text("address_line1", "of the address", "address.address_line1"),
-    text("address_line2", "of the address", "address.address_line2"),
-    text("city", "of the address", "address.city"),
-    text("state", "of the address", "address.state"),
-    text("postal_code", "of the address", "address.postal_code"),
-    text("country", "two-letter code of the address", "address.country"),
+    text("address_line1", "street address, first line", "address.address_line1"),
+    text("address_line2", "street address, second line", "address.address_line2"),
+    text("city", "city of the address", "address.city"),
+    text("state", "state or region of the address", "address.state"),
+    text("postal_code", "postal code of the address", "address.postal_code"),
+    text("country", "two-letter country code of the address", "address.country"),
     _CREATED,
     _UPDATED,
     _VERSION,
@@ -76,17 +76,17 @@ ACCOUNTS: Final = form(
     "accounts",
     "Account",
     _ID,
-    text("external_id", "our own name for it"),
-    text("name", "as given when it was opened"),
+    text("external_id", "our own id of the account"),
+    text("name", "name, as set when the account was opened"),
     text("chain", "blockchain network; null in some generations"),
     text("status", "ACTIVE, SUSPENDED, BLOCKED, CLOSED"),
-    text("kyc_status", "identity check of its holder"),
+    text("kyc_status", "identity check of the account holder"),
     _CREATED,
     _VERSION,
     title="Accounts at the finance service",
     model=Account,
     source=Whole(lambda client: client.finance.accounts.iterate()),
-    # Copies of rows in `party_roles` and `parties`.
+    # The field has copies of rows in `party_roles` and `parties`.
     volatile=("partyRoles",),
 )
 
@@ -95,15 +95,15 @@ PARTY_ROLES: Final = form(
     "Party role",
     text("account_id", "the account", lambda r: r.account_id, "accountId"),
     text("party_id", "the party"),
-    text("role_type", "ACCOUNT_HOLDER"),
+    text("role_type", "role of the party: ACCOUNT_HOLDER"),
     text("status", "ACTIVE, INACTIVE"),
     _CREATED,
     _UPDATED,
     key=("account_id", "party_id", "role_type"),
-    title="Who holds which account",
+    title="Roles of parties in accounts, such as account holder",
     model=PartyRole,
     source=PerAccount(lambda client, account: client.finance.party_roles.all(account)),
-    # A copy of a row in `parties`.
+    # The field has a copy of a row in `parties`.
     volatile=("party",),
 )
 
@@ -113,20 +113,20 @@ WALLETS: Final = form(
     _ID,
     text("account_id", "the account", lambda r: r.account_id, "accountId"),
     text("chain", "blockchain network"),
-    text("address", "on the chain"),
-    text("type", "CUSTODIAL"),
+    text("address", "address on the blockchain"),
+    text("type", "type of wallet: CUSTODIAL"),
     text("status", "ACTIVE"),
-    text("aml_status", "screening of the address"),
+    text("aml_status", "result of the anti-money-laundering check of the address"),
     title="Custodial wallets",
     model=Wallet,
     source=PerAccount(lambda client, account: client.finance.wallets.iterate(account)),
-    # Balances are observations, stored in `wallet_balances`.
+    # Balances are stored in `wallet_balances`, one row per sync.
     volatile=("balances",),
 )
 
 
 class ReceivedBalance(ReceivedRecord, frozen=True, kw_only=True):
-    """The balance of one asset in a wallet, as of the sync that observed it."""
+    """The balance of one asset in a wallet, as read by one sync."""
 
     wallet_id: str | None
     chain: str | None
@@ -140,12 +140,27 @@ WALLET_BALANCES: Final = form(
     text("account_id", "the account", lambda r: r.account_id, "accountId"),
     text("chain", "blockchain network", lambda r: r.chain, "chain"),
     text("asset", "the coin", source="balances[].asset"),
-    text("contract_address", "of the coin", source="balances[].contractAddress"),
-    amount("total", "units of `asset`", source="balances[].amount.total", unit="`asset`"),
-    amount("available", "units of `asset`", source="balances[].amount.available", unit="`asset`"),
-    amount("reserved", "units of `asset`", source="balances[].amount.reserved", unit="`asset`"),
-    instant("observed_at", "the sync that saw it", lambda r: r.observed_at),
-    title="Balances of each wallet at each sync, also without movements",
+    text("contract_address", "token contract of the coin", source="balances[].contractAddress"),
+    amount(
+        "total",
+        "whole balance, in units of `asset`",
+        source="balances[].amount.total",
+        unit="`asset`",
+    ),
+    amount(
+        "available",
+        "part that can be spent, in units of `asset`",
+        source="balances[].amount.available",
+        unit="`asset`",
+    ),
+    amount(
+        "reserved",
+        "part that is reserved, in units of `asset`",
+        source="balances[].amount.reserved",
+        unit="`asset`",
+    ),
+    instant("observed_at", "time of the sync that read the balance", lambda r: r.observed_at),
+    title="Balances of each wallet at each sync, even if unchanged",
     observations=True,
 )
 
@@ -154,21 +169,21 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     "Virtual bank account",
     _ID,
     text("account_id", "the account", lambda r: r.account_id, "accountId"),
-    text("bank_account_type", "EUR_SEPA"),
-    text("name", "as given when it was opened"),
-    text("status", "ACTIVE, CLOSED; a credit on a closed one is an exception"),
+    text("bank_account_type", "type of account: EUR_SEPA"),
+    text("name", "name, as set when the account was opened"),
+    text("status", "ACTIVE, CLOSED; a deposit to a closed account is an exception"),
     text("currency", "currency of the deposits"),
-    text("target_cryptocurrency", "coin that deposits are converted into"),
-    text("iban", "IBAN that customers pay to"),
-    text("bic", "of its bank"),
-    text("account_number", "of accounts in dollars"),
-    text("routing_number", "of accounts in dollars"),
-    text("bank_name", "its bank"),
-    text("beneficiary_name", "beneficiary named by the payer"),
-    text("reference_code", "reference that a wire must carry"),
+    text("target_cryptocurrency", "coin into which deposits are converted"),
+    text("iban", "IBAN to which customers pay"),
+    text("bic", "BIC of the bank"),
+    text("account_number", "account number, for an account in dollars"),
+    text("routing_number", "routing number, for an account in dollars"),
+    text("bank_name", "name of the bank"),
+    text("beneficiary_name", "name that the payer states as the beneficiary"),
+    text("reference_code", "reference that a payment must carry"),
     texts(
         "rail_references",
-        "alternative references by deposit rail; empty if there are none",
+        "other references, one per way to pay (deposit rail); empty if there are none",
         lambda r: r.value.rail_references,
         "depositRails[].paymentReference",
     ),
@@ -219,38 +234,41 @@ TRANSFERS: Final = form(
     "Transfer",
     _ID,
     text("kind", "crypto, fiat or account_to_account", lambda r: r.kind,
-         "the list it is in; fiatOrigin"),
+         "the list with the transfer; fiatOrigin"),
     text("status", "PENDING, PROCESSING, COMPLETED, FAILED"),
-    flag("is_open", "whether it may still change: neither COMPLETED nor FAILED",
+    flag("is_open", "true if the transfer may still change: neither COMPLETED nor FAILED",
          lambda r: r.value.status not in TRANSFER_FINAL, "status"),
     text("sender_account_id", "the account that pays",
          lambda r: r.value.sender_account_id or r.value.source_account_id, "senderAccountId"),
     text("receiver_account_id", "the account that receives; null for an external payee",
          lambda r: r.value.receiver_account_id or r.value.destination_account_id,
          "receiverAccountId"),
-    text("destination_address", "external address that receives the coins"),
+    text("destination_address", "address outside the service that receives the coins"),
     text("chain", "blockchain network"),
-    text("asset", "the coin that moves", _asset, "asset"),
-    amount("amount", "units of `asset`", lambda r: None if _asset(r) is None else r.value.amount,
+    text("asset", "coin of the transfer", _asset, "asset"),
+    amount("amount", "amount in units of `asset`",
+           lambda r: None if _asset(r) is None else r.value.amount,
            "amount", unit="`asset`"),
-    text("fiat_currency", "of `fiat_amount`", lambda r: _fiat(r).currency, "fiatOrigin.currency"),
-    amount("fiat_amount", "units of `fiat_currency`", lambda r: _fiat(r).amount,
+    text("fiat_currency", "currency of `fiat_amount`",
+         lambda r: _fiat(r).currency, "fiatOrigin.currency"),
+    amount("fiat_amount", "amount in `fiat_currency`", lambda r: _fiat(r).amount,
            "fiatOrigin.amount", unit="`fiat_currency`"),
-    amount("exchange_rate", "as the service states it", lambda r: _fiat(r).exchange_rate,
+    amount("exchange_rate", "exchange rate, as the service states it",
+           lambda r: _fiat(r).exchange_rate,
            "fiatOrigin.exchangeRate", unit="as the service states it"),
-    text("description", "text of the sender"),
+    text("description", "description by the sender"),
     text("merchant_reference", "reference of the sender"),
-    text("idempotency_key", "key sent when it was created"),
-    text("transaction_hash", "on the chain"),
-    text("failure_code", "why it failed, as a code"),
-    text("failure_reason", "why it failed, in words", _failure, "failureReason"),
+    text("idempotency_key", "idempotency key with which the transfer was created"),
+    text("transaction_hash", "hash of the blockchain transaction"),
+    text("failure_code", "code of the reason for a failure"),
+    text("failure_reason", "reason for a failure, in words", _failure, "failureReason"),
     _CREATED,
     _UPDATED,
-    instant("first_seen_at", "the first sync that had it", lambda r: r.first_seen_at),
+    instant("first_seen_at", "time of the first sync with the transfer", lambda r: r.first_seen_at),
     model=Transfer,
-    # The other party's account, outside the service.
+    # The field has the other party's account, which is outside the service.
     unread=("bankAccount",),
-    title="Transfers of all three kinds",
+    title="Crypto, fiat and account-to-account transfers",
     settles=True,
 )  # fmt: skip
 

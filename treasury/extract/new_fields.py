@@ -1,7 +1,7 @@
-"""Fields of received records that the models do not know: kept in `raw` and reported once.
+"""Finds fields of received records that the models do not know.
 
-DuckDB reads the JSON structures of many records at once. Each new structure is then compared with
-the model, path by path.
+Such fields are stored in the column `raw` and reported once. DuckDB reads the JSON structures of
+many records at once; each new structure is then compared with the model, path by path.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from treasury.extract.record_rows import Form
 _SHAPES: Final = "SELECT DISTINCT json_structure(raw)::VARCHAR AS shape FROM received"
 _LONGEST: Final = 100
 _READ: Final = 2_000
-"""Number of records per batch that are checked; of a larger batch every n-th, to save time."""
+"""Maximum number of records checked per batch; of a larger batch, every n-th is checked."""
 MOST: Final = 50
 """Maximum number of fields reported per table, because a record may have any number."""
 
 
 class FieldWatch:
-    """Structures and unknown fields seen in one sync, by table."""
+    """The structures and unknown fields found in one sync, by table."""
 
     def __init__(self) -> None:
         self._connection: duckdb.DuckDBPyConnection | None = None
@@ -34,7 +34,7 @@ class FieldWatch:
         self.fields: dict[str, set[str]] = {}
 
     def look(self, form: Form, raw: pa.ChunkedArray) -> None:
-        """Record the fields of a table's records that the form's model does not know."""
+        """Check the records of a table for fields that the form's model does not know."""
         if form.model is None or not len(raw):
             return
         name = form.table.name
@@ -61,7 +61,7 @@ class FieldWatch:
 
 
 def _unknown(shape: Any, known: inspect.Type, path: str = "") -> Iterator[str]:
-    """Yield the paths of a structure that a type does not have; an untyped part has none."""
+    """Yield the paths in a structure that a type does not have; skip parts without a type."""
     kinds = known.types if isinstance(known, inspect.UnionType) else (known,)
     if isinstance(shape, list):
         lists = (inspect.ListType, inspect.VarTupleType)

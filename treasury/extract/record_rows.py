@@ -1,11 +1,10 @@
-"""From received records to table rows: a form declares for each column where its value comes from.
+"""Converts received records to rows of a table, as a form declares.
 
 A form is a table of the lake whose columns can extract their values from a record. A column uses a
-path through the model (`deposit_bank_account.iban`, null if a step is missing) or a function for
-derived values. The form also declares the source of the records. Small tables are fetched
-completely at every sync, so that records no longer listed can be marked. Transfers and ramp
-requests grow without limit and have modules of their own. One loop turns records into an Arrow
-table.
+path through the model (`deposit_bank_account.iban`, null if a part is missing), or a function for
+derived values. The form also declares how to fetch the records. Small tables are fetched completely
+at every sync, so that vanished records can be marked. Transfers and ramp requests grow without
+limit and have modules of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _Take = Callable[[Any], Any]
 
 
 class ReceivedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A received record: its model, its bytes, and the account whose list it was in."""
+    """A received record: its model, its bytes, and the account in whose list it was."""
 
     value: Any
     raw: bytes
@@ -41,7 +40,7 @@ Received = Record[Any] | ReceivedRecord
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """A table filled by one list; `detail` is fetched if `lacks` finds the item incomplete."""
+    """A table filled from one list; `detail` fetches a record if its list item `lacks` values."""
 
     ask: Callable[[Client], Iterable[Received]]
     detail: Callable[[Client, str], Record[Any]] | None = None
@@ -49,15 +48,15 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 class PerAccount(msgspec.Struct, frozen=True):
-    """A table filled by one list per account."""
+    """A table filled from one list per account."""
 
     ask: Callable[[Client, str], Iterable[Record[Any]]]
 
 
 class RecordField(msgspec.Struct, frozen=True):
-    """A column and the source of its value; see `Column` for meaning and unit.
+    """A column and the source of its value; `Column` describes meaning and unit.
 
-    `take` is a path through the model, or a function.
+    `take` is a path through the model, or a function of the received record.
     """
 
     name: str
@@ -65,12 +64,12 @@ class RecordField(msgspec.Struct, frozen=True):
     take: str | _Take
     meaning: str
     source: str = ""
-    """The service's own field name, if `take` is not a path to it."""
+    """The service's name of the field, if `take` is not a path to it."""
     unit: str = ""
 
 
 def _fields_of(kind: pa.DataType) -> Callable[..., RecordField]:
-    """Return a function that declares columns of one type; the path defaults to the name."""
+    """Return a function that declares columns of one type, by default with the name as path."""
 
     def declared(
         name: str, meaning: str, take: str | _Take = "", source: str = "", unit: str = ""
@@ -85,18 +84,18 @@ instant, integer, flag = _fields_of(INSTANT), _fields_of(INTEGER), _fields_of(BO
 
 
 class Form(msgspec.Struct, frozen=True):
-    """A table of the lake, how to extract each column from a record, and where to fetch records."""
+    """A table of the lake, with the source of its records and of each column."""
 
     table: Table
     takes: tuple[_Take, ...]
     source: Whole | PerAccount | None = None
-    """None if the table has a module of its own, or is filled from another table's records."""
+    """None if a module of its own fills the table, or the records of another table do."""
     model: type[Any] | None = None
     """The type that parses a record. A field that it does not know is reported as new, unless it is
     in `unread`.
     """
     unread: frozenset[str] = frozenset()
-    """Known fields that are stored in `raw` only."""
+    """Known fields that are stored only in `raw`."""
 
 
 def form(
@@ -114,14 +113,14 @@ def form(
 ) -> Form:
     """Declare the form of a table; `record` is the heading of its fields in the specification.
 
-    `model` parses a stored record again to fill columns declared later. `unread` lists fields that
-    no model has and that are not reported as new.
+    `model` parses stored records to fill columns that are declared later. `unread` are fields that
+    the model lacks on purpose, so they are not reported as new.
     """
     takes = {field.name: (field.type, _taker(field.take)) for field in fields}
     paths = {field.name for field in fields if isinstance(field.take, str)}
 
     def reread(names: Sequence[str], raws: Sequence[str]) -> dict[str, pa.Array]:
-        """Return the columns that have a path in the record."""
+        """Return the columns whose source is a path in the record."""
         readable = [name for name in names if name in paths]
         if model is None or not readable:
             return {}
@@ -159,7 +158,7 @@ def forms(module: Mapping[str, object]) -> tuple[Form, ...]:
 
 
 def rows(form: Form, records: Iterable[Received]) -> pa.Table:
-    """Return one row per record: the declared columns and `raw`, the record as received."""
+    """Return a table with one row per record: its declared columns, and `raw` as received."""
     listed = list(records)
     columns = [
         pa.array([take(record) for record in listed], column.type)
@@ -170,7 +169,7 @@ def rows(form: Form, records: Iterable[Received]) -> pa.Table:
 
 
 def first_of_each(table: pa.Table, key: tuple[str, ...]) -> pa.Table:
-    """Return the rows without later duplicates of a key."""
+    """Return the rows without those that repeat an earlier key."""
     if len(key) == 1 and len(pc.unique(table[key[0]])) == table.num_rows:
         return table
     place = pa.array(range(table.num_rows), pa.int64())

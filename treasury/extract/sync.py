@@ -1,8 +1,8 @@
-"""The sync: brings the services' records into the lake in one commit.
+"""The sync brings the records of the services into the lake in one commit.
 
-Small tables are fetched completely and in parallel, then the tables per account, then transfers and
-ramp requests, of which a later sync fetches only what can have changed. If a sync fails, the lake
-stays unchanged; the details it fetched wait in a staging folder for the next sync.
+Small tables are fetched completely and in parallel, then the tables with a list per account, then
+transfers and ramp requests. Of these, a later sync fetches only records that may have changed. If a
+sync fails, the lake stays unchanged, and the next sync uses the details that were already fetched.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WORKERS: Final = 8
 _STAGING: Final = "staging"
 """Folder next to the lake for rows that were fetched but not committed."""
 _LOCK: Final = "sync.lock"
-"""Lock file next to the workspace's own lock; it allows one sync at a time."""
+"""Lock file, next to that of the workspace, by which only one sync runs at a time."""
 PATIENCE: Final = 600.0
 """Seconds to wait for another writer before the fetched rows are discarded."""
 
@@ -49,7 +49,7 @@ TOGETHER: Final = (
     (RAMP_REQUESTS.table.name, RAMP_REQUEST_EVENTS.table.name),
     (WALLETS.table.name, finance_tables.WALLET_BALANCES.table.name),
 )
-"""Groups of tables that are filled from the same answers."""
+"""Groups of tables that are filled from the same answers of the services."""
 
 
 def sync(
@@ -64,9 +64,10 @@ def sync(
 ) -> SyncReport:
     """Bring the lake up to date with both services; `now` is the commit's timestamp.
 
-    `scope` narrows the sync, or widens it to a full comparison. A table that a repair could not
-    restore also causes a full comparison. Others can write to the workspace while the services are
-    called, and `meanwhile` is called about once a second. The fetched rows are written at the end.
+    `scope` limits the sync to some tables, or extends it to a full comparison. A table that a
+    repair could not restore is also compared completely. While the services are called, other
+    processes can write to the workspace, and `meanwhile` is called about once a second. The fetched
+    rows are written at the end.
 
     Raise a ServiceError or WorkspaceLocked and leave the stored data unchanged if the sync fails. A
     table that the credential may not read, or that this generation of the service lacks, is not an
@@ -107,7 +108,7 @@ def sync(
         with lake.writer("sync", fetched.now, patience=PATIENCE) as writer:
             report = run.write(writer, [table.name for table in SERVICE_TABLES])
             if scope.full and scope.since is None:
-                # Tables that were fetched completely are whole again; refused ones stay incomplete.
+                # A table that was fetched completely is restored; a refused table stays incomplete.
                 skipped = {skip.table for skip in report.skipped}
                 refused = skipped.union(*(names for names in TOGETHER if skipped & set(names)))
                 whole = {lists.table for lists in report.tables}
@@ -124,7 +125,7 @@ def sync(
 
 
 def _checked(scope: Scope) -> Scope:
-    """Return the scope, extended by tables that come with those it names."""
+    """Return the scope with all tables of the groups that it names; raise InputError if unknown."""
     if scope.tables is None:
         return scope
     offered = {table.name for table in SERVICE_TABLES}
@@ -150,7 +151,7 @@ def _lost(lake: Lake, scope: Scope) -> list[str]:
 
 
 def _whole(run: SyncRun) -> list[str]:
-    """Fill the tables with a single list; return the account ids if another table needs them."""
+    """Fill the tables with a single list; return the account ids if other tables need them."""
     by_account = run.scope.has(TRANSFERS.table.name, *(form.table.name for form, _ in _PER_ACCOUNT))
     questions = [
         (form, source, run.ask(lambda source: list(source.ask(run.client)), source))
@@ -168,7 +169,7 @@ def _whole(run: SyncRun) -> list[str]:
 
 
 def _detailed(run: SyncRun, form: Form, source: Whole, records: list[Received]) -> list[Received]:
-    """Return the records, with incomplete list items replaced by their details."""
+    """Return the records; an incomplete list item is replaced by its detail."""
     if source.detail is None:
         return records
     answers = {
@@ -218,10 +219,10 @@ class _RawBalances(msgspec.Struct, frozen=True):
 def _balances(
     run: SyncRun, wallets: list[ReceivedRecord]
 ) -> Iterator[finance_tables.ReceivedBalance]:
-    """Yield each wallet's balances as observations; report a balance that does not add up."""
+    """Yield the balances of each wallet; report a balance whose parts do not add up."""
     for record in wallets:
         wallet: Wallet = record.value
-        # The row itself is the balance if the service returns bare balances.
+        # A service that lists balances without wallets sends each balance as a row.
         raws = [record.raw]
         if wallet.id is not None:
             raws = [bytes(item) for item in decode_json(record.raw, _RawBalances).balances]

@@ -1,7 +1,7 @@
-"""One running sync: the threads that fetch, the thread that stores, and the report.
+"""The state of a running sync: its threads, its fetched rows and its report.
 
-Worker threads only call the service. The thread that started the sync collects and stores
-everything, so neither the lake's writer nor a progress bar has to be thread-safe.
+Worker threads only call the service. The thread that started the sync collects and stores all rows,
+so the lake's writer and a progress bar need not be thread-safe.
 """
 
 from __future__ import annotations
@@ -56,26 +56,26 @@ class Silent:
     """A progress display that shows nothing."""
 
     def start(self, task: str, total: int = 0) -> None:
-        """Show nothing."""
+        """Accept a task without showing it."""
 
     advance = finish = start
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of the services that a sync reads; by default everything that can have changed."""
+    """The records that a sync reads; by default all that may have changed."""
 
     tables: frozenset[str] | None = None
     """The tables to bring up to date; None for every table."""
 
     since: date | None = None
-    """Also list records created from this day on, even if newer records are stored."""
+    """Also list all records created from this day on, even if newer records are stored."""
 
     full: bool = False
-    """Compare everything with the service, settled records too, and report the drift."""
+    """Compare all records with the service, also settled ones, and report the differences."""
 
     details: int | None = None
-    """Maximum number of details to fetch for older settled requests; the rest wait for the next
-    sync.
+    """Maximum number of details to fetch of older settled requests; the others are left to later
+    syncs.
     """
 
     def has(self, *tables: str) -> bool:
@@ -104,14 +104,14 @@ class TableReport(msgspec.Struct, frozen=True):
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A table that is entirely or partly unchanged, and the reason."""
+    """A table that could not be read completely, and the reason; its stored rows stay."""
 
     table: str
     why: str
 
 
 class Unoffered(msgspec.Struct, frozen=True):
-    """A list that the service itself does not offer; stored rows stay."""
+    """A list that the service does not offer; the stored rows stay."""
 
     table: str
     operation: str
@@ -123,7 +123,7 @@ class Unoffered(msgspec.Struct, frozen=True):
 
 
 class Drift(msgspec.Struct, frozen=True):
-    """A difference that only a full comparison can find.
+    """A difference that a full comparison found.
 
     `kind` is `changed` (a settled record differs), `late` (newly listed although older than the
     newest stored record) or `vanished` (no longer listed). `examples` are ids.
@@ -173,7 +173,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
-        """Return a line with totals, then one per changed table, skipped table and notice."""
+        """Return a line with totals, then a line per changed table, skipped table and notice."""
         sums = {
             name: sum(getattr(table, name) for table in self.tables)
             for name in ("new", "changed", "vanished", "observed")
@@ -202,7 +202,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
 
 @contextmanager
 def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Run a pool of threads that drops queued calls when an error occurs."""
+    """Run a pool of threads; after an error, calls that wait in its queue are dropped."""
     pool = ThreadPoolExecutor(workers, thread_name_prefix="sync")
     try:
         yield pool
@@ -247,7 +247,7 @@ class SyncRun:
         self._counts: dict[str, SyncFinding] = {}
 
     def ask(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call `question` in a worker thread."""
+        """Call the function `question` in a worker thread; return its future."""
         return self._pool.submit(question, *args, **kwargs)
 
     def answer(self, future: Future[T]) -> T:
@@ -261,7 +261,7 @@ class SyncRun:
     def answers(
         self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = _AHEAD
     ) -> Iterator[T]:
-        """Yield the answers about each subject in order, with up to `ahead` calls in progress."""
+        """Yield the answer for each subject in order, with up to `ahead` calls in progress."""
         subjects = iter(about)
         waiting = deque(self.ask(question, subject) for subject in islice(subjects, ahead))
         while waiting:
@@ -270,7 +270,7 @@ class SyncRun:
             yield answer
 
     def collect(self, form: Form, answers: Sequence[Future[list[T]]]) -> tuple[list[T], bool]:
-        """Return the answers' records, and False if any was refused; report refusals."""
+        """Return the records of the answers, and whether all were answered; report refusals."""
         task = form.table.name
         self.progress.start(task, len(answers))
         records: list[T] = []
@@ -287,19 +287,19 @@ class SyncRun:
         return records, complete
 
     def store(self, form: Form, records: Iterable[Received], *, complete: bool = False) -> None:
-        """Write records, each key once; `complete` means they are all that the service has."""
+        """Queue records, each key once; `complete` means that the service has no others."""
         distinct = first_of_each(rows(form, records), form.table.key)
         self.upsert(form, distinct, complete=complete)
 
     def upsert(
         self, form: Form, table: pa.Table, *, complete: bool = False, after_change: bool = False
     ) -> None:
-        """Write rows, each key once; `after_change` as in `FetchedRows.upsert`."""
+        """Queue rows, each key once; for `after_change` see `FetchedRows.upsert`."""
         self.fields.look(form, table["raw"])
         self.fetched.upsert(form.table, table, complete=complete, after_change=after_change)
 
     def observe(self, form: Form, records: Iterable[Received]) -> None:
-        """Append observations."""
+        """Queue observations, which are appended without comparison."""
         self.fetched.append(form.table, rows(form, records))
 
     def write(self, writer: Writer, tables: Sequence[str]) -> SyncReport:
@@ -310,7 +310,7 @@ class SyncRun:
             tables=tuple(
                 TableReport(name, **counts)
                 for name, counts in written.items()
-                # Findings are reported separately.
+                # The table of findings is not counted, because findings are reported separately.
                 if name in tables
             ),
             skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
@@ -324,7 +324,7 @@ class SyncRun:
             self._skipped.setdefault(form.table.name, error.what)
 
     def lacks(self, form: Form, error: ServiceError) -> bool:
-        """Return True, and record it, if the service itself does not offer the list."""
+        """Return True if the service does not offer the list, and record that for the report."""
         if not isinstance(error, NotOffered) or not error.by_service:
             return False
         self._unoffered[Unoffered(form.table.name, str(error.operation))] = None
@@ -337,7 +337,7 @@ class SyncRun:
     def notice_statuses(
         self, form: Form, statuses: Iterable[str | None], contract: frozenset[str]
     ) -> None:
-        """Report statuses outside the contract; they count as open."""
+        """Report statuses that the specification does not have; they count as open."""
         for status in sorted({str(status) for status in statuses} - contract):
             self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
 
@@ -348,7 +348,7 @@ class SyncRun:
     def write_findings(self) -> None:
         """Store this sync's findings and report the new ones.
 
-        Findings on tables outside the scope stay; on tables in scope only those on fields stay.
+        Stored findings on other tables than those in scope stay, as do findings on fields.
         """
         self.fields.close()
         stored = {
@@ -366,7 +366,7 @@ class SyncRun:
         ]
         for finding in found:
             is_news = finding.kind == "count" or finding.finding_id not in stored
-            # Refused tables are reported separately.
+            # Refused tables are in `skipped`.
             if is_news and finding.kind != "refused":
                 self.notice(str(finding))
         stand = (

@@ -1,8 +1,8 @@
-"""Staging of fetched details before their commit, so that a killed sync need not fetch them again.
+"""Stores fetched details until their commit, so that the next sync can use them after a crash.
 
-Only details of requests in a final status are kept, because all others may have changed. A frame is
-a length and a detail's bytes; an incomplete frame at the end is cut off. Readers of the lake never
-see staged details.
+Only details of requests in a final status are stored, because all others may change. The file has
+frames, each with a length and the bytes of a detail. An incomplete frame at the end is ignored.
+Readers of the lake do not see these details.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ LENGTH = 4
 
 
 class Staged:
-    """Staged details; use as a context and call `clear` once they are committed."""
+    """Details on disk before their commit; use it as a context, and `clear` it after the commit."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._path = folder / f"{name}.details"
         self._file: IO[bytes] | None = None
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the details that an unfinished sync left."""
+        """Yield the details that an unfinished sync has left."""
         with storing(self._path):
             if self._path.is_symlink() or not self._path.is_file():
                 return
@@ -45,7 +45,7 @@ class Staged:
                 file.truncate(whole)
 
     def keep(self, detail: bytes) -> None:
-        """Keep a detail until the commit."""
+        """Store a detail until the commit."""
         with storing(self._path):
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ class Staged:
             self._file = None
 
     def clear(self) -> None:
-        """Delete everything, because it is committed or no longer needed."""
+        """Delete all stored details, because they are committed or no longer needed."""
         self.close()
         with storing(self._path):
             self._path.unlink(missing_ok=True)
@@ -94,7 +94,7 @@ class Spool:
                 yield pa.Table.from_batches([batch])
 
     def close(self) -> None:
-        """Discard the rows."""
+        """Delete the rows."""
         # A failed flush does not matter, because the rows are no longer needed.
         with suppress(OSError):
             self._file.close()

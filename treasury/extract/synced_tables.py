@@ -1,4 +1,4 @@
-"""Every table that a sync fills, for the lake's catalogue, and the events that state a status.
+"""Every table that a sync fills, for the lake's catalogue, and the events that show a status.
 
 The declarations are in `finance_tables` and `ramp_tables`, in the order of the specifications. A
 STATUS_CHANGED event does not state the new status; the status observed with the event's version
@@ -41,4 +41,4 @@ LIFECYCLES: Final[Mapping[str, Events]] = MappingProxyType(
         )
     }
 )
-"""Lifecycles by table; the statuses of all other tables are known from observation only."""
+"""Lifecycles by table; for other tables, only the statuses at each sync are known."""

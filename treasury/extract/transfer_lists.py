@@ -1,10 +1,10 @@
-"""Transfers: lists without date filters, read newest first until only settled ones remain.
+"""Syncs transfers, whose lists have no date filter and are read newest first.
 
-All lists are read in parallel, one page each per round; one query to the lake then shows which
-pages overlap with stored transfers. A list ends at the first page of which every transfer is stored
-and final, if the list was sorted newest first up to there. An unsorted list is read to its end, and
-reported. Stored open transfers further back are fetched individually. Transfers between two
-accounts cannot be fetched individually, so their list is read until the last open one is found.
+All lists are read in parallel, one page of each per round. One query to the lake then shows which
+transfers are already stored. Reading of a list ends at the first page on which every transfer is
+stored and final, if the list was sorted newest first up to there. An unsorted list is read to its
+end, and reported. Stored open transfers after that page are fetched individually. Transfers between
+two accounts cannot be fetched individually, so their list is read until the last open one is found.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _COLUMNS: Final = (
 
 
 class StoredTransfers:
-    """The stored transfers, kept as Arrow because there may be millions."""
+    """The stored transfers as Arrow columns, because there may be millions."""
 
     def __init__(self, stored: pa.Table) -> None:
         self.rows = stored.combine_chunks()
@@ -50,19 +50,19 @@ class StoredTransfers:
         self._known: dict[str, tuple[str, datetime, bool]] = {}
 
     def look_up(self, names: Sequence[str]) -> None:
-        """Load these transfers for `of`, with one scan for many ids."""
+        """Load the stored transfers with these ids, for `of`."""
         ids = pa.array(names, pa.string())
         stored = self.rows.filter(pc.is_in(self.rows["id"], value_set=ids))
         for row in stored.select(_COLUMNS[:4]).to_pylist():
             self._known[row["id"]] = (row["kind"], row["first_seen_at"], row["is_open"])
 
     def of(self, name: str) -> tuple[str, datetime] | None:
-        """Return the kind and first sighting of a loaded transfer; None if it is not stored."""
+        """Return kind and first sync of a loaded transfer; None if it is not stored."""
         stored = self._known.get(name)
         return None if stored is None else stored[:2]
 
     def all_settled(self, transfers: Sequence[Transfer]) -> bool:
-        """Return True if all are final, both here and as stored; they must be loaded."""
+        """Return True if all transfers are final, both as listed and as stored; load them first."""
         stored = (self._known.get(transfer.id) for transfer in transfers)
         settled = all(row is not None and not row[2] for row in stored)
         return settled and all(t.status in TRANSFER_FINAL for t in transfers)
@@ -92,7 +92,7 @@ class TransferListing:
         self.in_order = True
         self.number = 0
         self.total: int | None = None
-        """Number of records that the service counts in the list."""
+        """Number of records in the list, as the service states it."""
 
     def next_page(self) -> tuple[Record[Transfer], ...] | None:
         """Return the records of the next page; None after the last."""
@@ -105,7 +105,10 @@ class TransferListing:
     def may_end(
         self, page: Sequence[Transfer], stored: StoredTransfers, since: datetime | None
     ) -> bool:
-        """Return True if this page ends the list; all transfers since `since` are wanted."""
+        """Return True if reading may end after this page.
+
+        Transfers since `since` are always read.
+        """
         self.number += 1
         self._missing -= {transfer.id for transfer in page}
         for transfer in page:
@@ -139,7 +142,7 @@ def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
 
 
 class _Sync:
-    """The transfers of all lists on their way into the lake."""
+    """Reads the transfers of all lists and queues them for the lake."""
 
     def __init__(self, run: SyncRun, stored: StoredTransfers) -> None:
         self._run = run
@@ -186,7 +189,7 @@ class _Sync:
     def _add_pages(
         self, round_: Sequence[tuple[TransferListing, Sequence[Record[Transfer]]]]
     ) -> list[TransferListing]:
-        """Process a page of each list and return the lists that continue."""
+        """Process one page of each list; return the lists that have to be read further."""
         self._stored.look_up([record.value.id for _, page in round_ for record in page])
         goes_on = []
         for walk, page in round_:
@@ -214,7 +217,7 @@ class _Sync:
         return goes_on
 
     def _add(self, record: Record[Transfer], kind: str | None) -> None:
-        """Add a transfer; it keeps its stored kind and first sighting."""
+        """Add a transfer; its stored kind and first sync do not change."""
         value = record.value
         if kind == ACCOUNT_TO_ACCOUNT:
             self._between.add(value.id)
@@ -232,7 +235,7 @@ class _Sync:
         )
 
     def count_held(self) -> None:
-        """Compare the service's count of each partly read list with the stored transfers.
+        """Compare the service's count of each partly read list with the number of stored transfers.
 
         An account's list may include transfers between accounts, which the pages read show. A count
         below the stored number is left to a full comparison.
@@ -259,13 +262,13 @@ class _Sync:
                 self._run.count(TRANSFERS, walk.name, walk.total, held)
 
     def read_open(self) -> None:
-        """Fetch individually the stored open transfers that no list had."""
+        """Fetch each stored open transfer that was not on a page read."""
         unlisted = [row for name, row in self._stored.open.items() if name not in self._listed]
         self._stored.look_up([row["id"] for row in unlisted])
         self._read([row for row in unlisted if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def mark_vanished(self) -> None:
-        """Mark transfers that no list has and that cannot be fetched individually."""
+        """Mark transfers as vanished that no list has and the service does not find by id."""
         rows = self._stored.rows
         unmet = rows.filter(
             pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._listed, pa.string())))
@@ -302,6 +305,6 @@ class _Sync:
             return error
 
     def store(self) -> None:
-        """Write the buffered transfers."""
+        """Queue the buffered transfers for the lake."""
         self._run.store(TRANSFERS, self._received.values())
         self._received = {}

@@ -1,8 +1,8 @@
-"""The person who decides, the source of the name, and whether the name is verified.
+"""The person who makes a decision, the source of the name, and whether the name is verified.
 
 A name from a notebook hub or from the operating system is *verified*. A name from an environment
-variable, or one passed in by a program, is *claimed*. Neither is proof against the owner of the
-process, who can change this code; only signatures are.
+variable, or a name passed in by a program, is *claimed*. The owner of the process can change this
+code and so both kinds of names. Only a signature proves who decided.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treasury.core.errors import JournalError
 
 _ActorSource = Literal["hub", "environment", "system"]
 Assurance = Literal["verified", "claimed", "unstated"]
-"""Whether the name is verified; entries of earlier versions do not state it."""
+"""Whether the name is `verified` or `claimed`; entries of earlier versions do not state it."""
 
 _CLAIMS: Final = ("JUPYTERHUB_USER", "TREASURY_USER")
 
@@ -31,12 +31,15 @@ class Actor(msgspec.Struct, frozen=True):
 
     @property
     def verified_source(self) -> _ActorSource:
-        """The source if the name is verified, otherwise `environment`."""
+        """The source of a verified name; `environment` for any other name."""
         return self.source if self.assurance == "verified" else "environment"
 
 
 def current_actor() -> Actor:
-    """Return the person at this process without asking a hub; raise JournalError if unknown."""
+    """Return the person at this process, from the environment or the operating system.
+
+    No hub is asked. Raise JournalError if the person is unknown.
+    """
     for variable in _CLAIMS:
         name = os.environ.get(variable, "").strip()
         if name:
@@ -45,7 +48,7 @@ def current_actor() -> Actor:
     if sys.platform == "win32":
         import ctypes
 
-        # The longest user name on Windows, with its terminator.
+        # A user name on Windows has at most 256 characters, with a zero at the end.
         length = ctypes.c_ulong(257)
         buffer = ctypes.create_unicode_buffer(length.value)
         if ctypes.windll.advapi32.GetUserNameW(buffer, ctypes.byref(length)):
@@ -55,7 +58,7 @@ def current_actor() -> Actor:
 
         try:
             name = pwd.getpwuid(os.getuid()).pw_name
-        # A container may run as a user id that has no name.
+        # A container may run under a user id without a name.
         except KeyError:
             name = ""
     if not name:

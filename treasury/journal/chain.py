@@ -1,8 +1,8 @@
 """Entries and their hash chain: each entry's hash covers its content and the previous hash.
 
-Changing, removing or moving an entry breaks the chain at that place. Entries cut off at the end,
-and a chain that was completely rebuilt, can only be detected with a head that was noted elsewhere,
-such as in the close report, or with signatures.
+A changed, removed or moved entry breaks the chain at that place. If entries are removed at the end,
+or the whole chain is rebuilt, the chain stays valid. That is detected only by signatures, or by a
+head (the number and hash of the last entry) that was noted elsewhere, such as in the close report.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from treasury.core.text import clean
 from treasury.journal.actor import Actor
 
 FIRST = "0" * 64
-"""The previous hash of the first entry."""
+"""Used as the previous hash by the first entry."""
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
-"""An entry number in the range of the database's integers, and a SHA-256."""
+"""Pattern of a head: an entry number in the range of the database's integers, and a SHA-256."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unreadable(seq: int, error: Exception) -> JournalError:
-    """Return the error for an entry with unreadable content."""
+    """Return the error for an entry whose content cannot be read."""
     problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return JournalError(
         f"entry {seq} of the journal cannot be read: {clean(problem)[:200]}",
@@ -57,7 +57,7 @@ def unreadable(seq: int, error: Exception) -> JournalError:
 UNREADABLE: Final = (
     ArithmeticError, AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError,
 )  # fmt: skip
-"""Exceptions raised for content that neither this version nor an earlier one writes."""
+"""Exceptions for content that no version of treasury up to this one writes."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ T = TypeVar("T")
 def reads_entries(
     read: Callable[Concatenate[Iterable[Entry], P], T],
 ) -> Callable[Concatenate[Iterable[Entry], P], T]:
-    """Decorate a function over entries, to raise JournalError for an unreadable entry."""
+    """Decorate a function that reads entries: it raises JournalError for an unreadable entry."""
 
     @wraps(read)
     def reading(entries: Iterable[Entry], /, *more: P.args, **named: P.kwargs) -> T:
@@ -86,7 +86,7 @@ def reads_entries(
 
 
 class Head(msgspec.Struct, frozen=True):
-    """The end of the chain: the number of entries, and the last hash, which covers them."""
+    """The end of the chain: the number and hash of the last entry; the hash covers all entries."""
 
     seq: int
     hash: str
@@ -96,7 +96,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 def read_head(text: str) -> Head:
-    """Parse a head as printed, `NUMBER:HASH`; raise InputError for other text."""
+    """Parse a head in its printed form, `NUMBER:HASH`; raise InputError for other text."""
     parts = _HEAD.fullmatch(text)
     if parts is None:
         raise InputError(f"{clean(text)[:100]} is not the end of a journal", do="write NUMBER:HASH")
@@ -104,7 +104,7 @@ def read_head(text: str) -> Head:
 
 
 def canonical(body: object) -> str:
-    """Encode the body as canonical JSON text; raise JournalError for a float."""
+    """Encode the body of an entry as canonical JSON; raise JournalError for a float."""
     facts = msgspec.to_builtins(body, builtin_types=())
     _refuse_floats(facts)
     return msgspec.json.encode(facts, order="sorted").decode()
@@ -139,8 +139,8 @@ def entry_hash(
 ) -> str:
     """Return the SHA-256 of an entry as stored, including the previous hash.
 
-    Entries of earlier versions have neither assurance nor signature, and their hash does not cover
-    them.
+    Entries of earlier versions have no assurance and no signature, so their hash does not cover
+    these.
     """
     content = [seq, at, kind, subject, actor, actor_source, body, nonce, prev_hash]
     stated = [assurance, public_key, signature]
@@ -150,13 +150,13 @@ def entry_hash(
 
 
 def signed_hash(row: Mapping[str, Any]) -> str:
-    """Return the digest to sign: the hash of the entry without its signature."""
+    """Return the digest that is signed: the hash of the entry without its signature."""
     unsigned = {name: row[name] for name in row if name not in {"hash", "signature"}}
     return entry_hash(**unsigned)
 
 
 def unbroken(row: Mapping[str, Any], before: Head) -> Head:
-    """Return the head after a stored row; raise JournalError if the chain breaks there."""
+    """Return the head after a stored row; raise JournalError if the row breaks the chain."""
     stored = row["hash"]
     if row["seq"] != before.seq + 1:
         raise _broken(before.seq + 1, "is missing")

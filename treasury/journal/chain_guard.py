@@ -1,11 +1,11 @@
-"""Verification of the chain: how far it has come in this process, and whether it still holds.
+"""Verifies the hash chain, and remembers how far this process has verified it.
 
 Each entry is checked against the chain and the signature rules. A process verifies all entries
-once, and again if the rules changed or somebody else (another process, a shell, a hex editor) wrote
-to the database. A SQLite file reveals such writes. `data_version` changes with each transaction of
-another connection, so it must be read on one and the same connection; other changes alter the
-file's times, size or inode. PostgreSQL reveals neither, so there a decision that moves money or
-closes a month verifies everything (`thorough`).
+once. It verifies them again if the rules changed or somebody else (another process, a shell, a hex
+editor) wrote to the database. In SQLite such a write can be detected: a transaction of another
+connection changes `data_version` (as read on one connection), and any other write changes the
+file's times, size or inode. In PostgreSQL it cannot, so a decision that moves money or closes a
+month verifies all entries (`thorough`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ else:
 
 _START: Final = Head(0, FIRST)
 _AT_ONCE: Final = 5_000
-"""Number of rows fetched at once, so that a long journal is never in memory completely."""
+"""Number of rows fetched at once, so that a long journal does not fill the memory."""
 
 
 class _Sign(msgspec.Struct, frozen=True):
-    """State that changes when somebody else writes; `file` also changes with our own entries."""
+    """State of the database that changes when somebody else writes.
+
+    `file` also changes with the entries of this process.
+    """
 
     process: int
     version: int = 0
@@ -42,7 +45,7 @@ class _Sign(msgspec.Struct, frozen=True):
 
 
 class _Verified(msgspec.Struct, frozen=True):
-    """The verified part of the chain, the rules that applied, and the database's state then."""
+    """The verified part of the chain, the signature rules used, and the database's state then."""
 
     head: Head
     rules: SignatureRules
@@ -58,7 +61,7 @@ class ChainGuard:
 
     @property
     def sees_changes(self) -> bool:
-        """True if changes by others can be detected without reading every entry."""
+        """True if writes by others can be detected without reading every entry."""
         return self._file is not None
 
     def verify(
@@ -66,13 +69,13 @@ class ChainGuard:
     ) -> Head:
         """Return the verified end of the chain; raise JournalError for an altered entry.
 
-        An entry without a required signature counts as altered. Every entry is read if `whole` is
-        set or if the database may have changed since the last verification; otherwise only new
-        entries are.
+        An entry without a required signature counts as altered. All entries are read if `whole` is
+        set, or if somebody else may have written since the last verification. Otherwise only new
+        entries are read.
         """
         sign, before, head = self._sign(connection), self._verified, _START
         if not whole and before is not None and (before.sign, before.rules) == (sign, rules):
-            # The entries up to this head are verified already.
+            # The entries up to this head were verified before.
             head = before.head if self.sees_changes or holds(connection, before.head) else _START
         self.forget()
         entries = journal_schema.entries
@@ -85,7 +88,7 @@ class ChainGuard:
         return head
 
     def advance(self, connection: sa.Connection, head: Head) -> None:
-        """Extend the verified part by our own new entries, unless somebody else has written."""
+        """Count new entries of this process as verified, unless somebody else wrote meanwhile."""
         sign, before = self._sign(connection), self._verified
         self.forget()
         if before is not None and _without_file(before.sign) == _without_file(sign):
@@ -105,7 +108,7 @@ class ChainGuard:
 
 
 def holds(connection: sa.Connection, head: Head) -> bool:
-    """Return True if the chain has this entry; the empty chain's head always counts."""
+    """Return True if the chain has the entry of this head; True for the head of an empty chain."""
     stored = connection.scalar(
         sa.select(journal_schema.entries.c.hash).where(journal_schema.entries.c.seq == head.seq)
     )

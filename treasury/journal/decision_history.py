@@ -1,11 +1,15 @@
 """People's decisions about bank lines and requests, derived from the journal's entries.
 
-`match.accept`, `match.reject` and `match.ignore` are verdicts on a bank line. `match.assign` hands
-the line to a colleague. `match.undo` revokes the last decision, so that the previous one applies
-again. `request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove
-nothing. `payment_file.made` lists the requests in a file that may be uploaded at the bank;
-`request.not_uploaded` removes one of them, `payment_file.voided` all. `payment_file.payee_accepted`
-accepts the name that a bank knows for an IBAN as the payee's.
+Kinds of entries:
+
+- `match.accept`, `match.reject`, `match.ignore`: a verdict on a bank line.
+- `match.assign`: assigns a bank line to a colleague.
+- `match.undo`: revokes the last decision on a line, so that the decision before it applies.
+- `request.marked_sent`, `request.will_not_fund`: a remark on a ramp request, which is not evidence
+  of a payment.
+- `payment_file.made`: the requests in a payment file that may be uploaded at the bank.
+- `request.not_uploaded`, `payment_file.voided`: removes one request, or all, from a payment file.
+- `payment_file.payee_accepted`: accepts the name that a bank states for an IBAN as the payee's.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ DECISIONS: Final = grouped_schema(
     (pa.timestamp("us", tz="UTC"), "decided_at"),
     (pa.decimal128(38, 18), "share"),
 )
-"""One row per line and expectation; `share` is the part of a divided line for that expectation."""
+"""One row per decided bank line and expectation; `share` is the expectation's part of the line."""
 MATCH: Final = "match."
 _REQUEST: Final = "request."
 FILE_MADE: Final = "payment_file.made"
@@ -35,18 +39,19 @@ FILE_VOIDED: Final = "payment_file.voided"
 PAYEE_ACCEPTED: Final = "payment_file.payee_accepted"
 NOT_UPLOADED: Final = "not_uploaded"
 SHEET: Final = "sheet"
-"""Field of a decision's body that identifies the row of the sheet it was made in."""
+"""Field of a decision's body with the row of the decision sheet in which it was made."""
 _VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
 _GIVES_HASH: Final = "ramp_request.submit_hash"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision in force. `expectations` is empty for a line that is closed or handed on.
+    """A decision that is in force.
 
-    `facts` are the facts about the line and each expectation as the decider saw them. `seq` is the
-    entry's number in the journal, None while only planned. A decision on a line of a closed month
-    has that month in `closed_month`, and the open month it `posts_to`.
+    `expectations` is empty for a line that is ignored or assigned. `facts` are the facts about the
+    line and each expectation that the person saw. `seq` is the number of the journal entry, None
+    for a planned decision. A decision on a line of a closed month has that month in `closed_month`,
+    and the open month to which it is posted in `posts_to`.
     """
 
     seq: int | None
@@ -61,17 +66,17 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     closed_month: str = ""
     posts_to: str = ""
     shares: dict[str, Decimal] = {}
-    """Parts of a divided line, by expectation."""
+    """The parts of a line that is divided among several expectations, by expectation."""
     undoes: int | None = None
     """Number of the journal entry that an undo revokes."""
     despite: tuple[str, ...] = ()
-    """Contradicting facts that the reason outweighed."""
+    """Facts that contradict the decision and that its reason overrides."""
     proposed_by: str = ""
-    """The proposer named by the sheet that it was decided in."""
+    """The person who proposed the decision, as named by the decision sheet."""
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """A remark in force on a ramp request: `marked_sent` or `will_not_fund`.
+    """A remark on a ramp request that is in force: `marked_sent` or `will_not_fund`.
 
     `name` is the request's payment reference, or its id if it has none.
     """
@@ -84,43 +89,43 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     name: str = ""
     undoes: int | None = None
-    """Number of the journal entry (remark or payment file) that it revokes."""
+    """Number of the journal entry (a remark or a payment file) that this remark revokes."""
     proposed_by: str = ""
-    """The proposer named by the sheet that it was made in."""
+    """The person who proposed the remark, as named by the decision sheet."""
 
 
 class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The last payment file with a request, unless reported as not uploaded."""
+    """The last payment file with a ramp request, unless it was reported as not uploaded."""
 
     seq: int
     name: str
     by: str
     at: datetime
     message_id: str = ""
-    """Message id of the file, which the bank's answers refer to."""
+    """Message id of the file, to which the bank's status reports refer."""
     reference: str = ""
     """End-to-end id of the request in the file."""
     execution: date | None = None
     """Execution date requested from the bank."""
     payee: str = ""
-    """Name of the payee in the file; its IBAN is `payee_iban`."""
+    """Name of the payee in the file; `payee_iban` is the payee's IBAN."""
     payee_iban: str = ""
     payer: str = ""
-    """IBAN of the debtor account."""
+    """IBAN of the account that pays."""
     amount: Decimal | None = None
     """Amount ordered for the request in EUR; None if it was not journaled."""
     rejections_alone: bool = False
-    """True if the bank reports rejected payments only."""
+    """True if the bank reports only on rejected payments."""
     is_standing: bool = True
-    """False after somebody reported it as not uploaded, or voided it."""
+    """False after a person reported the file as not uploaded, or voided it."""
 
 
 class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
-    """A bank's name for an IBAN, accepted as the name of the payee.
+    """The name that a bank states for an IBAN, accepted by a person as the name of the payee.
 
-    It applies as long as the IBAN, the name and the bank's answer stay the same. If the bank gave
-    no name, it applies only to the payment file in question. `alone` is True if the maker of the
-    payment file accepted it, under a policy of one person.
+    The acceptance is valid as long as the IBAN, the payee's name and the bank's name stay the same.
+    If the bank stated no name, the acceptance is valid for one payment file only. `alone` is True
+    if the maker of the payment file accepted the name, under a policy of one person.
     """
 
     iban: str
@@ -131,18 +136,18 @@ class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     alone: bool = False
     file: str = ""
-    """The payment file that the bank's answer was about."""
+    """The payment file about which the bank stated the name."""
 
     def holds_in(self, file: PaymentFile) -> bool:
-        """Return True if it applies to a payment file with that IBAN and name."""
+        """Return True if the acceptance is valid for this payment file."""
         return bool(self.known_as) or self.file == file.name
 
 
 class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
-    """The last transaction hash given for a request: its giver and its state.
+    """The last transaction hash submitted for a ramp request: its person and its state.
 
-    `open` means waiting for approval or execution, `left` that it may be at the service, and `done`
-    that it is.
+    The state is `open` (waiting for approval or execution), `left` (perhaps received by the
+    service) or `done` (received).
     """
 
     seq: int
@@ -154,7 +159,10 @@ class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
 
 @reads_entries
 def standing(entries: Iterable[Entry]) -> list[Decision]:
-    """Return the decisions in force, oldest first; entries of other kinds are skipped."""
+    """Return the decisions on bank lines that are in force, oldest first.
+
+    Entries of other kinds are skipped.
+    """
     stand: dict[int, Decision] = {}
     for entry in entries:
         if not entry.kind.startswith(MATCH):
@@ -168,16 +176,16 @@ def standing(entries: Iterable[Entry]) -> list[Decision]:
 
 
 def decisions(journal: Journal, *, until: datetime | None = None) -> pa.Table:
-    """Return the verdict in force per bank line and expectation, sorted by both.
+    """Return the verdict in force for each bank line and expectation, sorted by both.
 
-    `until` leaves out later decisions.
+    Decisions after `until` are left out.
     """
     entries = (entry for entry in journal.entries(MATCH) if until is None or entry.at <= until)
     return decision_table(standing(entries))
 
 
 def decision_table(stand: Iterable[Decision]) -> pa.Table:
-    """Return the verdicts among these decisions as input for matching; the latest one counts."""
+    """Return the last verdict for each bank line and expectation as a table, for matching."""
     latest: dict[tuple[str, str], dict[str, object]] = {}
     for decision in stand:
         if decision.verb not in _VERDICTS:
@@ -197,7 +205,7 @@ def decision_table(stand: Iterable[Decision]) -> pa.Table:
 
 @reads_entries
 def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
-    """Return the remark in force per request id."""
+    """Return the remark in force by request id."""
     stand: dict[str, list[Remark]] = {}
     for entry in entries:
         if not entry.kind.startswith(_REQUEST):
@@ -214,7 +222,7 @@ def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
 
 
 def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
-    """Return the payment file in force per request id."""
+    """Return the payment file in force by request id."""
     return {
         request: files[-1]
         for request, files in files_made(entries).items()
@@ -224,7 +232,7 @@ def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
 
 @reads_entries
 def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
-    """Return every payment file of each request, by request id, the latest last."""
+    """Return all payment files of each request by request id, oldest first."""
     made: dict[str, list[PaymentFile]] = {}
     for entry in entries:
         if entry.kind == FILE_MADE:
@@ -265,7 +273,7 @@ _ACCEPTED: Final = ("iban", "name", "known_as", "reason", "alone", "file")
 
 @reads_entries
 def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str, AcceptedPayee]]:
-    """Return the accepted names, by the payee's IBAN and ordered name, then by the bank's name."""
+    """Return the accepted names, by IBAN and name of the payee, then by the bank's name."""
     accepted: dict[tuple[str, str], dict[str, AcceptedPayee]] = {}
     for entry in entries:
         if entry.kind != PAYEE_ACCEPTED:
@@ -278,9 +286,9 @@ def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str,
 
 @reads_entries
 def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
-    """Return the last hash given per request id, ignoring actions that failed or were dropped.
+    """Return the last submitted transaction hash by request id.
 
-    `acts` are the entries of actions.
+    `acts` are the entries of actions. An action that failed or was dropped is ignored.
     """
     hashes: dict[str, tuple[str, GivenHash]] = {}
     for entry in acts:
@@ -298,7 +306,7 @@ def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
 
 
 def _hash_after(last: GivenHash, entry: Entry) -> GivenHash | None:
-    """Apply an entry of its action to a hash; return None if the action came to nothing."""
+    """Apply an entry of its action to a hash; return None if the action failed or was dropped."""
     match entry.kind.removeprefix("action."):
         case "done":
             return msgspec.structs.replace(last, state="done")
@@ -343,7 +351,10 @@ def read_decision(entry: Entry) -> Decision:
 
 
 def _undone(entry: Entry, undo: Decision, stand: dict[int, Decision]) -> int:
-    """Return the number of the revoked decision: the named one, or the last on the same pair."""
+    """Return the entry number of the revoked decision.
+
+    The entry names it, or it is the last decision on the same line and expectation.
+    """
     seq_undone = entry.body.get("undoes")
     if seq_undone is not None:
         return int(seq_undone)
@@ -371,5 +382,5 @@ def read_remark(entry: Entry) -> Remark:
 
 
 def _proposer(entry: Entry) -> str:
-    """Return the proposer named by a decision's sheet, or an empty text."""
+    """Return the proposer as named by the decision sheet; empty if there is none."""
     return (entry.body.get(SHEET) or {}).get("proposed_by") or ""

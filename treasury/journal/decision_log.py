@@ -1,8 +1,8 @@
-"""Serialised decisions: one is journaled only if the decisions it was based on are unchanged.
+"""Journals decisions one after another: each is based on all decisions before it.
 
-If two decisions are made on the same state, the second finds the state changed and is built again.
-So nothing is claimed twice, however many people decide. Entries of other kinds in between, such as
-actions at the services, do not matter.
+If two people decide on the same state, the second decision finds the state changed and is built
+again on the new state. So no payment is assigned twice. Entries of other kinds, such as actions at
+the services, do not change the state.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _KINDS: Final = (
     "coins.",
     "exposure.",
 )
-"""Kinds of entries that depend on each other."""
+"""Kinds of entries on which later decisions depend."""
 _ACTIONS: Final = "action."
 
 
 class Decided(msgspec.Struct, frozen=True):
     """All decisions in order, and the journal's head when they were read.
 
-    `until` limits them to an instant; None means up to the head. `acts` are the entries of actions
-    at the services, on which no decision depends.
+    `until` leaves out decisions after an instant; None means up to the head. `acts` are the entries
+    of actions at the services, on which no decision depends.
     """
 
     head: Head
@@ -47,12 +47,12 @@ class Decided(msgspec.Struct, frozen=True):
     acts: tuple[Entry, ...] = ()
 
     def after(self, added: Sequence[Entry]) -> Decided:
-        """Return these decisions with entries appended."""
+        """Return these decisions with further entries appended."""
         head = Head(added[-1].seq, added[-1].hash) if added else self.head
         return Decided(head, (*self.entries, *added), self.until, self.acts)
 
     def foresee(self, planned: Sequence[tuple[datetime, Draft]]) -> Decided:
-        """Return the decisions as if the drafts were journaled, each at its instant."""
+        """Return the decisions as if each of the drafts were journaled at its instant."""
         return self.after(
             [
                 Entry(
@@ -71,7 +71,7 @@ class Decided(msgspec.Struct, frozen=True):
         )
 
     def covers(self, entry: Entry) -> bool:
-        """Return True if an entry of any kind is within the head and instant of these decisions."""
+        """Return True if an entry is not after the head and the instant of these decisions."""
         return entry.seq <= self.head.seq and (self.until is None or entry.at <= self.until)
 
 
@@ -82,7 +82,7 @@ def read_decided(
     head: Head | None = None,
     verdicts: bool = True,
 ) -> Decided:
-    """Read every decision up to a head (by default the journal's) or known at `until`.
+    """Read the decisions up to a head (by default the journal's end), and not after `until`.
 
     Without `verdicts`, decisions on bank lines are left out.
     """
@@ -113,11 +113,11 @@ def decide(
     until: datetime | None = None,
     dry_run: bool = False,
 ) -> tuple[list[Entry], Plan]:
-    """Journal the drafts of `build`; return the entries and the plan they come from.
+    """Journal the drafts of `build`; return the entries, and the plan from which they come.
 
-    With `dry_run`, `build` plans on the decisions known at `until` and nothing is journaled. Raise
-    InputError if the workspace is opened as of an earlier instant, and everything that
-    `Journal.decide` raises.
+    With `dry_run`, `build` plans on the decisions known at `until`, and no entry is journaled.
+    Raise InputError if the workspace is opened as of an earlier instant, and the errors of
+    `Journal.decide`.
     """
     if dry_run:
         return [], build(read_decided(journal, until=until))[1]

@@ -1,11 +1,11 @@
 """Connections to the journal's database: SQLite by default, PostgreSQL by URL.
 
-SQLite uses a rollback journal, because a write-ahead log does not work on network folders. Its file
-is kept between appends, because creating it again costs more than the entry.
+SQLite uses a rollback journal, because a write-ahead log does not work on network folders. The file
+of the rollback journal stays between appends, because creating it takes longer than an entry.
 
-PostgreSQL must prove its identity by a verified certificate, unless it is on this machine, and
-never receives a password in the clear. By default libpq would continue without encryption if the
-server offers none, and send the password in any form that the server requests.
+A PostgreSQL server on another machine must have a verified certificate, and no server receives a
+password in the clear. By default libpq would continue without encryption if the server offers none,
+and send the password in any form that the server requests.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from treasury.core.settings import Secret, is_loopback
 if TYPE_CHECKING:
     import sqlalchemy as sa
 else:
-    # Loaded on first use: a desk without any decision does not need it.
+    # Loaded on first use, because a workspace without decisions does not need SQLAlchemy.
     sa = Later("sqlalchemy")
 
 _DRIVERS: Final = frozenset({"postgresql", "postgresql+psycopg"})
 _VERIFIED: Final = "verify-full"
 _LIBPQ: Final = 160000
-"""First libpq version that can refuse an authentication method."""
+"""The first version of libpq that can refuse a method of authentication."""
 WAIT_SECONDS: Final = 10
 _CLOCK_SECONDS: Final = 60
 _CLOCK_SPAN: Final = timedelta(seconds=_CLOCK_SECONDS)
-"""How long a reading of the server's clock stays valid."""
+"""Time for which a reading of the server's clock is used."""
 _PROMPT_SECONDS: Final = 1
-"""Maximum duration of a valid reading, which is also its maximum error."""
+"""Maximum time that a reading may take, which is also its maximum error."""
 WRITES: Final = "treasury_writes"
-"""Option of a connection that will write: its transaction takes the lock at once."""
+"""Option of a connection that will write: its transaction takes the write lock at once."""
 
 
 class ServerClock:
-    """The clock of a database server, read once a minute and continued with the machine's clocks.
+    """The clock of a database server, read once a minute and continued by the machine's clocks.
 
-    It is read again as soon as either clock of the machine shows that a minute has passed, for
-    example after a suspend, or that the clock went back.
+    It is read again as soon as one of the machine's clocks shows that a minute has passed, for
+    example after the machine has slept, or shows an earlier time than before.
     """
 
     def __init__(self) -> None:
@@ -73,12 +73,12 @@ class ServerClock:
 
 
 def address_of(url: sa.URL) -> str:
-    """Return a journal's address without the user, as noted in the workspace."""
+    """Return the address of a journal without its user, as the workspace notes it."""
     return f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
 
 
 def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, sa.Engine]:
-    """Return the engine for reading, and the one for verifying and appending.
+    """Return two engines: one for reading, and one for verifying and appending.
 
     A path names a SQLite file.
     """
@@ -137,7 +137,7 @@ def _secured(url: sa.URL) -> dict[str, str]:
 
 
 def _ways_to_log_in(url: sa.URL) -> str:
-    """Return the allowed authentication methods, without the one that sends a clear password."""
+    """Return the allowed methods of authentication, without that of sending a clear password."""
     stated = [way.strip() for value in _stated(url, "require_auth") for way in value.split(",")]
     if not stated:
         return "!password"
@@ -152,22 +152,22 @@ def _ways_to_log_in(url: sa.URL) -> str:
 
 
 def _is_on_this_machine(url: sa.URL) -> bool:
-    """Return True if every server that the address can mean is on loopback or a local socket."""
+    """Return True if every server that the address may mean is on this machine."""
     if _stated(url, "service") or os.environ.get("PGSERVICE"):
-        # A service file names the server.
+        # With `service`, a file of libpq names the server, so it may be any.
         return False
     hosts = [url.host or "", *_stated(url, "host")]
     if not any(hosts):
         hosts = [os.environ.get("PGHOST", "")]
     hosts += _stated(url, "hostaddr") or [os.environ.get("PGHOSTADDR", "")]
     each = [host.strip() for listed in hosts if listed for host in listed.split(",")]
-    # Each host of a list may have a port.
+    # Each host in a list may have a port.
     names = [host if host == "::1" else re.sub(r":\d+$", "", host).strip("[]") for host in each]
     return all(name.startswith(("/", "@")) or is_loopback(name) for name in names)
 
 
 def _stated(url: sa.URL, option: str) -> list[str]:
-    """Return the values of an option of the address, which may be repeated."""
+    """Return the values of an option of the address; an option may occur several times."""
     value = url.query.get(option, ())
     return [value] if isinstance(value, str) else list(value)
 
@@ -177,7 +177,7 @@ def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: sqlite3.Connection, _: object) -> None:
-        # The journal controls its transactions explicitly.
+        # The driver must not begin transactions, because the journal begins them itself.
         connection.isolation_level = None
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA journal_mode = PERSIST").close()
@@ -185,7 +185,7 @@ def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get(WRITES, False)
-        # SQLite's cached pages are outdated if another file was copied over the database.
+        # If another file was copied over the database, the pages in SQLite's cache are outdated.
         connection.exec_driver_sql("PRAGMA shrink_memory").close()
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
@@ -199,17 +199,17 @@ def file_of(url: sa.URL) -> Path | None:
 
 
 def create_file(database: Path) -> None:
-    """Create the database file if it is missing, because SQLite would not make it group-writable.
+    """Create the database file if it is missing, so that the group may write to it.
 
-    An existing file is not opened: closing it would release the locks that SQLite holds on it in
-    this process.
+    SQLite would create it without that permission. An existing file is not opened, because closing
+    it would release the locks that SQLite has on it in this process.
     """
     with suppress(FileExistsError):
         os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
 
 
 def unusable(url: sa.URL, error: Exception) -> JournalError:
-    """Return the error for a database that cannot be read or written now."""
+    """Return the error for a database that cannot be read or written."""
     place = url.database if url.get_backend_name() == "sqlite" else url.host or url.database
     text = str(getattr(error, "orig", None) or error)
     if "locked" in text or "lock timeout" in text:

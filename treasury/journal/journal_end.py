@@ -1,12 +1,11 @@
-"""The journal's end, noted in a file next to it, to detect a journal restored from an old copy.
+"""The end of the journal, noted in a file, to detect a journal restored from an old copy.
 
-An old copy does not know what was sent since, so its ready actions could be sent twice. The number
-and hash of the last entry are noted after the entry is stored and before anything follows from it.
-If the journal does not have the noted entry, it can be read, but nothing is added until a person
-has adopted it.
+An old copy lacks the entries about later sent actions, so its ready actions could be sent twice. So
+the number and hash of the last entry are noted in the workspace as soon as the entry is stored. If
+the journal lacks the noted entry, it went back: it can be read, but no entry is added until a
+person has adopted it.
 
-The noted end must be a regular file of its own: links and other kinds of files are neither read nor
-written.
+The file must be a regular file: a link or another kind of file is not read or written.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from treasury.core.files import durable
 from treasury.journal.chain import Head, read_head
 
 ADOPTED: Final = "journal.adopted"
-"""Kind of the entry that accepts a journal which went back as the valid one."""
+"""Kind of the entry by which a person adopts a journal that went back."""
 _FILE_NAME: Final = "journal.end"
 LONGEST: Final = 10_000
-"""Upper limit in bytes, more than the longest address of a journal needs."""
+"""Maximum size of the file in bytes, more than the longest address of a journal needs."""
 WAIT_SECONDS: Final = 10
 
 
 class NotedEnd:
-    """The end that this workspace noted for the journal at `place`."""
+    """The file in which a workspace notes the end of the journal at `place`."""
 
     def __init__(self, folder: Path, place: str) -> None:
         self._file = folder / _FILE_NAME
         self._place = place
 
     def read(self) -> Head | None:
-        """Return the noted end; None if there is none, or if it is for a journal elsewhere."""
+        """Return the noted end; None if there is none, or if it is that of another journal."""
         try:
             text = self._text()
         except FileNotFoundError:
@@ -72,7 +71,10 @@ class NotedEnd:
         return content.decode("utf-8")
 
     def note(self, head: Head, *, instead: bool = False) -> None:
-        """Note the end, never replacing a later one, except `instead` of a lost one."""
+        """Note the end, unless a later end is noted.
+
+        A lost end is replaced if `instead` names it.
+        """
         try:
             with FileLock(f"{self._file}.lock", timeout=WAIT_SECONDS):
                 last = None if instead else self.read()
@@ -96,7 +98,7 @@ class NotedEnd:
 
 
 def gone_back(end: Head) -> JournalError:
-    """Return the error for a journal that lacks the entry recorded as its last."""
+    """Return the error for a journal that lacks the noted last entry."""
     return JournalError(
         f"the journal went back: its entry {end.seq} was noted here and is not in it, so it may"
         " not know what was sent since; nothing was added, nothing is sent",

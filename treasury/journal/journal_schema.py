@@ -1,8 +1,8 @@
-"""The journal's tables, and the migrations that upgrade an older journal.
+"""The tables of the journal, and the migrations that upgrade an older journal.
 
-A migration only adds. It runs in one transaction that ends with a check: if the row count or the
-last hash changed, it is rolled back with an error. Database triggers enforce append-only against
-accidents; the hash chain detects deliberate changes.
+A migration only adds tables, columns and triggers. It runs in one transaction, which is rolled back
+with an error if the number of rows or the last hash changed. Triggers prevent accidental changes of
+entries; the hash chain detects deliberate changes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NEWEST_ABOUT: Final = (
     .order_by(entries.c.seq.desc())
     .limit(1)
 )
-"""The last entry about a subject."""
+"""Query for the last entry about a subject."""
 
 
 def _statements(name: str) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ STEPS: Final[tuple[dict[str, tuple[str, ...]], ...]] = (
     # Version 3: assurance and signature, in columns that are added before.
     {},
 )
-"""Statements of each version, by database; an empty database gets every version."""
+"""Statements of each version by database; a new database gets those of every version."""
 
 SCHEMA_VERSION: Final = len(STEPS)
 
@@ -80,13 +80,13 @@ def is_present(connection: sa.Connection) -> bool:
 
 
 def bring_up_to_date(connection: sa.Connection) -> None:
-    """Upgrade the schema in this transaction; raise JournalError if a row would be lost."""
+    """Upgrade the schema in this transaction; raise JournalError if an entry would be lost."""
     _metadata.create_all(connection)
-    # Another process upgraded it first.
+    # Another process has upgraded the schema meanwhile.
     if is_present(connection):
         return
     before = _end(connection)
-    # Columns that an older journal lacks are added and stay empty.
+    # The columns that an older journal lacks stay empty in its entries.
     present = {column["name"] for column in sa.inspect(connection).get_columns(entries.name)}
     unless_present = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
     for column in entries.columns:

@@ -1,9 +1,9 @@
 """The journal in its database: SQLite by default, PostgreSQL by URL; entries are only appended.
 
-Every decision goes through `Journal.decide`: it verifies the chain, builds the entries from the
-current state and appends them to the head that was read. If an entry that the decision depends on
-was written in between, nothing is appended and the decision is built again. An append holds the
-database's write lock and verifies the chain again, so threads and processes need no coordination.
+Every decision is made by `Journal.decide`. It verifies the chain, builds the entries from the
+current state, and appends them after the entries that it read. If another entry that the decision
+depends on was written in between, the decision is built again. An append takes the write lock of
+the database and verifies new entries, so threads and processes need no other coordination.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from treasury.journal import journal_schema
-# Loaded on first use: a desk without any decision does not need it.
+# Loaded on first use, because a workspace without decisions does not need SQLAlchemy.
 else:
     sa = Later("sqlalchemy")
     journal_schema = Later("treasury.journal.journal_schema")
 
 _FILE_NAME: Final = "journal.sqlite"
 ATTEMPTS: Final = 50
-"""Attempts before a decision gives up because others keep writing first."""
+"""Number of attempts before a decision fails because other people keep writing first."""
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An entry before it is chained; `body` is anything msgspec can encode."""
+    """An entry before it gets a number, a time and a hash; `body` is a value for msgspec."""
 
     kind: str
     subject: str
@@ -69,9 +69,9 @@ class Draft(msgspec.Struct, frozen=True):
 class Journal:
     """People's decisions in order; `place` is a workspace folder or a URL.
 
-    A URL's password is passed separately and never shown in errors. The journal's end is noted in
-    `folder`, the workspace's folder, which is the default if `place` is a folder. `who` returns the
-    person at this process, `signing` the key for their entries.
+    The password of a URL is passed separately and never shown in errors. The journal's end is noted
+    in the workspace `folder`, by default `place` if that is a folder. `who` returns the person at
+    this process, and `signing` the key that signs the person's entries.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Journal:
         return self._both()[0]
 
     def _both(self) -> tuple[sa.Engine, sa.Engine]:
-        """Return the engines for reading and for verifying and appending, created on first use."""
+        """Return the engine for reading and that for appending; both are created on first use."""
         with self._opening:
             if self._engines is None:
                 self._engines = engines.open_engines(self._url, self._password)
@@ -130,10 +130,10 @@ class Journal:
     def append(
         self, kind: str, subject: str, body: object, *, actor: Actor, nonce: str | None = None
     ) -> Entry:
-        """Append an entry; `body` is anything msgspec can encode, with amounts as Decimal.
+        """Append one entry; `body` is a value that msgspec can encode, with amounts as Decimal.
 
-        A nonce is valid for one entry: a repeated one raises ActionRefused, because this was
-        already decided. Raise JournalError if the database cannot be written, or was altered.
+        A nonce is valid for one entry. Raise ActionRefused for a used nonce, because the decision
+        was already made, and JournalError if the database cannot be written or was altered.
         """
         draft = Draft(kind, subject, body, actor, nonce)
         return self.decide(lambda _: [draft], rests_on=())[0]
@@ -145,13 +145,12 @@ class Journal:
         rests_on: Sequence[str] | None = None,
         thorough: bool = False,
     ) -> list[Entry]:
-        """Append the entries that `build` makes for a verified head, all or none.
+        """Append the entries that `build` makes from the verified journal, all or none.
 
-        `build` runs again if an entry of a kind that the decision `rests_on` was written in between
-        (`match.` means every kind with this prefix, None any kind), so it never fails because of
-        outdated data. `thorough` verifies the whole chain if the database does not reveal changes.
-        Raise what `build` raises; raise JournalError, with nothing decided, if the journal was
-        altered or went back.
+        `build` runs again if another process wrote an entry of a kind in `rests_on` meanwhile
+        (`match.` means every kind with this prefix, None any kind). `thorough` verifies the whole
+        chain if writes by others cannot be detected. Raise the errors of `build`, and JournalError
+        if the journal was altered or went back; no entry is appended then.
         """
 
         def attempt() -> list[Entry] | None:
@@ -167,7 +166,7 @@ class Journal:
         return _until_first(attempt)
 
     def note(self, drafts: Sequence[Draft]) -> list[Entry]:
-        """Append events, regardless of other entries and even if the journal is damaged."""
+        """Append events that have happened, even if the journal is damaged."""
         return _until_first(lambda: self.extend(drafts, happened=True))
 
     def extend(
@@ -178,11 +177,11 @@ class Journal:
         rests_on: Sequence[str] | None = None,
         happened: bool = False,
     ) -> list[Entry] | None:
-        """Make one attempt to append; return None if somebody else wrote first.
+        """Make one attempt to append entries; return None if somebody else wrote first.
 
         The chain is verified first. Raise ActionRefused if the policy requires signatures and there
-        is no key. What has `happened` is appended even if the chain is broken, its end is not the
-        noted one, or it cannot be signed.
+        is no key. With `happened`, the entries are events, which are appended even if the chain is
+        broken, lacks the noted end, or they cannot be signed.
         """
         rules, key = self._signing_terms(drafts, happened=happened)
         bodies = [canonical(draft.body) for draft in drafts]
@@ -196,18 +195,19 @@ class Journal:
                     if after is not None and not _is_current(connection, after, rests_on):
                         return None
                     added = self._add(connection, drafts, bodies, key)
-            # Databases without a lock to wait for report the conflict here.
+            # A database that does not wait for a lock reports the conflict here.
             except sa.exc.IntegrityError:
                 return None
             if added:
                 head = Head(added[-1].seq, added[-1].hash)
                 if self._end is not None and lost is None:
                     self._end.note(head, instead=adopts)
-                # The new entries need not be verified again.
+                # New entries of this process are valid, so they need no verification.
                 try:
                     with self._on_chain(writing=False) as connection:
                         self._guard.advance(connection, head)
-                # The entries are stored; the next decision verifies the whole chain.
+                # The entries are stored, so this is no failure; the next decision verifies the
+                # whole chain.
                 except JournalError:
                     self._guard.forget()
             return added
@@ -221,7 +221,7 @@ class Journal:
     ) -> list[Entry]:
         """Return the entries in order, starting after number `since`.
 
-        A `kind` that ends in a dot is a prefix (`match.`); several kinds can be read at once.
+        A `kind` that ends in a dot is a prefix (`match.`); several kinds may be named.
         """
 
         def query() -> sa.Select[Any]:
@@ -236,7 +236,7 @@ class Journal:
         return [_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
-        """Return the entries after a known end, and the first fault of the chain among them."""
+        """Return the entries after a known end, and the first error of the chain among them."""
         rows = self._rows(lambda: _after(after.seq))
         rules = self.signing.rules() if rows else SignatureRules()
         added, wrong, head = list[Entry](), None, after
@@ -253,17 +253,17 @@ class Journal:
         return added, wrong
 
     def head(self) -> Head:
-        """Return the end of the chain; `Head(0, …)` while it is empty."""
+        """Return the end of the chain; `Head(0, …)` if it has no entries."""
         rows = self._rows(_newest)
         return Head(rows[0]["seq"], rows[0]["hash"]) if rows else Head(0, FIRST)
 
     def last(self) -> Entry | None:
-        """Return the last entry; None while there is none."""
+        """Return the last entry; None if there is none."""
         rows = self._rows(_newest)
         return _entry(rows[0]) if rows else None
 
     def newest_about(self, subject: str) -> Head | None:
-        """Return the last entry about a subject, or None, with one index lookup."""
+        """Return the last entry about a subject, or None; this is a single index lookup."""
         if not self._may_exist():
             return None
         with self._reading() as connection:
@@ -271,9 +271,9 @@ class Journal:
         return None if row is None else Head(row.seq, row.hash)
 
     def wall_clock(self) -> datetime:
-        """Return the time of the clock that all desks of this journal share, in UTC.
+        """Return the time in UTC by the clock that all users of this journal share.
 
-        It is the database server's clock for PostgreSQL, and the machine's for a file.
+        The clock is that of the PostgreSQL server, or of this machine if the journal is a file.
         """
         is_shared = self._file is None and self._engine.dialect.name == "postgresql"
         return self._server_clock.now(self._reading) if is_shared else datetime.now(UTC)
@@ -281,9 +281,9 @@ class Journal:
     def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
         """Verify the whole chain; raise JournalError for the first altered entry.
 
-        Entries cut off at the end are detected by the end noted in the workspace and by `noted`,
-        ends that were kept elsewhere; the error names the first missing one. Each entry must have a
-        valid signature if the policy, or `rules` in its place, requires one.
+        Entries that were removed at the end are detected by the end noted in the workspace and by
+        `noted`, heads that were stored elsewhere; the error names the first missing one. Each entry
+        must have a valid signature if the policy requires one, or `rules` instead of the policy.
         """
         rules = rules or self.signing.rules()
         head, missing = Head(0, FIRST), [end for end in noted if end != Head(0, FIRST)]
@@ -303,15 +303,18 @@ class Journal:
         return head
 
     def signatures(self, rules: SignatureRules | None = None) -> dict[int, signing.Signature]:
-        """Return each entry's signature check by number, under the policy's keys or `rules`."""
+        """Check each entry's signature by the policy's keys or `rules`.
+
+        Return the results by number.
+        """
         rules = rules or self.signing.rules()
         rows = self._rows(lambda: _after(0))
         return {row["seq"]: signing.signature_of(row, rules) for row in rows}
 
     def verified_head(self, *, thorough: bool = False) -> Head:
-        """Return the end of the chain, verifying what may have changed since the last time.
+        """Verify entries that may have changed since the last time; return the end of the chain.
 
-        `thorough` verifies everything if the database does not reveal changes.
+        `thorough` verifies all entries if writes by others cannot be detected.
         """
         if not self._may_exist():
             return Head(0, FIRST)
@@ -320,9 +323,9 @@ class Journal:
             return self._guard.verify(connection, rules, whole=whole)
 
     def problem(self) -> str:
-        """Return why the journal is damaged, or an empty text if it verifies.
+        """Return why the journal is damaged; empty if it is valid.
 
-        Only entries that may have changed since this process verified them are read again.
+        Only entries that may have changed since this process verified them are read.
         """
         try:
             self.verified_head()
@@ -332,7 +335,7 @@ class Journal:
         return "" if lost is None else str(gone_back(lost))
 
     def holds(self, head: Head) -> bool:
-        """Return True if an entry that was read before is still in the journal."""
+        """Return True if the journal still has the entry of a head that was read before."""
         if not self._may_exist():
             return head == Head(0, FIRST)
         with self._reading() as connection:
@@ -345,11 +348,11 @@ class Journal:
 
     @property
     def folder(self) -> Path | None:
-        """The folder of its file; None for a database server, which orders everyone's entries."""
+        """The folder of the journal's file; None for a database server."""
         return None if self._file is None else self._file.parent
 
     def close(self) -> None:
-        """Close the connections; the next call opens new ones."""
+        """Close the connections; the next call opens new connections."""
         for engine in self._engines or ():
             engine.dispose()
 
@@ -358,7 +361,7 @@ class Journal:
     ) -> tuple[SignatureRules | None, SigningKey | None]:
         """Return the signature rules and the signing key, or neither if they are invalid.
 
-        Raise ActionRefused or SettingsError for invalid ones, except when noting what has happened.
+        Invalid rules or keys raise ActionRefused or SettingsError, except for events.
         """
         try:
             rules, key = self.signing.rules(), self.signing.key()
@@ -372,7 +375,7 @@ class Journal:
     def _faults(
         self, connection: sa.Connection, rules: SignatureRules | None, *, adopts: bool
     ) -> tuple[JournalError | None, JournalError | None]:
-        """Return the error for a broken chain or end, and that for a lost or unreadable end."""
+        """Return two errors: one for a broken chain, and one for a lost or unreadable noted end."""
         lost = None
         try:
             end = None if adopts or self._end is None else self._end.read()
@@ -380,7 +383,7 @@ class Journal:
             lost = unreadable
         else:
             lost = None if end is None or holds(connection, end) else gone_back(end)
-        # An unsigned note of what has happened: the next decision verifies everything.
+        # An event was noted without a signature, so the next decision verifies all entries.
         if rules is None:
             self._guard.forget()
             return lost, lost
@@ -403,7 +406,7 @@ class Journal:
         bodies: list[str],
         key: SigningKey | None,
     ) -> list[Entry]:
-        """Append the drafts as entries with increasing times; they are written together."""
+        """Append the drafts as entries with increasing times, in one statement."""
         rows: list[dict[str, Any]] = []
         unwritten: list[dict[str, Any]] = []
         head, before = _last(connection)
@@ -445,7 +448,7 @@ class Journal:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def _may_exist(self) -> bool:
-        """Return True if a journal may exist, without creating a SQLite file by asking."""
+        """Return True if a journal may exist; the check does not create a SQLite file."""
         return self._ready or self._file is None or self._file.exists()
 
     def _reading(self) -> AbstractContextManager[sa.Connection]:
@@ -453,14 +456,14 @@ class Journal:
 
     @contextmanager
     def _on_chain(self, *, writing: bool) -> Iterator[sa.Connection]:
-        """Open the connection that verifies and appends, for one thread at a time."""
+        """Open the connection for verifying and appending; one thread at a time may use it."""
         with self._turn, self._connected(self._both()[1], writing=writing) as connection:
             yield connection
 
     @contextmanager
     def _connected(self, engine: sa.Engine, *, writing: bool) -> Iterator[sa.Connection]:
         try:
-            # Drop connections opened by a parent process, or to a file that was replaced.
+            # Connections of a parent process, or to a file that was replaced, must not be used.
             status = None
             with suppress(OSError):
                 status = None if self._file is None else self._file.stat()
@@ -476,7 +479,7 @@ class Journal:
         except sa.exc.IntegrityError:
             raise
         except (sa.exc.DBAPIError, OSError) as error:
-            # The frames below hold the password given to the driver, so no traceback shows them.
+            # The traceback is cut, because the frames below have the password as a variable.
             raise engines.unusable(self._engine.url, error) from None
 
     @contextmanager
@@ -488,7 +491,7 @@ class Journal:
             yield connection
 
     def _prepare(self) -> None:
-        """Create or upgrade the tables; refuse those of a newer version."""
+        """Create or upgrade the tables; raise JournalError if a newer version wrote them."""
         with self._lock:
             if self._ready:
                 return
@@ -500,7 +503,7 @@ class Journal:
                     with self._transaction(self._engine, writing=True) as connection:
                         journal_schema.bring_up_to_date(connection)
                 except sa.exc.DBAPIError:
-                    # Another process may have been faster.
+                    # Another process may have created them meanwhile.
                     if not self._has_present_form():
                         raise
             self._ready = True
@@ -511,31 +514,31 @@ class Journal:
 
 
 def _after(seq: int) -> sa.Select[Any]:
-    """Select the entries after a number, in order."""
+    """Return the query for the entries after a number, in order."""
     entries = journal_schema.entries
     return sa.select(entries).where(entries.c.seq > seq).order_by(entries.c.seq)
 
 
 def _newest() -> sa.Select[Any]:
-    """Select the last entry."""
+    """Return the query for the last entry."""
     return sa.select(journal_schema.entries).order_by(journal_schema.entries.c.seq.desc()).limit(1)
 
 
 def _last(connection: sa.Connection) -> tuple[Head, datetime | None]:
-    """Return the end of the chain, and the time of its last entry if that is readable."""
+    """Return the end of the chain, and the time of its last entry if that can be read."""
     last = connection.execute(_newest()).one_or_none()
     if last is None:
         return Head(0, FIRST), None
     try:
         written_at = datetime.fromisoformat(last.at)
-    # The entry was altered, but what happened must be written down all the same.
+    # The entry was altered, but an event must be appended nevertheless.
     except (TypeError, ValueError):
         written_at = None
     return Head(last.seq, last.hash), written_at
 
 
 def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] | None) -> bool:
-    """Return True if no entry that a decision depends on was written after a head."""
+    """Return True if no entry on which a decision depends was written after a head."""
     if rests_on is None:
         return _last(connection)[0] == head
     kinds = [_is_kind(kind) for kind in rests_on]
@@ -545,14 +548,14 @@ def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] |
 
 
 def _is_kind(kind: str) -> sa.ColumnElement[bool]:
-    """Match entries of a kind, or with a prefix that ends in a dot."""
+    """Return the condition for entries of a kind, or of a prefix that ends in a dot."""
     if kind.endswith("."):
         return journal_schema.entries.c.kind.startswith(kind, autoescape=True)
     return journal_schema.entries.c.kind == kind
 
 
 def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
-    """Repeat an attempt until it appends without interference."""
+    """Repeat an attempt to append until nobody else writes in between."""
     for _ in range(ATTEMPTS):
         added = attempt()
         if added is not None:
@@ -563,7 +566,7 @@ def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
 
 
 def _write(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert the rows with one statement and empty the list."""
+    """Insert the rows in one statement, then empty the list."""
     if rows:
         connection.execute(sa.insert(journal_schema.entries), rows)
         rows.clear()
@@ -601,5 +604,5 @@ def _entry(row: dict[str, Any]) -> Entry:
 
 @lru_cache(1_000)
 def _actor(name: str, source: str, assurance: str) -> Actor:
-    """Return the person of an entry, cached because a journal repeats few people often."""
+    """Return the person of an entry, from a cache because a journal names few people often."""
     return convert({"name": name, "source": source, "assurance": assurance}, Actor)

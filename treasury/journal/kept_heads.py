@@ -1,7 +1,8 @@
-"""Heads of the journal kept elsewhere: one per line, `NUMBER:HASH INSTANT and why`.
+"""Reads and writes heads of the journal in other places, to detect a rebuilt journal.
 
-A head covers every entry before it. If it is kept out of reach of people who can write to the
-journal (printed, mailed, on somebody else's disk), it reveals a chain that was rebuilt since.
+A head is the number and hash of an entry, and covers every entry before it. People who can write to
+the journal must not be able to change the stored head: it may be printed, mailed, or on another
+person's disk. A file of heads has one line for each head, `NUMBER:HASH INSTANT and why`.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from treasury.journal.chain import Entry, Head, read_head
 
 _SUFFIX: Final = ".head"
 _LINE: Final = re.compile(r"\s*(?:#.*|[0-9]+:.*)?")
-"""A line of a file of heads, possibly cut off."""
+"""Pattern of a line in a file of heads; the line may be incomplete."""
 
 
 def head_line(last: Entry, why: str = "") -> str:
-    """Format the head after a journal's last entry, as printed and published."""
+    """Format the head of a journal at its last entry, as a line of a file of heads."""
     return f"{Head(last.seq, last.hash)} {last.at:%Y-%m-%dT%H:%M:%SZ} {why}".rstrip()
 
 
 def publish_head(place: Path, last: Entry, why: str) -> None:
     """Write the head to a file, or as a new file into a folder, and flush it to disk.
 
-    A missing folder is not created, because a disk may not be mounted. A file with other content is
-    not extended, because other people may write the setting that names it. Raise StorageError on
-    failure.
+    A missing folder is not created, because its disk may not be mounted. A file with other content
+    is not changed, because other people may be able to change the setting that names it. Raise
+    StorageError on failure.
     """
     line = head_line(last, why) + "\n"
     try:
@@ -69,7 +70,7 @@ def _append(path: Path, line: str) -> None:
 
 
 def read_heads(place: Path) -> list[Head]:
-    """Read the heads of a file, or of a folder of such files; InputError names an invalid line."""
+    """Read the heads of a file, or of all files in a folder; raise InputError naming a bad line."""
     files = sorted(place.glob(f"*{_SUFFIX}")) if place.is_dir() else [place]
     heads: list[Head] = []
     for path in files:

@@ -1,8 +1,8 @@
 """Notices to people and programs, derived from the journal's entries.
 
-`notice.sending` is journaled before a notice leaves; `notice.sent`, `notice.refused` or
-`notice.unknown` after. A notice without an end may have arrived, so its facts are not sent again,
-unless a person settles it as lost with `notice.settled`.
+`notice.sending` is journaled before a notice is sent, and then `notice.sent`, `notice.refused` or
+`notice.unknown`. If the second entry is missing, the notice may have arrived. So its facts are not
+sent again, unless a person settles the notice as lost (`notice.settled`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import msgspec
 from treasury.journal.chain import Entry, reads_entries
 
 NOTICE: Final = "notice."
-"""Prefix of the kinds of these entries."""
+"""Prefix of the kinds of entries about notices."""
 DOUBTFUL: Final = ("sending", "unknown")
 """States in which it is unknown whether the notice arrived."""
 _NOT_TOLD: Final = ("refused", "lost")
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """A notice to one channel, and its state.
+    """A notice to one channel (a person or a webhook), and its state.
 
-    `marks` identify the facts in it. `host` and `pid` identify the sending process.
+    `marks` identify the facts in the notice. `host` and `pid` identify the process that sent it.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     state: Literal["sending", "sent", "refused", "unknown", "arrived", "lost"] = "sending"
     why: str = ""
-    """Reason for being refused, unknown or settled."""
+    """Why the notice was refused, is unknown, or was settled."""
 
 
 @reads_entries
@@ -69,7 +69,7 @@ def notices_of(entries: Iterable[Entry]) -> Mapping[str, Notice]:
 
 
 def told_marks(notices: Iterable[Notice], channel: str) -> frozenset[str]:
-    """Return the facts that a channel received, or may have received."""
+    """Return the marks of the facts that a channel received, or may have received."""
     return frozenset(
         mark
         for notice in notices

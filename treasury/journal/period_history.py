@@ -1,9 +1,13 @@
 """Closed months, and the rules in force, derived from the journal's entries.
 
-`period.prepare` pins everything that a month's answer is computed from; `period.withdraw` revokes
-it. `period.close` is a second person's signature, which locks the month; `period.reopen` unlocks
-it. `rules.saved` contains the complete rules, so that an answer for an earlier instant uses the
-rules of that time.
+Kinds of entries:
+
+- `period.prepare`: prepares a close, and fixes all data from which the month is computed.
+- `period.withdraw`: revokes a preparation.
+- `period.close`: a second person signs the close, which locks the month.
+- `period.reopen`: unlocks a month.
+- `rules.saved`: the complete matching rules, so that a computation as of an earlier instant uses
+  the rules of that time.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ RULES_SAVED: Final = "rules.saved"
 
 
 class AnswerFile(msgspec.Struct, frozen=True):
-    """A table that a close stored: its name, row count, and the SHA-256 of its file."""
+    """A table of results that a close stored: its name, row count, and the SHA-256 of its file."""
 
     name: str
     rows: int
@@ -35,21 +39,22 @@ class AnswerFile(msgspec.Struct, frozen=True):
 
 
 class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The basis of a month's close: the body of `period.prepare` and of `period.close`.
+    """The content of a month's close: the body of `period.prepare` and of `period.close`.
 
-    `commit` is the lake's pinned commit, and `known_at` its instant. `head` is the journal's end
-    before the preparation. `rules` is the content of the rules, `desk` the settings that affect the
-    answer. `roll_forward` has a row per kind and currency with amounts as decimal text;
-    `items_hash` covers the rows per request behind it. `open_items` lists the kinds of open items,
-    `list_hash` covers each item, and `outcomes_hash` covers the outcomes of the bank lines.
+    `commit` is the commit of the lake from which the month is computed, and `known_at` its instant.
+    `head` is the journal's end before the preparation. `rules` are the matching rules, and `desk`
+    the settings that affect the result. `roll_forward` has one row per kind and currency, with
+    amounts as decimal text; `items_hash` covers its rows per request. `open_items` lists the kinds
+    of open items, `list_hash` covers each item, and `outcomes_hash` the outcomes of the bank lines.
 
-    The signer adds `reviewed_by`, the preparation's entry, whether they prepared it themselves
-    (`alone`), the version of the `models` that computed the answers, and the tables of `answers`.
+    The signature adds `reviewed_by`, the entry of the preparation, whether the same person prepared
+    and signed (`alone`), the version of the `models` (the steps that compute results), and the
+    stored tables (`answers`).
     """
 
     month: str
     reason: str | None
-    """Always null. It stays because sealed packs encode it."""
+    """Always null. The field stays, because the hash of existing close packs covers it."""
     prepared_by: str
     reviewed_by: str = ""
     commit: int
@@ -72,12 +77,12 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def name(self) -> str:
-        """The month and the journal's previous end, which no two closes share."""
+        """A unique name of the close: its month and the journal's end before it."""
         return f"{self.month}-{self.head.seq}"
 
 
 class Preparation(msgspec.Struct, frozen=True, kw_only=True):
-    """A month that waits for a second person's signature, and its entry in the journal."""
+    """A prepared close that waits for a second person's signature, and its journal entry."""
 
     close: Close
     entry: Head
@@ -85,30 +90,30 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def month(self) -> str:
-        """The month."""
+        """The month of the prepared close."""
         return self.close.month
 
 
 class Period(msgspec.Struct, frozen=True, kw_only=True):
-    """A closed month: its close, its entry in the journal, and its reopening, if any."""
+    """A closed month: its close, the journal entry of the close, and its reopening, if any."""
 
     month: str
     close: Close
     closed_at: datetime
     entry: Head
-    """Number and hash of the close's entry."""
+    """Number and hash of the journal entry of the close."""
     reopened_at: datetime | None = None
     reopened_by: str = ""
     reopen_reason: str = ""
 
     @property
     def is_closed(self) -> bool:
-        """True if it is still closed."""
+        """True if the month was not reopened."""
         return self.reopened_at is None
 
 
 class RulesInForce(msgspec.Struct, frozen=True):
-    """The content of the rules, its hash, and the instant they are known to apply from."""
+    """The content of the matching rules, its hash, and the instant from which they apply."""
 
     content: dict[str, Any]
     hash: str
@@ -117,7 +122,7 @@ class RulesInForce(msgspec.Struct, frozen=True):
 
 @reads_entries
 def period_history(entries: Iterable[Entry]) -> list[Period]:
-    """Return every close in order, including closes reopened since."""
+    """Return every close in order, including those of months that were reopened."""
     history: list[Period] = []
     for entry in entries:
         if entry.kind == CLOSE:
@@ -140,7 +145,7 @@ def closed_periods(entries: Iterable[Entry]) -> dict[str, Period]:
 
 
 def closed_months(history: Iterable[Period]) -> dict[str, Period]:
-    """Return the closes still in force by month, earliest first."""
+    """Return the closes in force by month, earliest first."""
     closed = {period.month: period for period in history if period.is_closed}
     return dict(sorted(closed.items()))
 
@@ -161,7 +166,7 @@ def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
 
 @reads_entries
 def commits_of_closes(entries: Iterable[Entry]) -> frozenset[int]:
-    """Return the commits of every prepared or signed close, including revoked ones."""
+    """Return the lake's commits of all prepared or signed closes, including revoked closes."""
     return frozenset(_close(entry).commit for entry in entries if entry.kind in (PREPARE, CLOSE))
 
 
@@ -205,9 +210,10 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
 
 @reads_entries
 def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> RulesInForce | None:
-    """Return the rules in force at `until`, or after all entries; None if no entry has rules.
+    """Return the rules in force at `until`, by default after all entries.
 
-    Before the first entry with rules, the rules that it replaced were in force.
+    Before the first entry with rules, the rules that this entry replaced were in force. Return None
+    if no entry has rules.
     """
     rules: RulesInForce | None = None
     for entry in entries:

@@ -1,11 +1,11 @@
 """Comparison of names: exact for permissions, by appearance for the four-eyes rule.
 
 A permission requires the same name; only case, width and blanks may differ. The four-eyes rule is
-stricter: a second account whose name looks like the first one's is not a second person. Look-alikes
-are the single characters that Unicode's list of confusables (UTS 39) maps to a Latin letter, a
-digit or a joining sign, and small Cyrillic and Greek letters shaped like a Latin capital. That list
-ignores case, so names are compared twice: in small letters, where `i` differs from `l`, and as
-written, where `I` does not.
+stricter: an account whose name only looks like the first person's is not a second person. A look-
+alike is a character that Unicode's list of confusables (UTS 39) maps to a Latin letter, a digit or
+a joining sign, or a small Cyrillic or Greek letter shaped like a Latin capital. Names are compared
+twice, because look-alikes depend on case: `i` does not look like `l`, but `I` does. One comparison
+uses small letters, the other the letters as written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treasury.core.files.package_files import package_toml
 
 
 def _letters(case: str) -> dict[int, str]:
-    """Return a table for `str.translate` from each look-alike to its letter."""
+    """Return a table for `str.translate` that replaces each look-alike by its letter."""
     return {ord(shape): letter for letter, shapes in _TABLES[case].items() for shape in shapes}
 
 
@@ -27,13 +27,13 @@ _TABLES: Final = package_toml("treasury.core", "look_alikes.toml")
 _SMALL: Final = _letters("small")
 _CAPITAL: Final = _letters("capital")
 _NAMES: Final = 1_000
-"""Size of the cache: a journal has few people, and repeats their names often."""
+"""Size of the cache of names: a journal names few people, and each of them often."""
 _INVISIBLE: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0\U0001d159"
     + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000))))
 )
-"""Invisible characters that are neither control nor format characters: fillers, blanks of
-notations, variation selectors, and code points that Unicode reserves for more of them.
+"""Invisible characters that Unicode does not class as control or format characters: fillers, blanks
+of notations, variation selectors, and code points reserved for more of them.
 """
 
 
@@ -46,10 +46,10 @@ def same_name(name: str, another: str) -> bool:
 
 
 def same_person(name: str, another: str) -> bool:
-    """Return True if two names may be one person's, because they look alike in either case.
+    """Return True if two names look alike, so that they may be names of one person.
 
-    Invisible characters, width and blanks are ignored. If one of the names has a direction mark,
-    which can display its characters in another order, the order is ignored too.
+    Invisible characters, width and blanks are ignored. A direction mark can display characters in
+    another order, so if one of the names has such a mark, the order is ignored too.
     """
     one, other = _appearances(name), _appearances(another)
     if _DIRECTION.search(name + another):
@@ -63,7 +63,7 @@ def _plain(name: str) -> str:
 
 @lru_cache(_NAMES)
 def _appearances(name: str) -> frozenset[str]:
-    """Return the appearances of a name: in small letters, and as written."""
+    """Return the two forms of a name to compare: in small letters, and as written."""
     visible = "".join(
         c
         for c in unicodedata.normalize("NFKC", name)

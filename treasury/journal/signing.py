@@ -1,9 +1,9 @@
-"""Signed entries: an Ed25519 key per person, and the public keys known to the policy.
+"""Signatures of entries, by an Ed25519 key of each person.
 
-The chain reveals a changed entry, but anybody who can write to the journal can rebuild the whole
-chain. A signature cannot be rebuilt without its person's key. The public keys are kept outside the
-journal, in the policy or in the reader's own file, because keys inside it would be rewritten too. A
-signature covers the entry's position, time, content, author and the previous hash.
+The hash chain reveals a changed entry, but anybody who can write to the journal can rebuild the
+whole chain. A signature cannot be made without the person's key. The public keys are stored outside
+the journal, in the policy or in the reader's own file, because a forger could also replace keys in
+the journal. A signature covers the entry's position, time, content, author and the previous hash.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from treasury.journal.person_names import same_name
 _PUBLIC: Final = "ed25519:"
 _PRIVATE: Final = "ed25519-private:"
 ENTRY: Final = b"treasury journal entry 1\n"
-"""Prefix of every signed text, so that a signature made for another purpose is never valid for an
-entry.
+"""Prefix of every signed text, so that a signature for another purpose is not valid for an entry.
 """
 
 _PRIME: Final = 2**255 - 19
@@ -43,15 +42,15 @@ _SMALL_ORDER: Final = frozenset({
     0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
     0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
 })  # fmt: skip
-"""The y coordinates of the curve's points of order 1, 2, 4 and 8. With one of them as a key, one
-signature can be valid for any content. The last two are of order 8.
+"""The y coordinates of the curve's points of order 1, 2, 4 and 8 (the last two). If such a point is
+a public key, one signature can be valid for any content, so the key is refused.
 """
 
 _State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
 
 
 class SigningKey:
-    """A person's private signing key; its text is never shown."""
+    """A person's private key for signing; its text is never shown."""
 
     def __init__(self, private: Secret) -> None:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -73,7 +72,10 @@ class SigningKey:
         return f"<SigningKey {self.public}>"
 
     def sign(self, digest: str, context: bytes = ENTRY) -> str:
-        """Return the signature of a digest as text; `context` separates entries from other uses."""
+        """Return the signature of a digest as text.
+
+        `context` names the purpose, such as entries.
+        """
         return _text(self._key.sign(context + digest.encode()))
 
 
@@ -95,9 +97,10 @@ def public_key(text: str) -> str:
 
 
 def load_key(place: str) -> SigningKey | None:
-    """Load the key at a place (`file:PATH`, `keyring:SERVICE/USER`, `env:NAME`); None if missing.
+    """Load the key at a place: `file:PATH`, `keyring:SERVICE/USER` or `env:NAME`.
 
-    Raise SettingsError for an invalid or unreadable key, and for a key file that others may read.
+    Return None if there is no key. Raise SettingsError for an invalid or unreadable key, and for a
+    key file that others may read.
     """
     kind, _, where = place.partition(":")
     try:
@@ -183,15 +186,15 @@ def _write_private(path: Path, text: str) -> None:
 
 
 class SignatureRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The policy's rules on signatures: each person's keys, and the first entry that needs one."""
+    """The policy's rules on signatures: each person's keys, and which entries must be signed."""
 
     keys: Mapping[str, tuple[str, ...]] = {}
     required: bool = False
     after: int = 0
-    """Entries up to this number may be unsigned, because signatures were not required yet."""
+    """Entries up to this number need no signature, because signatures were not required yet."""
 
     def owner(self, key: str) -> str | None:
-        """Return the owner of a key; None if it is not enrolled."""
+        """Return the owner of a key; None if the policy does not have the key."""
         return next((name for name, listed in self.keys.items() if key in listed), None)
 
 
@@ -206,7 +209,7 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
-    """Check the signature of a stored row against the known keys."""
+    """Check the signature of a stored row by the keys of the rules."""
     if row["signature"] is None and row["public_key"] is None:
         return Signature("unsigned")
     key = row["public_key"] or ""
@@ -218,10 +221,10 @@ def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
     return Signature("valid" if same_name(owner, row["actor"]) else "another's key", owner)
 
 
-# Cached, because verifying a signature takes longer than the rest of an entry's checks.
+# Cached, because verifying a signature takes longer than all other checks of an entry.
 @lru_cache(maxsize=100_000)
 def is_signature(signature: str, digest: str, key: str, context: bytes = ENTRY) -> bool:
-    """Return True if this key signed this digest in this context."""
+    """Return True if the signature of this digest, for this context, was made with this key."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -249,7 +252,7 @@ def require_signed(row: Mapping[str, Any], rules: SignatureRules) -> None:
 
 
 class Signing:
-    """The key of the person at this process, and the signature rules of this desk."""
+    """The key of the person at this process, and the signature rules of the workspace."""
 
     def __init__(
         self,
@@ -262,13 +265,13 @@ class Signing:
         self._rules: SignatureRules | None = None
 
     def key(self) -> SigningKey | None:
-        """Return the person's key, read once it exists; None if there is none."""
+        """Return the person's key, which is cached once it exists; None if there is none."""
         if self._key is None and self._place is not None:
             self._key = load_key(self._place)
         return self._key
 
     def rules(self) -> SignatureRules:
-        """Return the policy's rules, or the last valid ones, so that effects can be noted."""
+        """Return the policy's rules, or the last valid rules if the policy has become invalid."""
         try:
             self._rules = self._load_rules()
         except SettingsError:
@@ -278,7 +281,7 @@ class Signing:
 
 
 def require_key(key: SigningKey | None, rules: SignatureRules, actors: Iterable[Actor]) -> None:
-    """Raise ActionRefused if entries of these people must be signed and this key cannot."""
+    """Raise ActionRefused if a person's entries must be signed and the key here is not theirs."""
     if not rules.required:
         return
     owner = None if key is None else rules.owner(key.public)

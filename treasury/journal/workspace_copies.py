@@ -1,9 +1,9 @@
-"""Detection of copied workspaces: a copy must not send anything.
+"""Detects copied workspaces, because a copy must not send anything.
 
 If a workspace with a journal file is copied, neither copy knows what the other has sent. So each
-workspace has a random identity in a file of its folder, and the user's state folder records the
-workspace's location: its path, and the inodes of the folder and of that file. Only one location is
-recorded; any other folder with the same identity is a copy.
+workspace has a random identity in a file of its folder. The user's state folder records the
+location of each identity: the path of the workspace, and the inodes of its folder and of that file.
+One location is recorded for each identity; another folder with the same identity is a copy:
 
  same path                       the workspace: a reboot, a pod with the same home, a restore
  other path, nothing recorded    the workspace: a colleague's first use of a shared folder
@@ -13,8 +13,8 @@ recorded; any other folder with the same identity is a copy.
    other inodes                  a copy: it was copied or restored elsewhere
  other path, the old one exists  a copy
 
-The device number is ignored, because it changes with each mount; host and boot are ignored too. If
-both paths exist, they are compared as they are now. Two cases cannot be detected: a copy put in the
+The device number is ignored, because it changes with each mount. Host and boot are ignored too. If
+both paths exist, their current inodes are compared. Two cases cannot be detected: a copy put in the
 place of the original, and a copy used with another state folder (on a cloned machine, or by a user
 who never used the original).
 """
@@ -48,7 +48,7 @@ class _Place(msgspec.Struct, frozen=True):
 def original_of(folder: Path) -> Path | None:
     """Return the original workspace if this folder is a copy, otherwise None.
 
-    Nothing is written. Raise JournalError if the identity or its location cannot be read.
+    The check writes no file. Raise JournalError if the identity or its location cannot be read.
     """
     identity = _identity(folder)
     registered = None if identity is None else _registered(identity)
@@ -58,9 +58,9 @@ def original_of(folder: Path) -> Path | None:
 
 
 def register(folder: Path) -> Path | None:
-    """Record a workspace's location; return the original, as `original_of`, if it is a copy.
+    """Record the location of a workspace; return the original if the workspace is a copy.
 
-    Raise JournalError if its identity or the state folder cannot be written.
+    Raise JournalError if the identity or the state folder cannot be written.
     """
     identity = _identity(folder) or _identify(folder)
     file = _state_file(identity)
@@ -84,7 +84,7 @@ def register(folder: Path) -> Path | None:
 
 
 def require_original(folder: Path) -> None:
-    """Record a workspace's location; raise ActionRefused if it is a copy."""
+    """Record the location of a workspace; raise ActionRefused if the workspace is a copy."""
     original = register(folder)
     if original is not None:
         raise ActionRefused(
@@ -127,7 +127,7 @@ def _identity(folder: Path) -> str | None:
 
 
 def _identify(folder: Path, *, instead: bool = False) -> str:
-    """Give a workspace an identity if it has none, or `instead` of the current one."""
+    """Write an identity if the workspace has none, or `instead` of its current identity."""
     file = folder / FILE_NAME
     try:
         durable.make_folder(folder)
@@ -145,7 +145,7 @@ def _identify(folder: Path, *, instead: bool = False) -> str:
 
 
 def _registered(identity: str) -> _Place | None:
-    """Return the recorded location of an identity; None if this user never used it."""
+    """Return the recorded location of an identity; None if this user never used the workspace."""
     file = _state_file(identity)
     try:
         return decode_json(regular_bytes(file), _Place)

@@ -1,4 +1,4 @@
-"""Find the proposed actions that wait for a person's approval."""
+"""Finds the proposed actions that a person may approve."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def waiting_for(person: str, actions: Iterable[Action], policy: Policy) -> froze
 
 
 def _may_approve(person: str, action: Action, policy: Policy) -> bool:
-    """Return whether the policy lets a person approve an action, wherever they are logged in."""
+    """Return whether the policy lets a person approve an action, however they are identified."""
     trusted = "hub" if policy.hub is not None else next(iter(policy.identified_by), "")
     if trusted not in {"hub", "environment", "system"}:
         return False

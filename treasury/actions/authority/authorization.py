@@ -1,8 +1,8 @@
-"""Check the people who agreed to an action against the current policy and journal.
+"""Checks the people who agreed to an action by the current policy and journal.
 
-Proposals and approvals are checked when they are made, and all together again when the action is
-sent. So a lowered limit, a person removed from a list, or a source of names that is no longer
-trusted also affects earlier approvals. The policy of that time is not used.
+Proposals and approvals are checked when they are made. When the action is sent, all of them are
+checked by the policy of that moment. So a lowered limit, a person removed from a list, or a source
+of names that is no longer trusted also affects earlier approvals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from treasury.journal.person_names import same_person
 
 
 def refuse_outdated(context: Context, action: Action, *, so: str = "nothing was sent") -> None:
-    """Raise ActionRefused if the current policy does not allow what was agreed to."""
+    """Raise ActionRefused if the current policy does not allow the proposal or an approval."""
     policy, kind = context.load_policy(), kind_of(action.kind)
     people = [action.proposed_by, *(approval.actor for approval in action.approvals)]
     try:
@@ -84,7 +84,7 @@ def decided_today(
     actor: Actor,
     spent: Sequence[tuple[Kind, AssetAmount]],
 ) -> list[AssetAmount]:
-    """Return what this person approved today, or proposed without approval, under one rule."""
+    """Return the amounts that a person approved or solely proposed today, under one rule."""
     now = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
     return _decided_on(context, policy, kind, actor, context.now()) + now
 
@@ -98,7 +98,7 @@ def _decided_on(
     *,
     before: int | None = None,
 ) -> list[AssetAmount]:
-    """Return what this person decided alone on the day of `at`, before a journal entry."""
+    """Return the amounts that a person decided on the day of `at`, before a journal entry."""
     rule, zone = policy.rule(kind), context.settings.zone
     if rule.per_day is None:
         return []

@@ -1,4 +1,4 @@
-"""Add a person's public key to the policy: one line below `[keys]`, the rest unchanged."""
+"""Adds a person's public key to the policy, as one line below `[keys]`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _SECTION: Final = re.compile(r"^[ \t]*\[[ \t]*keys[ \t]*\][ \t]*(#.*)?$", re.MUL
 def enrol_key(folder: Path, name: str, key: str) -> None:
     """Write a person's public key into a workspace's policy.
 
-    Raises InputError for an invalid name or key, or one that the policy already has, SettingsError
-    for an invalid policy, and StorageError if the file cannot be written.
+    The rest of the file stays unchanged. Raise InputError if the name or key is invalid or already
+    in the policy, SettingsError if the policy is invalid, and StorageError if the file cannot be
+    written.
     """
     name, key = name.strip(), public_key(key)
     policy = load_policy(folder)

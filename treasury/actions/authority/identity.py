@@ -1,11 +1,12 @@
-"""Who is deciding at a workspace, by its policy.
+"""Identifies the person who decides, as the policy of the workspace requires.
 
 If the policy names a hub and this process is one of its servers, the hub is queried with the
-server's own token, at the address that the hub gave its server. The policy can only require that
-address to equal its own: no file decides where the token is sent. The answer is cached for some
-minutes, so that a batch does not query the hub for each entry. Without a hub, the name comes from
-the environment (claimed) or is the system's user. If a hub is named, no other source verifies a
-name; otherwise each person would have a second name, that of the system's user.
+server's own token, at the address that the hub gave the server. The policy can only require that
+this address equals its own, so no file decides where the token is sent. The answer is cached for
+some minutes, so that a batch does not query the hub for each entry. Without a hub, the name comes
+from the environment (claimed) or is that of the operating system's user (verified). If the policy
+names a hub, only the hub verifies names. Otherwise each person would have a second verified name,
+that of the operating system's user.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ _HOLDS_SECONDS: Final = 300
 
 
 class Identity:
-    """The person at this process; reads the policy each time and caches the hub's answer."""
+    """Identifies the person at this process.
+
+    Reads the policy each time, caches the hub's answer.
+    """
 
     def __init__(
         self,
@@ -37,7 +41,10 @@ class Identity:
         require_confirmed: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = boot_seconds,
     ) -> None:
-        """Set the sources; `require_confirmed` raises unless the hub's address was confirmed."""
+        """Set the sources.
+
+        `require_confirmed` raises an error if the hub's address is unconfirmed.
+        """
         self._load_policy = load_policy
         self._require_confirmed = require_confirmed
         self._clock = clock

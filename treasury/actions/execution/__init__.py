@@ -1,1 +1,1 @@
-"""Carry out an approved action at most once, and settle actions that were left open."""
+"""Carries out an approved action at most once, and settles actions of unknown outcome."""

@@ -1,13 +1,13 @@
 """Outcomes: the meaning of an answer or a missing answer, as a journal entry.
 
-An error is classified by whether the service may have acted, which `treasury.api` decides. If it
-cannot have acted, nothing was carried out. If it may have, a versioned effect is read back at once;
-any other outcome is unknown until it is recovered. Any other exception after sending also ends as
-unknown, in one place.
+`treasury.api` decides whether the service may have executed a failed call. If it cannot have, the
+action was not carried out. If it may have, the record of a versioned action is read at once; the
+outcome of any other action is unknown until it is recovered. Any other exception after sending also
+makes the outcome unknown.
 
-Neither success nor a refusal is trusted alone. A proxy may answer a write from its cache, so an
-answer has to show what was sent. It may also send a request twice and return the second answer, so
-a refusal counts only if the service does not show the effect.
+A success or a refusal alone proves nothing. A proxy may answer a write from its cache, so an answer
+has to show the values that were sent. A proxy may also send a request twice and return the second
+answer, so a refusal counts only if the service does not show the effect.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NEVER_LEFT: Final = (
     errors.Unauthorized,
     errors.BadCredentials,
 )
-"""Errors unrelated to the action itself: it may be tried again as approved."""
+"""Errors that are not about the action itself, so it may be tried again as approved."""
 _MOST_ERROR_CHARACTERS: Final = 2_000
 """The longest error text stored in an entry, in characters."""
 _MOST_ENTRY_CHARACTERS: Final = 1_000_000
@@ -56,7 +56,7 @@ class End(msgspec.Struct, frozen=True):
     draft: Draft
     error: TreasuryError | None = None
     bumped: bool = False
-    """The record's version changed in between: read it again, compare, and continue."""
+    """True if the record's version changed in between: read the record, compare, and continue."""
 
 
 class OutcomeRecorder:
@@ -68,14 +68,14 @@ class OutcomeRecorder:
         self._fences: dict[tuple[str, int], SendingFence] = {}
 
     def send(self, action: Action) -> End:
-        """Send the call pinned in the action's entry and return the outcome; never raises."""
+        """Send the call stored in the action's entry; return the outcome, also of any exception."""
         try:
             return self._send(action)
         except Exception as error:  # noqa: BLE001 - whatever it is, it may have been carried out
             return self.unreadable(action, error)
 
     def unreadable(self, action: Action, error: Exception) -> End:
-        """Return an unknown outcome for any error after sending."""
+        """Return an unknown outcome for an error after sending."""
         problem = error.what if isinstance(error, TreasuryError) else type(error).__name__
         cause = error if isinstance(error, ServiceError) else None
         return self.unknown(action, f"the answer cannot be processed: {problem}", cause)
@@ -97,7 +97,7 @@ class OutcomeRecorder:
         return self._read_back(action, no_effect)
 
     def post(self, client: Client, action: Action) -> Record[Any]:
-        """Send the call pinned in the action's entry, as long as its fence allows."""
+        """Send the call stored in the action's entry, as long as its fence allows."""
         fence = SendingFence(self._context, action)
         self._fences[action.id, action.attempts] = fence
         return post(client, kind_of(action.kind), action.departure, action.key, fence)
@@ -107,7 +107,10 @@ class OutcomeRecorder:
         return self._context.connect(action.credential).ramp.requests.get(action.target)
 
     def is_shown(self, action: Action, answer: Record[Any]) -> bool:
-        """Return whether an answer shows the effect, or the service does if no answer can."""
+        """Return whether the answer shows the effect.
+
+        If the answer to this kind of action cannot show it, the service is asked.
+        """
         kind = kind_of(action.kind)
         if kind.shows is None:
             return self.look_up(action) is not None
@@ -120,9 +123,9 @@ class OutcomeRecorder:
         return kind.shows(answer.value, sent) or self._is_offered(action, sent, record_id)
 
     def _is_offered(self, action: Action, sent: Sent, record_id: str | None) -> bool:
-        """Return whether the service has a record of the action's type under a sparse answer's id.
+        """Return whether the service has a record of the action's type with the id of the answer.
 
-        Records of any other type also have an id and a status.
+        An answer with only an id and a status could also be a record of another type.
         """
         detail = kind_of(action.kind).detail
         if detail is None or record_id is None:
@@ -130,19 +133,19 @@ class OutcomeRecorder:
         try:
             client = self._context.connect(action.credential)
             return detail(client, sent, record_id) is not None
-        # The answer then proves nothing, and the outcome is unknown.
+        # The answer is then no evidence, so the outcome is unknown.
         except ServiceError:
             return False
 
     def _failed(self, action: Action, error: TreasuryError) -> End:
-        """Turn an error into an outcome; the client knows whether the call may have left."""
+        """Convert an error to an outcome; the client knows whether the call may have left."""
         safety = kind_of(action.kind).safety
-        # A missing secret, missing write permission or the fence: the call never left.
+        # A missing secret, a missing permission or the fence stopped the call before it left.
         if not isinstance(error, ServiceError):
             return self.refused(action, error, again=True)
         if error.may_have_executed:
             return self._read_back(action, error)
-        # The key was used before a crash, or by an attempt that was refused.
+        # An earlier attempt used the key: before a crash, or before it was refused.
         if isinstance(error, errors.KeySpent):
             record = self.look_up(action)
             if record is not None:
@@ -156,7 +159,7 @@ class OutcomeRecorder:
         return self._refusal_in_doubt(action, error) or self._turned_away(action, error)
 
     def _turned_away(self, action: Action, error: ServiceError) -> End:
-        """Return a refusal: by the service's own answer nothing was carried out."""
+        """Return a refusal: the service itself states that it did not execute the call."""
         if not isinstance(error, errors.Forbidden):
             return self.refused(action, error, again=isinstance(error, _NEVER_LEFT))
         verb = kind_of(action.kind).verb.lower()
@@ -165,7 +168,7 @@ class OutcomeRecorder:
             do=f"use a credential whose role is COMPANY_ADMIN, or {verb} in the provider's portal,"
             " then sync",
         )
-        # The maker is refused if the text names the maker, or neither a role nor a scope.
+        # The service refuses the maker if its text names the maker, or no role and no scope.
         text = error.what.lower()
         names_role = error.code == "INSUFFICIENT_SCOPE" or "company_" in text or "role" in text
         one_credential = len(self._context.settings.credentials) == 1
@@ -178,7 +181,7 @@ class OutcomeRecorder:
         return self.refused(action, refusal, error)
 
     def _read_back(self, action: Action, error: ServiceError) -> End:
-        """Read a versioned effect back at once; leave any other to `recover`."""
+        """Read the record of a versioned action at once; leave any other outcome to `recover`."""
         if kind_of(action.kind).safety != "versioned":
             return self.unknown(action, error.what, error)
         try:
@@ -192,9 +195,10 @@ class OutcomeRecorder:
         return self.unknown(action, why, error)
 
     def _versioned_refusal(self, action: Action, error: ServiceError) -> End:
-        """Return a refusal unless the record shows the effect; a conflict needs a later version.
+        """Return a refusal, unless the record shows the effect.
 
-        A conflict at the version that was sent is impossible: that answer is outdated or premature.
+        A version conflict is valid only if the record has a later version than the sent one.
+        Otherwise the answer or the record is outdated, and the outcome is unknown.
         """
         is_conflict = isinstance(error, errors.VersionConflict)
         try:
@@ -215,7 +219,7 @@ class OutcomeRecorder:
         return msgspec.structs.replace(refused, bumped=True)
 
     def _refusal_in_doubt(self, action: Action, error: ServiceError) -> End | None:
-        """Return an unknown outcome if the refusal may concern a repeat; None if it is final."""
+        """Return an unknown outcome if the service may have refused a repeat; None otherwise."""
         try:
             record = self.find(action)
         except OutcomeUnknown as several:
@@ -256,7 +260,7 @@ class OutcomeRecorder:
     # Entries of outcomes
 
     def carried_out(self, action: Action, record: Record[Any], how: str) -> End:
-        """Record that it was carried out, with the answer, which some services give only once."""
+        """Return the outcome "done" with the answer, which some services give only once."""
         value = record.value
         event = value.event(kind_of(action.kind).event) if hasattr(value, "event") else None
         return self._end(
@@ -283,7 +287,7 @@ class OutcomeRecorder:
         *,
         again: bool = False,
     ) -> End:
-        """Record that nothing was carried out; with `again` it may be tried again unchanged."""
+        """Return the outcome "refused"; with `again`, the action may be tried again unchanged."""
         return self._end(
             action,
             "refused",
@@ -303,9 +307,9 @@ class OutcomeRecorder:
         refusal_in_doubt: bool = False,
         is_end: bool = True,
     ) -> End:
-        """Record an unknown outcome; actions of the same content are blocked from now on.
+        """Return an unknown outcome, which blocks other actions of the same content.
 
-        With `is_end` the sender writes the entry, so it has stopped sending.
+        With `is_end`, the entry also states that the sender has stopped sending.
         """
         why = clean(why)[:_MOST_ERROR_CHARACTERS]
         error = OutcomeUnknown(
@@ -321,9 +325,9 @@ class OutcomeRecorder:
         return self._end(action, "unknown", error, why=why, error=cause_words, **more)
 
     def _ended_at(self) -> dict[str, str]:
-        """Return when the sender stops sending; empty if the journal's clock cannot be read.
+        """Return the time at which the sender stopped; empty if the journal's clock cannot be read.
 
-        Without it the action is settled as if its sender had stopped at the end of its term.
+        Without that time, the sender may have been sending until the end of its term.
         """
         try:
             return {"ended_at": self._context.wall().isoformat()}
@@ -359,6 +363,6 @@ class OutcomeRecorder:
 
 
 def has_passed(action: Action, record: Record[Any]) -> bool:
-    """Return whether the record is past the version that was sent, which then has no effect."""
+    """Return whether the record has a later version than was sent, so a call has no effect now."""
     sent, now = action.sending and action.sending.version, record.value.version
     return sent is not None and now is not None and now > sent

@@ -1,6 +1,6 @@
-"""A call as the journal pins it and as it is sent: the same bytes every time.
+"""A call as it is stored in the journal and sent: the same bytes every time.
 
-The body text in the journal entry is what is sent; the body is never built a second time.
+The text of the body is built once and stored in the journal entry; that text is sent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Pinned(Body, frozen=True, kw_only=True):
 
 
 def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCall) -> Draft:
-    """Draft the entry that pins the call to send and how long it may be sent."""
+    """Return the draft of the entry with the call to send and the time for which it may be sent."""
     boot = context.boot()
     return action.draft(
         "sending",
@@ -62,10 +62,10 @@ def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCa
 
 
 def post(client: Client, kind: Kind, sending: Sending, key: str, fence: Fence) -> Record[Any]:
-    """Send the pinned call as long as the fence allows; return the service's record."""
+    """Send the stored call as long as the fence allows; return the service's record."""
     body: Body | None = None
     if sending.body:
-        # For other kinds the body contains the key as evidence only.
+        # In the body of other kinds, the key is only evidence.
         safe = kind.safety == "keyed"
         body = Pinned(content=sending.body, idempotency_key=key if safe and key else None)
     reply = client.request(
@@ -83,7 +83,7 @@ def post(client: Client, kind: Kind, sending: Sending, key: str, fence: Fence) -
 
 
 def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
-    """Return the call as it was sent, to recognise its effect."""
+    """Return the call as it was sent, by which its effect is recognised."""
     kind, sending = kind_of(action.kind), action.departure
     fields, body = read_fields(kind.fields, action.fields), None
     is_compared = kind.alike is not None or kind.twins is not None
@@ -104,7 +104,7 @@ def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
         body=body,
         key=action.key,
         version=sending.version,
-        # An entry is never earlier than the one before it.
+        # The time of an entry is never before that of the entry before it.
         at=min(sending.at, sending.left_at),
         foreign_ids=(*sending.foreign_ids, *foreign_ids),
     )

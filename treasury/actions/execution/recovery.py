@@ -1,14 +1,15 @@
-"""Settle actions that a crash, a timeout or a dropped connection left open.
+"""Settles actions whose outcome is unknown after a crash, a timeout or a dropped connection.
 
-An action is settled only when its sender can no longer act: when the sender has journaled its end,
-or when the term, the transport's deadline and the allowed clock skew have passed.
+An action is settled only when its sender can no longer act: the sender has journaled its end, or
+the term, the transport's deadline and the allowed clock skew have passed. Then the kind decides:
 
-Keyed: the effect is looked up first. If the list shows nothing after the settling time, the
-identical request is sent again, as long as the provider certainly remembers the key. A kind that
-the service does not list is never sent again. Versioned: the effect is read back. If it is missing
-and the version is still the one that was sent, sending again is safe, because only one of the two
-calls can take effect. Neither: never sent again. After the settling time, a single record that can
-only be ours settles it; otherwise the outcome is unknown and a person settles it.
+- Keyed: the effect is looked up in the service's list. If the list does not show it after the
+  settling time, the identical request is repeated, as long as the provider certainly remembers the
+  key. A kind that the service does not list is never repeated.
+- Versioned: the record is read. If it does not show the effect and still has the version that was
+  sent, the call is repeated, because only one of the two calls can take effect.
+- Neither: the call is never repeated. After the settling time, a single listed record that can only
+  be ours settles the action. Otherwise a person settles it.
 """
 
 from __future__ import annotations
@@ -42,17 +43,17 @@ from treasury.journal import Draft
 from treasury.journal.person_names import same_person
 
 _NO_LIST: Final = (errors.Forbidden, errors.NotOffered, errors.NotFound)
-"""Answers of a service that does not list the records of a kind."""
+"""Errors of a service that does not list the records of a kind."""
 _JUDGED: Final = frozenset({400, 402, 415, 422})
-"""Statuses of a service that examined the call itself and refused it."""
+"""Statuses with which a service refuses a call after it has examined its content."""
 
 
 class EarlyRecovery(ActionRefused):
-    """It is too early to settle an action: its sender may still act, or a list may lag."""
+    """An action cannot be settled yet, because its sender may still act or a list may lag."""
 
 
 class ActionRecovery:
-    """Settles actions one by one; an action that stays open has the reason in its entry."""
+    """Settles actions one by one; an action that stays open gets an entry with the reason."""
 
     def __init__(self, context: Context, outcomes: OutcomeRecorder) -> None:
         self._context = context
@@ -85,12 +86,12 @@ class ActionRecovery:
         except Exception as error:
             now = self._book.get(action_id)
             if isinstance(error, TreasuryError) or now.state not in UNSETTLED:
-                # The service is unreachable or nothing may be sent: the action keeps its state.
+                # The service is unreachable, or nothing may be sent, so the state does not change.
                 raise
             return self._open(now, f"looking it up failed: {type(error).__name__}")
 
     def _require_over(self, action: Action) -> None:
-        """Raise EarlyRecovery while its sender may still act."""
+        """Raise EarlyRecovery if the sender of the action may still act."""
         sending = action.departure
         if sending.ended_at is None and self._context.wall() < sending.settled_from:
             raise EarlyRecovery(
@@ -99,7 +100,7 @@ class ActionRecovery:
             )
 
     def _require_listed(self, action: Action, asked_at: datetime) -> None:
-        """Raise EarlyRecovery if a list of that time may not show the effect yet."""
+        """Raise EarlyRecovery if a list read at that time may not show the effect yet."""
         if asked_at < self.settling_until(action):
             raise EarlyRecovery(
                 f"{action.id} may have been carried out without being listed yet; nothing was"
@@ -108,21 +109,21 @@ class ActionRecovery:
             )
 
     def adopt_by_key(self, action: Action) -> Action:
-        """Mark an action as done if it counts as not carried out but a record carries its key."""
+        """Mark an action as done if it counts as not carried out, but a record has its key."""
         if action.state in UNSETTLED | {"done"} or not (action.attempts and action.key):
             return action
         self._context.require_place(action)
         return self._with_its_key(action) or action
 
     def _with_its_key(self, action: Action) -> Action | None:
-        """Return the action as done if a record carries its key, else None."""
+        """Return the action as done if a record has its key, else None."""
         record = self._outcomes.look_up(action)
         if record is None or getattr(record.value, "idempotency_key", None) != action.key:
             return None
         return self._done(action, record, "adopted")
 
     def settling_until(self, action: Action) -> datetime:
-        """Return until when an action may be sent, be in transit, or not be listed yet."""
+        """Return the time until which an action may be sent, in transit, or not listed yet."""
         sending = action.departure
         listed = sending.listed_by(self._settling_time())
         return listed if sending.ended_at is not None else max(listed, sending.settled_from)
@@ -131,14 +132,15 @@ class ActionRecovery:
         return timedelta(seconds=self._context.load_policy().recovery.settling_seconds)
 
     def _keyed(self, action: Action) -> Action:
-        """Look for the effect; send the call again only if it certainly had none."""
+        """Look up the effect of a keyed action; repeat the call only if it certainly had none."""
         if kind_of(action.kind).look_up is None:
             return self._open(action, "OUTCOME UNKNOWN: the service does not list these records")
-        asked_at = self._context.wall()  # reading a long list takes time
+        # Taken before reading, because reading a long list takes time.
+        asked_at = self._context.wall()
         try:
             record = self._outcomes.find(action)
         except OutcomeUnknown as error:
-            self._require_listed(action, asked_at)  # a later list may show it
+            self._require_listed(action, asked_at)  # A later list may show the effect.
             return self._open(action, f"OUTCOME UNKNOWN: {error.what}")
         except _NO_LIST as error:
             return self._open(action, f"OUTCOME UNKNOWN: {error.what}")
@@ -155,11 +157,11 @@ class ActionRecovery:
         return self._send_again(action, self._spent)
 
     def _spent(self, action: Action, error: ServiceError) -> Action | None:
-        """Look the effect up if the key was already used; return None for any other refusal."""
+        """Look up the effect if the key was already used; return None for any other refusal."""
         return self._looked_up(action, error.what) if isinstance(error, errors.KeySpent) else None
 
     def _overtaken(self, action: Action, error: ServiceError) -> Action | None:
-        """Read the record back if its version was refused; return None for any other refusal."""
+        """Read the record if the version was refused; return None for any other refusal."""
         if not isinstance(error, errors.VersionConflict):
             return None
         settled = self._settled_by(action, self._outcomes.request(action))
@@ -168,7 +170,7 @@ class ActionRecovery:
     def _send_again(
         self, action: Action, refused: Callable[[Action, ServiceError], Action | None]
     ) -> Action:
-        """Send the same bytes once more and journal the outcome, also of an unexpected error."""
+        """Send the same bytes once more; journal the outcome, also of an unexpected error."""
         client, action = self._leave_again(action)
         try:
             try:
@@ -189,7 +191,7 @@ class ActionRecovery:
             return self._ended(self._outcomes.unreadable(action, error))
 
     def _not_sent_again(self, action: Action, error: TreasuryError) -> Action:
-        """Leave the outcome open if the fence stopped the repeat."""
+        """Journal that the outcome stays unknown, because the fence stopped the repeat."""
         self._book.refresh()
         now = self._book.get(action.id)
         if now.attempts != action.attempts or now.state not in UNSETTLED:
@@ -201,7 +203,7 @@ class ActionRecovery:
         forgotten = self._forgotten(action)
         if forgotten:
             return forgotten
-        # The provider keeps the keys of each client apart.
+        # For the provider, the keys of different clients are different.
         if not self._context.is_same_client(action):
             return (
                 f"its key belongs to {action.client_id}, and {action.credential} is another"
@@ -213,7 +215,7 @@ class ActionRecovery:
         return outdated
 
     def _may_be_ours(self, action: Action, record: Record[Any]) -> bool:
-        """Return whether a record carries our key, or no key and was made before ours arrived."""
+        """Return whether a record has our key, or no key and was made before our call arrived."""
         key = getattr(record.value, "idempotency_key", None)
         created_at = getattr(record.value, "created_at", None)
         arrived_at = action.departure.at + self._settling_time() + SKEW
@@ -222,7 +224,7 @@ class ActionRecovery:
         )
 
     def _done_elsewhere(self, action: Action) -> str:
-        """Return a record that does the same and may be ours; empty if there is none.
+        """Describe a record that does the same and may be ours; empty if there is none.
 
         Someone else made it meanwhile, this journal did under another key before it was restored
         from an older copy, or it is ours and the service does not show its key.
@@ -237,9 +239,10 @@ class ActionRecovery:
         return "" if moved is None else moved.now
 
     def _outdated(self, action: Action) -> str:
-        """Return why the current policy does not allow it; empty if it does.
+        """Return why the current policy does not allow the action; empty if it does.
 
-        Sending it again is no new decision, but a call that never arrived would take effect now.
+        A repeat needs no new decision. But if the first call never arrived, the repeat takes effect
+        now, so the current policy has to allow it.
         """
         try:
             refuse_outdated(self._context, action, so="it is not sent again")
@@ -248,7 +251,7 @@ class ActionRecovery:
         return ""
 
     def _forgotten(self, action: Action) -> str:
-        """Return why the provider may have forgotten the key; empty if it certainly remembers.
+        """Return why the provider may have forgotten the key; empty if it certainly remembers it.
 
         If the wall clock was set back, the age is unknown. Within one boot, the age by the clock
         that runs during suspend counts if it is greater.
@@ -268,7 +271,7 @@ class ActionRecovery:
         if settled is not None:
             return settled
         sent_version = action.departure.version
-        # The answer is outdated or shows no version.
+        # The record is outdated, or does not show its version.
         if record.value.version != sent_version:
             why = f"it was sent on version {sent_version}, but the record is shown at"
             return self._open(action, f"{why} {record.value.version}")
@@ -278,7 +281,7 @@ class ActionRecovery:
         return self._send_again(action, self._overtaken)
 
     def _settled_by(self, action: Action, record: Record[RampRequest]) -> Action | None:
-        """Return the settled action if its record shows the effect or rules it out, else None."""
+        """Return the settled action if its record shows or excludes the effect, else None."""
         if self._outcomes.is_shown(action, record):
             return self._done(action, record, "read back")
         return self._not_carried_out(action, record) if has_passed(action, record) else None
@@ -291,7 +294,7 @@ class ActionRecovery:
         return self._book.get(end.draft.subject)
 
     def _leave_again(self, action: Action) -> tuple[Client, Action]:
-        """Journal that the same bytes are sent once more; return the client and the action."""
+        """Journal that the same bytes are sent again; return the client and the action."""
         client = self._context.connect(action.credential)
         client.require_writes(kind_of(action.kind).operation)
         actor = self._context.who()
@@ -317,7 +320,7 @@ class ActionRecovery:
         return self._ended(self._outcomes.unknown(action, error.what, error))
 
     def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
-        """Record that it was not carried out: with its version passed it can have no effect now."""
+        """Journal that the action had no effect; with an outdated version it cannot have one."""
         why = (
             f"not carried out: it was sent on version {action.departure.version}, but the"
             f" record is at {record.value.version} ({record.value.status}) without it"
@@ -340,7 +343,10 @@ class ActionRecovery:
     def _open(
         self, action: Action, why: str, cause: ServiceError | None = None, *, is_end: bool = False
     ) -> Action:
-        """Leave the outcome unknown, with one entry per reason. `is_end`: it was sent again."""
+        """Journal that the outcome stays unknown, once per reason.
+
+        `is_end` is True if the call was repeated.
+        """
         if (action.state, action.why) == ("unknown", why):
             return action
         return self._ended(self._outcomes.unknown(action, why, cause, is_end=is_end))
@@ -353,7 +359,7 @@ class ActionRecovery:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None
     ) -> Action:
-        """Settle it by the decision of a person who did not make it."""
+        """Settle the action by the decision of a person other than its maker."""
         if not reason.strip():
             raise InputError("reason: is missing", do="give the source of your information")
         actor, policy = self._context.who(), self._context.load_policy()
@@ -392,7 +398,7 @@ class ActionRecovery:
         return self._book.get(action_id)
 
     def _require_open(self, action: Action, *, carried_out: bool) -> None:
-        """Raise ActionRefused if there is nothing to settle, or it is too early."""
+        """Raise ActionRefused if the action needs no settling, or it is too early."""
         if action.doubled:
             if not carried_out and action.state == "done" and action.outcome is not None:
                 raise ActionRefused(

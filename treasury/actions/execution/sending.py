@@ -1,9 +1,9 @@
-"""Carry out an action at most once: read, compare, journal, send, journal the outcome.
+"""Carries out an action at most once: read, compare, journal, send, journal the outcome.
 
-The entry with the exact body and key is journaled before the first byte is sent, and only if the
-action is still ready at the end of the journal. So a double click, a second notebook and a second
-process all get the same refusal. The outcome follows in another entry: done, refused or unknown. A
-refused or unknown outcome is also raised, so that it is not overlooked.
+An entry with the exact body and key is journaled before the first byte is sent, and only if the
+action is still ready at the end of the journal. So after a double click, or from a second notebook
+or process, the second attempt is refused. The outcome is in another entry: done, refused or
+unknown. A refused or unknown outcome also raises an error, so that it is not overlooked.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from treasury.core.errors import ActionRefused, TreasuryError
 from treasury.journal import Draft
 
 _ROUNDS: Final = 3
-"""How often a changed version is read again."""
+"""Number of attempts if the record's version changes in between."""
 
 
 LiveServices = Callable[[str], LiveSource]
-"""The current services: one source for each credential of a batch."""
+"""The services as they are now: one source of records for each credential of a batch."""
 
 
 def live_services(connect: Callable[[str], Client]) -> LiveServices:
-    """Return the services, with nothing read yet."""
+    """Return the services, before any record is read."""
     return cache(lambda credential: LiveSource(partial(connect, credential)))
 
 
 class _Prepared(PinnedCall, frozen=True, kw_only=True):
-    """A checked action and the call to send."""
+    """A checked action, and the call to send for it."""
 
     action: Action
 
@@ -64,9 +64,9 @@ class Sender:
     def execute(
         self, action_id: str, services: LiveServices, findings: Findings | None = None
     ) -> Action:
-        """Carry out a ready action; raise unless it is done.
+        """Carry out a ready action; raise an error unless it is done.
 
-        `findings` were just read for it and are not read again.
+        `findings`, if given, were just read for the action, so they are not read again.
         """
         for _ in range(_ROUNDS):
             prepared = self._prepare(self._ready(action_id), services, findings)
@@ -122,7 +122,7 @@ class Sender:
     # Before sending
 
     def _ready(self, action_id: str) -> Action:
-        """Return the action if it is ready; check the journal again before refusing it."""
+        """Return the action if it is ready; read new journal entries before refusing it."""
         try:
             action = self._book.get(action_id)
             _require_ready(action)
@@ -135,7 +135,7 @@ class Sender:
     def _prepare(
         self, action: Action, services: LiveServices, findings: Findings | None = None
     ) -> _Prepared:
-        """Return the call to send by the current facts; journal a lapse if the approval lapses."""
+        """Return the call to send, by the current facts; journal it if the approval lapses."""
         kind = kind_of(action.kind)
         self._context.require_original()
         self._context.require_place(action)
@@ -190,11 +190,11 @@ class Sender:
     def _refuse_strangers(
         self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource
     ) -> list[str]:
-        """Return the ids of records that do the same; the approval lapses if one was not shown.
+        """Return the ids of records that do the same; let the approval lapse if one was not shown.
 
-        Someone else made that record, or this journal did before it was restored from an older
-        copy. The same applies if only the key could prove it and the provider may have forgotten
-        the key.
+        Another person made such a record, or this journal did before it was restored from an older
+        copy. The approval also lapses if only the key could exclude that and the provider may have
+        forgotten the key.
         """
         if body is None:
             return []
@@ -215,7 +215,7 @@ class Sender:
                 self._lapse_untold(action, f"{forgotten}, and no list can show it: {error.what}")
             return []
         if self._book.strangers(twins):
-            # A colleague may have made it from here a moment ago.
+            # A colleague may have made it from this workspace a moment ago.
             self._book.refresh()
         recent = twins_since(self._book.strangers(twins), since)
         moved = new_among(recent, action.facts)
@@ -224,9 +224,9 @@ class Sender:
         return [str(twin.id) for twin in twins]
 
     def _forgotten(self, action: Action) -> str:
-        """Return why the provider may not know a key unused by this journal; empty if it would.
+        """Return why the provider may have forgotten the key; empty if it certainly remembers it.
 
-        A copy of this journal may have used the key at any time since it was made.
+        A copy of this journal may have used the key at any time since the key was made.
         """
         recovery, now = self._context.load_policy().recovery, self._context.now()
         key = f"its key is from {action.proposed_at:%Y-%m-%d %H:%M} UTC"
@@ -240,7 +240,7 @@ class Sender:
         )
 
     def _lapse_untold(self, action: Action, why: str) -> NoReturn:
-        """Let the approval lapse: only a person can find out if a copy of this journal sent it."""
+        """Let the approval lapse: only a person can find out whether a copy sent the action."""
         error = ActionRefused(
             f"{action.id}: {why}, so it may have been carried out from a copy of this journal;"
             " nothing was sent",
@@ -263,7 +263,7 @@ class Sender:
         raise error
 
     def _leave(self, call: _Prepared) -> Action:
-        """Journal the start of sending; from here on it may have been carried out."""
+        """Journal the start of sending; from then on the action may have been carried out."""
         actor = self._context.who()
 
         def entries() -> list[Draft]:
@@ -285,7 +285,7 @@ class Sender:
 
 
 def _once(action: Action) -> Action:
-    """Return the action if it took effect once; raise OutcomeUnknown if that is in doubt."""
+    """Return the action if it took effect once; raise OutcomeUnknown if that is uncertain."""
     if not action.doubled:
         return action
     raise errors.OutcomeUnknown(

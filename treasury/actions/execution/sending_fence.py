@@ -1,9 +1,9 @@
-"""The fence: the check directly before bytes of an action are sent.
+"""The fence: the check immediately before bytes of an action are sent.
 
-An approval to send has a term. Within the term only the sender acts on the action. After the term,
-the transport's deadline and the allowed clock skew, anyone may settle it. So a sender that was
-stopped, or slept with its machine, refuses to send once the term has passed or the journal has a
-later entry about the action.
+The entry that starts sending has a term. Within the term, only the sender acts on the action. After
+the term, the transport's deadline and the allowed clock skew, anyone may settle the action. So if a
+sender was stopped, or its machine slept, the fence refuses to send once the term has passed or the
+journal has a later entry about the action.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from treasury.journal import Head
 
 
 class SendingFence:
-    """The fence of one attempt, for all its requests."""
+    """The fence of one attempt to send an action, for all its requests."""
 
     def __init__(self, context: Context, action: Action) -> None:
         self._context = context
         self._action = action
         self._has_left = False
         self.left_late = False
-        """Whether bytes left after the term because the process was stopped in between."""
+        """Whether bytes were sent after the term, because the process was stopped in between."""
 
     def before_bytes(self, has_begun: bool) -> None:
-        """Raise ActionRefused or JournalError if nothing may be sent any more.
+        """Raise ActionRefused or JournalError if the bytes may not be sent.
 
-        Others may act only after the term, so the journal is read once, before the first byte of a
-        request. Later pieces are checked against the clocks.
+        Others may act only after the term. So the journal is read once, before the first byte of a
+        request; later bytes are only checked against the clocks.
         """
         try:
             if not has_begun:
                 self._require_newest()
-            # The clocks come last, because reading the journal may take long.
+            # The clocks are checked last, because reading the journal may take long.
             passed = self._passed_by()
         except JournalError as error:
             raise JournalError(
@@ -51,7 +51,7 @@ class SendingFence:
         self._has_left = True
 
     def after_bytes(self) -> None:
-        """Note whether the term passed while bytes were being sent."""
+        """Record whether the term passed while bytes were being sent."""
         try:
             self.left_late = self.left_late or bool(self._passed_by())
         # The clock of the journal's server cannot be read, so the bytes may be late.
@@ -66,7 +66,7 @@ class SendingFence:
         return "it was not sent again" if self._has_left else "nothing was sent"
 
     def _require_newest(self) -> None:
-        """Raise if the entry of this attempt is not the last one about the action."""
+        """Raise ActionRefused if this attempt's entry is not the last about the action."""
         sending = self._action.departure
         if self._context.book.newest_about(self._action.id) != Head(sending.seq, sending.hash):
             raise ActionRefused(

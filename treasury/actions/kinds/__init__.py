@@ -1,1 +1,1 @@
-"""The kinds of action: each declares its fields, checks, sentence and call."""
+"""The kinds of action; each declares its fields, checks, sentence and call."""

@@ -1,8 +1,8 @@
 """Actions on an account or a card: virtual accounts, wallets, checkouts, card payments.
 
-Most are keyed. Some generations of the service ignore a wallet's key, and reactivation has no body,
-so both are sent at most once. Checkouts and card payments cannot be read again, so their answers
-are stored.
+Most calls have an idempotency key, so they may be repeated. Some generations of the service ignore
+the key of a wallet, and reactivation has no body, so both are sent at most once. No operation reads
+checkouts and card payments, so the answers of their creation are stored.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from treasury.core.text import clean
 
 _PAID_IN: Final = ("EUR",)
 _COINS: Final = ("USDC", "EURC", "USDT")
-"""The coins that the specification lets euros be converted into."""
+"""The coins into which euros can be converted, by the specification."""
 
 
 class OnAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """An account of the finance service."""
+    """The field that names an account of the finance service."""
 
     account_id: str
 
 
 class WalletOn(OnAccount, frozen=True, kw_only=True):
-    """A custodial wallet on the account's own chain."""
+    """A new custodial wallet on the account's own chain."""
 
     chain: str
 
@@ -68,7 +68,7 @@ class WalletOn(OnAccount, frozen=True, kw_only=True):
 
 
 class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
-    """An IBAN that receives euros, and the coin they are converted into."""
+    """A new IBAN that receives euros, and the coin into which they are converted."""
 
     name: str
     in_currency: str
@@ -88,7 +88,7 @@ class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
 
 
 class Checkout(OnAccount, frozen=True, kw_only=True):
-    """A hosted checkout: the customer's payment and the coin that the account's wallet receives."""
+    """A new hosted checkout: the customer's payment, and the coin that the account receives."""
 
     in_amount: Decimal
     in_currency: str
@@ -112,7 +112,7 @@ class Checkout(OnAccount, frozen=True, kw_only=True):
 
 
 class CardPayment(msgspec.Struct, frozen=True, kw_only=True):
-    """A payment tied to a card provider's reference; `type` is spelt as agreed with it."""
+    """A payment tied to a card provider's reference; `type` is the agreed name of the provider."""
 
     type: str
     reference_id: str

@@ -1,8 +1,8 @@
-"""Parse the fields of an action from a person or a program into their typed struct.
+"""Parses the fields of an action, from a person or a program, into the struct of its kind.
 
-Field names are the services' own in snake_case. Amounts are exact and never pass through a float. A
-text is one line of visible characters, so that people read exactly what is sent. An error begins
-with the field's name and a colon, so that a form can show it at the field.
+Field names are those of the services, in snake_case. Amounts are exact and never become floats. A
+text must be one line of visible characters, so that people see exactly what is sent. An error
+begins with the field's name and a colon, so that a form can show it next to the field.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 LONGEST: Final = 500
 _WORDS: Final = re.compile(r"\w+")
 
-# Identifiers are normalised, so that equal ones have equal text.
+# Normalised, so that equal identifiers have equal text.
 _WITHOUT_BLANKS: Final = frozenset(
     {"iban", "bic", "intermediary_bic", "intermediary_account_number"}
 )
@@ -36,13 +36,13 @@ _IN_CAPITALS: Final = frozenset(
 
 
 def field_names(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
-    """Return the fields of a struct in order, and whether each is required."""
+    """Return the names of a kind's fields in order, and whether each is required."""
     return _declared(kind)[0]
 
 
 @cache
 def _declared(kind: type[msgspec.Struct]) -> tuple[Mapping[str, bool], frozenset[str]]:
-    """Return the fields of a struct with whether each is required, and the amount fields."""
+    """Return whether each field of a struct is required, and which fields are amounts."""
     needed = {field.name: field.required for field in msgspec.structs.fields(kind)}
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name in needed}
     unions = {Union, types.UnionType}
@@ -51,7 +51,7 @@ def _declared(kind: type[msgspec.Struct]) -> tuple[Mapping[str, bool], frozenset
 
 
 def read_fields(kind: type[T], values: Mapping[str, object]) -> T:
-    """Build the struct of these fields; raise InputError naming the first invalid one."""
+    """Build the struct from these fields; raise InputError naming the first invalid field."""
     declared, amounts = _declared(kind)
     for name in values:
         if name not in declared:
@@ -75,10 +75,10 @@ def read_fields(kind: type[T], values: Mapping[str, object]) -> T:
 def beside_field(
     error: InputError, declared: Iterable[str], values: Mapping[str, object]
 ) -> InputError:
-    """Return a body's error about a field, starting with the field's name for a form.
+    """Return an error of a request body as an error that begins with the name of the field.
 
-    A body's error begins with the body's name; the field is named in its sentence or is the one
-    with the quoted value.
+    The error begins with the name of the body. The field is the one that its sentence names, or
+    whose value it quotes.
     """
     problem = error.what.partition(": ")[2] or error.what
     names = set(declared)

@@ -1,6 +1,6 @@
-"""Every kind of action by name, and the sentence that a person confirms.
+"""All kinds of action by name, and the sentence that a person confirms.
 
-The sentence is built only here, and is journaled word for word.
+The sentence is journaled word for word.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ KINDS: Final = {
     kind.name: kind
     for kind in (*RAMP_KINDS, *TRANSFER_KINDS, *ACCOUNT_KINDS, *ONBOARDING_KINDS, *COMPANY_KINDS)
 }
-"""Every write that can be approved here, by name."""
+"""Every kind of action, by name."""
 
 
 def kind_of(name: str) -> Kind:
-    """Return the kind of that name; raise InputError listing the kinds for any other name."""
+    """Return the kind of that name; raise InputError listing the kinds if there is none."""
     try:
         return KINDS[name]
     except KeyError:
@@ -49,8 +49,8 @@ def sentence(
 ) -> str:
     """Return the sentence to confirm: who does what, how much, where to and when.
 
-    `masked` shows only the end of an account, for places that are saved or shared. The text
-    contains words of people and services on one visible line: escape it before display.
+    With `masked`, only the end of an account is shown, for output that is saved or shared. The text
+    is one line and quotes people and services, so escape it before display.
     """
     content = clean(findings.masked if masked else findings.says)
     parts = [f"{kind.verb} {content}", kind.consequence]

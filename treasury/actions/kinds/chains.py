@@ -1,6 +1,6 @@
-"""The format of addresses and transactions on the chains that are known here.
+"""The formats of addresses and transaction hashes on known blockchains.
 
-An address with a missing digit loses the money. On other chains the service decides.
+Money sent to an address with a missing digit is lost. On other chains only the service checks them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _TRANSACTION: Final = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def address_problem(chain: str | None, address: str) -> str:
-    """Return why the text is not an address on the chain; empty if it may be one."""
+    """Return why a text is not an address on the chain; empty if it may be an address."""
     if chain not in _EVM or _ADDRESS.fullmatch(address):
         return ""
     return f"an address on {chain} is 0x and 40 hexadecimal digits"
 
 
 def transaction_problem(chain: str | None, transaction_hash: str) -> str:
-    """Return why the text is not a transaction on the chain; empty if it may be one."""
+    """Return why a text is not a transaction hash on the chain; empty if it may be a hash."""
     if chain not in _EVM or _TRANSACTION.fullmatch(transaction_hash):
         return ""
     return f"a transaction on {chain} is 0x and 64 hexadecimal digits"

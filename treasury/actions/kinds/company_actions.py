@@ -1,7 +1,8 @@
-"""The company's own bank accounts, wallets and users: where money goes and who may send it.
+"""Actions on the company's own bank accounts, wallets and users.
 
-Registering one decides where money can be sent, so a second person approves it. None has a key, so
-each is sent at most once; one that is already registered is not registered again.
+These decide where money can be sent and who may send it, so a second person approves them. The
+calls have no idempotency key, so each is sent at most once. A record that is already registered is
+not registered again.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ROLES: Final = {
     "COMPANY_MANAGER": "create and manage ramp requests",
     "COMPANY_VIEWER": "read",
 }
-"""The roles of the specification, and what each may do."""
+"""The roles of the specification, and the permissions of each in words."""
 
 
 class RenameAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +112,10 @@ def _read_account(fields: bodies.NewBankAccount, records: service.ServiceRecords
 
 
 def _registered(duplicates: Iterable[models.CompanyBankAccount | models.CompanyWallet]) -> str:
-    """Return why it is not registered again; rejected records do not count."""
+    """Return why the record is not registered; empty if no equal record exists.
+
+    A rejected record does not count.
+    """
     for record in duplicates:
         if record.verification_status != "DENIED":
             return f"it is already registered, as {record.id} ({record.verification_status})"
@@ -146,7 +150,7 @@ def _versioned(version: int | None, field: str) -> Fact:
 
 
 def _alike(fields: bodies.Invitation, user: models.CompanyUser) -> str:
-    """Name the user that an invitation could be mistaken for; empty if there is none."""
+    """Return why an invitation looks like that of a known user; empty if it does not."""
     email = user.email or ""
     if fields.is_like(user):
         return f"{email} is already a user, as {user.role}"

@@ -1,8 +1,8 @@
-"""The declaration of one kind of action, which every part of this package reads.
+"""The declaration of a kind of action.
 
-A kind declares its fields, the facts to check before it is allowed (`read`), its call and
-credential, how safely it can be sent again, and how its effect is recognised. The other modules
-loop over kinds.
+A kind declares its fields, the facts to check (`read`), its call and credential, whether the call
+may be repeated, and how its effect is recognised. All other modules of actions work from these
+declarations.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 
 _KEY: Final = "idempotency_key"
 Safety = Literal["keyed", "versioned", "neither"]
-"""How often an operation may be sent.
+"""Whether a call may be repeated.
 
-`keyed`: the identical request sent again is carried out once. `versioned`: it carries the version
-that was read, so only one of two can take effect. `neither`: it is sent at most once, in any case.
+`keyed`: the identical request is executed once, however often it is sent. `versioned`: the call has
+the version that was read, so only one of two calls takes effect. `neither`: the call is sent at
+most once.
 """
 
 
 class AssetAmount(msgspec.Struct, frozen=True):
-    """An amount in its currency or asset."""
+    """An amount, and its currency or asset."""
 
     currency: str
     amount: Decimal
@@ -48,10 +49,9 @@ class AssetAmount(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """The findings before an action: its facts, its sentence, and values that its call needs.
+    """The result of checking an action: its facts, its sentence, and values for its call.
 
-    `masked` is the sentence for places that are saved or shared: it shows only the ends of
-    accounts.
+    `masked` is the sentence for output that is saved or shared; it shows only the ends of accounts.
     """
 
     facts: tuple[Fact, ...]
@@ -61,13 +61,13 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None = None
     request: RampSeen | None = None
     resolved: Mapping[str, str] = {}
-    """Ids that the body needs and that people name differently."""
+    """Ids for the body, of records that people name in another way."""
     drawn: tuple[str, str, Decimal] | None = None
-    """The account, asset and amount that it takes from a balance, if known."""
+    """The account, asset and amount that the action takes from a balance, if known."""
 
     @property
     def problem(self) -> str:
-        """Why it is not allowed, beginning with the field; empty if it is."""
+        """Why the action is not allowed, beginning with the field; empty if it is allowed."""
         wrong = next((fact for fact in self.facts if fact.problem), None)
         if wrong is None:
             return ""
@@ -75,7 +75,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as it was sent, to recognise its effect."""
+    """A call as it was sent, by which its effect is recognised."""
 
     fields: Any
     ids: tuple[str, ...]
@@ -84,21 +84,21 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None
     at: datetime
     foreign_ids: tuple[str, ...] = ()
-    """Ids of similar records that existed before or that other actions made."""
+    """Ids of similar records that existed before, or that other actions made."""
 
 
 def describe(facts: Iterable[Fact], says: Callable[[bool], str], **more: Any) -> Findings:
-    """Build findings from `says(False)`, the full sentence, and `says(True)`, the masked one."""
+    """Build findings; `says(False)` returns the full sentence, `says(True)` the masked one."""
     return Findings(facts=tuple(facts), says=says(False), masked=says(True), **more)
 
 
 def ending(text: str, masked: bool, otherwise: str = "") -> str:
-    """Return the number of an account or address, or its masked end; `otherwise` if empty."""
+    """Return an account number or address, or only its end if `masked`; `otherwise` if empty."""
     return f"…{text[-4:]}" if masked else clean(text) or otherwise
 
 
 def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str], Body]:
-    """Return a function that builds a body from fields of the same names; `renamed` differ.
+    """Return a function that builds a body from fields of the same names, or `renamed` ones.
 
     The version and resolved ids come from the findings. Without a key, the body has none or its
     own, unless the key is what makes a repeat safe.
@@ -130,7 +130,7 @@ def exact_facts(amount: Decimal, unit: str, field: str = "amount") -> list[Fact]
 def listed_alike(
     listing: Callable[[Client, Any], Iterable[Record[Any]]],
 ) -> Callable[[Client, Any, Body], Iterable[Any]]:
-    """Return a function that finds listed records equal to a body, before it is sent."""
+    """Return a function that finds the listed records that equal a body, before it is sent."""
 
     def alike(client: Client, fields: Any, body: Body) -> Iterable[Any]:
         return (record.value for record in listing(client, fields) if body.is_like(record.value))
@@ -143,9 +143,9 @@ def created_in(
     listing: Callable[[Client, Any], Iterable[Record[Any]]],
     detail: Callable[[Client, str], Record[Any]] | None = None,
 ) -> dict[str, Any]:
-    """Declare how a new record is recognised in a list, and which records are like it.
+    """Return the declarations by which a new record, and records like it, are found in a list.
 
-    `detail` is for a list with sparse items.
+    `detail` reads a record whose list item has too few fields.
     """
     look_up = find_created(operation, lambda client, sent: listing(client, sent.fields), detail)
     return {"shows": is_created, "look_up": look_up, "alike": listed_alike(listing)}
@@ -174,7 +174,7 @@ def find_created(
     *,
     shows: Callable[[Any, Sent], bool] | None = None,
 ) -> Callable[[Client, Sent], Record[Any] | None]:
-    """Return a function that finds the one created record; `detail` reads sparse items."""
+    """Return a function that finds the created record; `detail` reads an incomplete list item."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         is_it = shows or is_created
@@ -196,10 +196,10 @@ def find_by_key(
 ) -> Callable[[Client, Sent], Record[Any] | None]:
     """Return a function that finds the record of a keyed kind in a list, by its key or its fields.
 
-    `names` are fields that identify a new record without a key; `reference` is the one of them that
-    is our own reference. A missing record proves anything only if listed records carry the key or
-    our reference: at least one, and each new one. Otherwise the function raises OutcomeUnknown, and
-    also if several records may be the one.
+    `names` are the fields that identify a new record without a key; `reference` is the one that has
+    our own reference. If no record matches, that is evidence only if the list shows keys or our
+    references: in at least one record, and in every new one. Otherwise, and if several records
+    match, the function raises OutcomeUnknown.
     """
     marks = (_KEY, reference) if reference else (_KEY,)
 
@@ -251,7 +251,7 @@ def _untold(operation: str, record: Record[Any], names: Iterable[str]) -> Outcom
 def read_back(
     get: Callable[[Client, str], Record[Any]], shows: Callable[[Any, Sent], bool]
 ) -> dict[str, Any]:
-    """Declare how an effect on a record is recognised, in an answer and when read back."""
+    """Return the declarations by which an effect is recognised, in an answer and in the record."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         record = get(client, *sent.ids)
@@ -272,7 +272,8 @@ def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
 def states(*names: str) -> Callable[[Any, Sent], bool]:
     """Return a check that an answer shows the key, or all of these fields.
 
-    The client has compared them with the request; an answer without them may belong to any other.
+    The client has compared them with the request. An answer without them may be about another
+    record.
     """
 
     def shows(record: Any, _: Sent) -> bool:
@@ -283,14 +284,14 @@ def states(*names: str) -> Callable[[Any, Sent], bool]:
 
 
 def is_created(record: Any, sent: Sent) -> bool:
-    """Return whether an answer is a new record that the body may have created."""
+    """Return whether the record of an answer is new, and the body may have created it."""
     assert sent.body is not None
     answer = Record(record, b"")
     return any(created_since([answer], sent.body, sent.at, sent.foreign_ids))
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of action; its callables get the kind's own struct of fields."""
+    """One kind of action; its functions get the kind's own struct of fields."""
 
     name: str
     verb: str
@@ -302,39 +303,39 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     model: type[Any]
     """The type of the answer; Raw if the answer to a deletion is not shown."""
     read: Callable[[Any, ServiceRecords], Findings] = lambda fields, records: fields.read(records)
-    """Reads the facts; by default the fields' own `read`."""
+    """Reads the facts; by default the method `read` of the fields."""
     ids: tuple[str, ...] = ()
-    """The fields that hold the ids of the route."""
+    """The names of the fields with the ids of the route."""
     body: Callable[[Any, Findings, str], Body | None] = lambda *_: None
     shows: Callable[[Any, Sent], bool] | None = None
-    """Whether a record, answered or read now, shows the effect.
+    """Whether a record, in an answer or read later, shows the effect.
 
-    Without it, answers show nothing and the effect is looked up.
+    Without this function, an answer is no evidence, and the effect is looked up.
     """
     detail: Callable[[Client, Sent, str], Record[Any] | None] | None = None
     """Reads the full record by its id if the answer shows too little."""
     refuses_repeat: frozenset[int] = frozenset({409})
-    """Statuses with which the service refuses a call that already took effect."""
+    """Statuses with which the service refuses a repeat of a call that took effect."""
     event: str = ""
     """The event of a ramp request that shows the effect, and the user that the service names."""
     look_up: Callable[[Client, Sent], Record[Any] | None] | None = None
     """Finds the record that shows the effect, or None if there is none (yet).
 
-    Raises OutcomeUnknown if several might. A kind without it cannot be looked up: the service does
-    not list it.
+    Raises OutcomeUnknown if several might. A kind without this function cannot be looked up,
+    because the service does not list its records.
     """
     alike: Callable[[Client, Any, Body], Iterable[Any]] | None = None
-    """Records equal to the new one that existed before it: they are not ours."""
+    """Finds records that equal the new one but existed before, so they are not ours."""
     twins: Callable[[ServiceRecords, Any, Body], Iterable[Any]] | None = None
-    """Records that do the same, shown to a person before it is done again."""
+    """Finds records that do the same; a person sees them before the action is sent."""
     gives_hash: Callable[[Any], str] | None = None
-    """The transaction hash that it gives for its request; each hash belongs to one request."""
+    """The transaction hash that the action submits; each hash belongs to one request."""
     has_key: bool = False
-    """Whether its body takes a key as evidence only, which makes no repeat safe."""
+    """Whether the body may have a key that is only evidence and does not make a repeat safe."""
     second_person: bool = True
-    """Whether a second person has to approve it if no policy rules otherwise."""
+    """Whether a second person has to approve the action, unless the policy has another rule."""
     decides_on_maker: bool = False
-    """Whether it approves what another person made; the maker may then never do it."""
+    """Whether the action approves a request, which the maker of the request may never do."""
 
     def ids_of(self, fields: Any) -> tuple[str, ...]:
         """Return the values of the ids in the route."""
@@ -342,25 +343,25 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def creates(self) -> bool:
-        """Whether its answer is a new record rather than the one in its route."""
+        """Whether the answer has a new record instead of the record in the route."""
         return not IDENTITY.get(self.operation, "").startswith("id={")
 
     @property
     def service(self) -> Service:
-        """The service of its operation, as `operations.csv` declares it."""
+        """The service of the operation, as declared in `operations.csv`."""
         return SERVICE_OF[self.operation]
 
     @property
     def takes_key(self) -> bool:
-        """Whether a key is fixed with its content and sent along."""
+        """Whether an idempotency key is part of the content and of the call."""
         return self.safety == "keyed" or self.has_key
 
     @property
     def method(self) -> str:
-        """The HTTP method."""
+        """The HTTP method of the call."""
         return self.operation.partition(" ")[0]
 
     @property
     def route(self) -> str:
-        """The specification's route."""
+        """The route of the call, as in the specification."""
         return self.operation.partition(" ")[2]

@@ -1,8 +1,8 @@
-"""Parties and their accounts: customer data, the owner of each account, and its id.
+"""Actions on parties and their accounts: customer data, account holders, and our own ids.
 
-Our own id of an account may name it as the receiver of a transfer, and only a verified holder sends
-money, so most of these decide where money can go. Later generations of the service ignore the key,
-so each is sent at most once and its effect is read back.
+A transfer may name its receiver by our own id of an account, and only an account with a verified
+holder sends money. So most of these actions decide where money can go. Later generations of the
+service ignore the idempotency key, so each call is sent at most once, and its effect is looked up.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HOLDER: Final = "ACCOUNT_HOLDER"
 _NAMES: Final = ("first_name", "last_name", "name", "vat_number")
 _ADDRESS: Final = PostalAddress.__struct_fields__
 _DELETED: Final = Record(msgspec.Raw(b"null"), b"null")
-"""The record that shows a deletion: it is empty."""
+"""The empty record that stands for a deleted record."""
 
 
 class _About(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,11 +64,11 @@ class MakeParty(_About, frozen=True, kw_only=True):
 
     @property
     def address(self) -> PostalAddress | None:
-        """Its address, as far as given."""
+        """The address of the party, with the fields that are set."""
         return _address(self, {})
 
     def read(self, _: service.ServiceRecords) -> Findings:
-        """Describe the given data; the service does not know the party yet."""
+        """Describe the data of the party, which the service does not know yet."""
         details = {name.replace("_", " "): value for name, value in _plain(self).items()}
         words = ", ".join(f"{name} {clean(value)}" for name, value in details.items())
         kind = clean(self.party_type).lower()
@@ -83,7 +83,7 @@ class MakeParty(_About, frozen=True, kw_only=True):
 
 
 class OnParty(msgspec.Struct, frozen=True, kw_only=True):
-    """A party of the finance service."""
+    """The field that names a party of the finance service."""
 
     party_id: str
 
@@ -97,7 +97,7 @@ class OnParty(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeParty(_About, frozen=True, kw_only=True):
-    """Changes to a party."""
+    """Changes to the data of a party."""
 
     party_id: str
 
@@ -130,7 +130,7 @@ class ChangeParty(_About, frozen=True, kw_only=True):
 
 
 class OpenAccount(OnParty, frozen=True, kw_only=True):
-    """A new account on one chain for an existing party; `external_id` is our own id."""
+    """A new account on one chain for an existing party; `external_id` is our id of the account."""
 
     external_id: str
     chain: str
@@ -152,7 +152,7 @@ class OpenAccount(OnParty, frozen=True, kw_only=True):
 
 
 class ChangeAccount(OnAccount, frozen=True, kw_only=True):
-    """A new id of our own, by which transfers may name the account as receiver."""
+    """A new value of our own id of an account, by which transfers may name it as receiver."""
 
     external_id: str
 
@@ -192,7 +192,7 @@ class HoldAccount(OnAccount, frozen=True, kw_only=True):
         holding = fact(
             "holders so far",
             names,
-            # A list may lag; only whether the party is already a holder matters.
+            # The list may lag, so only the check whether the party is already a holder blocks.
             material=False,
             field="party_id",
             problem="it already holds the account" if is_holder else "",
@@ -225,18 +225,18 @@ def _name(party: Party, masked: bool) -> str:
 
 
 def _address(fields: _About, now: Mapping[str, str]) -> PostalAddress | None:
-    """Return the complete new address, because it is sent whole; other fields keep their values."""
+    """Return the complete new address, because the service replaces an address as a whole."""
     changes = {name: value for name in _ADDRESS if (value := getattr(fields, name))}
     return PostalAddress(**(dict(now) | changes)) if changes else None
 
 
 def _plain(fields: _About) -> dict[str, str]:
-    """Return the given fields by name."""
+    """Return the fields that are set, by name."""
     return {name: value for name in _About.__struct_fields__ if (value := getattr(fields, name))}
 
 
 def _now(party: Party) -> dict[str, str | None]:
-    """Return the service's current values by field name."""
+    """Return the current values of the party by field name."""
     names: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
     return names | {name: getattr(party.address, name, None) for name in _ADDRESS}
 
@@ -282,7 +282,7 @@ def _read_empty(fields: OnAccount, records: service.ServiceRecords) -> Findings:
 
 
 def _gone(get: Callable[[Client, str], object]) -> dict[str, Any]:
-    """Declare how a deletion is recognised: the service no longer knows the record."""
+    """Return the declarations for a deletion: the service no longer has the record."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         try:

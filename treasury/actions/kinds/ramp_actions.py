@@ -1,7 +1,7 @@
-"""Actions on a ramp request: create it, decide on it, change its amount, submit its transaction.
+"""Actions on ramp requests: create, approve, reject, cancel, change the amount, submit a hash.
 
-Creating one has neither key nor version, so it is sent at most once. All others carry the version
-that was read. People never approve a request of their own.
+The creation of a request has no key that the service honours and no version, so it is sent at most
+once. All others have the version that was read. Nobody may approve a request of their own.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from treasury.core.wording import RAMP_TYPES
 
 
 class OnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The ramp request to decide on."""
+    """The field that names the ramp request to decide on."""
 
     request_id: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the request, which has to await approval."""
+        """Read the request, and check that it awaits approval."""
         return _to_decide(records.require(service.RAMP_REQUEST, self.request_id, "request_id"))
 
 
@@ -71,12 +71,12 @@ class ChangeAmount(OnRequest, frozen=True, kw_only=True):
 
 
 class SubmitHash(OnRequest, frozen=True, kw_only=True):
-    """The transaction that carries the crypto of an off-ramp."""
+    """The hash of the blockchain transaction that pays the crypto of an off-ramp."""
 
     transaction_hash: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the off-ramp, which has to await its crypto, and add the given hash."""
+        """Read the off-ramp, check that it awaits its crypto, and describe the hash."""
         request = records.require(service.RAMP_REQUEST, self.request_id, "request_id")
         ramp = RampSeen.of(request)
         wallet = request.deposit_wallet
@@ -117,7 +117,7 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
     company_bank_account_id: str | None = None
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the target, the currencies and the company, each with its problem, if any."""
+        """Read the target, the currencies and the company, and check each of them."""
         on_ramp = self.ramp_type == "ON_RAMP"
         target, chain, payee, address = _target(self, records, on_ramp=on_ramp)
         fiat = records.fiat_currency(self.fiat_currency, "fiat_currency")
@@ -155,7 +155,7 @@ def _to_decide(request: RampRequest) -> Findings:
 
 
 def _read_approval(fields: OnRequest, records: service.ServiceRecords) -> Findings:
-    """Read the request and its payee, which has to be verified before approval."""
+    """Read the request, and check that its payee is verified."""
     request = records.require(service.RAMP_REQUEST, fields.request_id, "request_id")
     findings = _to_decide(request)
     wallet, account = request.company_wallet, request.company_bank_account
@@ -168,7 +168,7 @@ def _read_approval(fields: OnRequest, records: service.ServiceRecords) -> Findin
         return findings
     name = "wallet" if isinstance(target, CompanyWallet) else "bank account"
     verification = _verified(name, target.verification_status, "request_id")
-    # Only a problem matters here, so the verification itself may change.
+    # The status of the verification may change, as long as it is no problem.
     verification = msgspec.structs.replace(verification, material=False)
     return msgspec.structs.replace(findings, facts=(*findings.facts, verification))
 
@@ -229,7 +229,7 @@ def _words(request: RampSeen, masked: bool) -> str:
 
 
 def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]:
-    """Return a check for an event, or for a status that follows it if no events are given."""
+    """Return a check for an event, or for a later status if the service shows no events."""
 
     def shows(request: RampRequest, _: Sent) -> bool:
         if request.status == "AWAITING_APPROVAL":
@@ -247,7 +247,7 @@ def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]
 def _target(
     fields: NewRequest, records: service.ServiceRecords, *, on_ramp: bool
 ) -> tuple[list[Fact], str | None, str, str]:
-    """Return the facts of the wallet or bank account, its chain, its name and its address."""
+    """Return the facts of the target wallet or bank account, its chain, name and address."""
     if fields.ramp_type not in RAMP_TYPES:
         raise InputError(
             f"ramp_type: {fields.ramp_type!r} is not a ramp type", do="use ON_RAMP or OFF_RAMP"
@@ -288,10 +288,9 @@ def _verified(name: str, status: str | None, field: str) -> Fact:
 def _same_requests(
     records: service.ServiceRecords, _: NewRequest, body: bodies.Body
 ) -> Iterable[RampRequest]:
-    """Yield equal requests; list items are sparse, so the detail is read.
+    """Yield equal requests, by their details, because list items lack fields.
 
-    A request that was rejected since counts: the person who rejected it does not want it made
-    again.
+    A rejected request counts too, because somebody has already decided against it.
     """
     for request in filter(body.is_like, records.lately(service.RAMP_REQUESTS)):
         whole = records.require(service.RAMP_REQUEST, request.id, "request_id")

@@ -1,12 +1,12 @@
-"""Records of the services that the kinds of action read: from the lake first, or live.
+"""The services' records that actions are checked against, from the last sync or the service.
 
-A proposal is checked against the last sync and reads the rest from the service. An execution reads
-from the service only. Both give the same typed records, so facts are derived the same way. Within a
-batch of executions, answers are cached for a few seconds.
+A proposal reads the last sync, and from the service only what the sync lacks. An execution reads
+only from the service. Both return the same types of records, so facts are derived in the same way.
+Within a batch of executions, answers are cached for a few seconds.
 
-Lists of recent records are read back to an instant, however many records follow it. So an action
-that was carried out before the workspace was restored from an older copy is found. A list that
-ignores the requested order is read to its end.
+Lists of recent records are read back to an instant, even if there are many. So an action is found
+that was carried out before the workspace was restored from an older copy. A list that ignores the
+requested order is read to its end.
 """
 
 from __future__ import annotations
@@ -31,44 +31,44 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 _FRESH_SECONDS: Final = 5.0
-"""How long an answer of the service is cached within a batch."""
+"""Time for which an answer of the service is cached within a batch."""
 _LIST_SECONDS: Final = 60.0
-"""How long a list that was read back is cached."""
+"""Time for which a list of recent records is cached."""
 
 
 class RecordType(msgspec.Struct, Generic[T], frozen=True):
-    """A type of record readable by id: its name, its stored form and its service call."""
+    """A type of record that can be read by id, from its table in the lake or from the service."""
 
     words: str
     model: type[T]
     table: str
     column: str
-    """The column to look an id up in; empty for records of the company."""
+    """The column with the id; empty for records of the company, which are all read."""
     ask: Callable[[Client, str], Any]
     may_be_closed: bool = False
-    """Whether some credentials and generations of the service hide it; the service then decides."""
+    """Whether some credentials or generations cannot read it; the check is then the service's."""
 
 
 class RecordList(RecordType[T], frozen=True):
-    """Several records of one type; the id is that of their owner."""
+    """A type of list of records; its id is that of the owner of the records."""
 
 
 class RecordFeed(RecordType[T], frozen=True):
-    """Records with a creation time, read in pages, newest first."""
+    """A type of list that is read in pages, newest first, by creation time."""
 
 
 class RecordSource(Protocol):
-    """Returns a record by type and id; None if it has none."""
+    """A source of records, such as the last sync or the live service."""
 
     def read(self, record_type: RecordType[Any], record_id: str) -> Any:
-        """Return the record; the records for a `RecordList`."""
+        """Return the record, or the records of a `RecordList`; None if the source has none."""
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """Return the records made since an instant, or without a creation time."""
+        """Return the records created since an instant, and those without a creation time."""
 
 
 class ServiceRecords:
-    """The records of the services, from the first source that has them."""
+    """Reads records from the first of several sources that has them."""
 
     def __init__(self, *sources: RecordSource, since: datetime = _EVER) -> None:
         self._sources = sources
@@ -90,7 +90,7 @@ class ServiceRecords:
         return next((answer for answer in answers if answer is not None), None)
 
     def all(self, record_list: RecordList[T], owner_id: str = "") -> Sequence[T]:
-        """Return the records of an account, or those of the company."""
+        """Return the records of an account, or of the company."""
         records: Any = self.find(record_list, owner_id)
         return records or ()
 
@@ -107,7 +107,7 @@ class ServiceRecords:
         ]
 
     def lately(self, feed: RecordFeed[T], record_id: str = "") -> Sequence[T]:
-        """Return the records of a list made since the instant given to the constructor.
+        """Return the records of a list created since the instant passed to the constructor.
 
         `record_id` is the account, for lists of one account. Raises Forbidden or NotOffered if the
         service does not show the list, ActionRefused if it is too long to be read back that far.
@@ -140,7 +140,7 @@ def _only(matches: Sequence[T], offered: Iterable[str | None], code: str, field:
 
 
 class StoredSource:
-    """The last commit of the lake; it omits records that were not fully synced."""
+    """Reads from the last commit of the lake; skips records that were not completely synced."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -157,7 +157,7 @@ class StoredSource:
         records = [decode_json(raw, record_type.model) for raw in rows]
         if record_type is _ROLES:
             return [role for role in records if role.party is not None] or None
-        # Every sync observes their balances again.
+        # Balances are stored anew by every sync, so those of the last sync are read.
         if record_type is WALLETS:
             return self._with_balances(records)
         if record_type is RAMP_REQUEST:
@@ -166,7 +166,7 @@ class StoredSource:
         return (records or None) if is_list else next(iter(records), None)
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """Return the records that the last sync stored."""
+        """Return the records of the last sync."""
         if self._snapshot.commit is None:
             return ()
         query = (
@@ -201,7 +201,7 @@ class StoredSource:
 
 
 class RoleHeld(msgspec.Struct, frozen=True):
-    """A party's role, as far as it is needed here."""
+    """The fields of a party's role that the checks use."""
 
     party: models.Party | None = None
 
@@ -220,7 +220,7 @@ ACCOUNT_NAMED: Final = RecordType(
         None,
     ),
 )  # fmt: skip
-"""An account by our own id."""
+"""Accounts, by our own id."""
 PARTY: Final = RecordType(
     "party", models.Party, "parties", "id", lambda c, i: c.finance.parties.get(i).value
 )
@@ -232,7 +232,7 @@ WALLETS: Final = RecordList(
     "wallets", models.Wallet, "wallets", "account_id",
     lambda c, i: _values(c.finance.wallets.iterate(i)), may_be_closed=True,
 )  # fmt: skip
-"""The wallets of an account with their balances."""
+"""The wallets of an account, with their balances."""
 RAMP_REQUEST: Final = RecordType(
     "ramp request",
     models.RampRequest,
@@ -266,7 +266,7 @@ COMPANY_BANK_ACCOUNT: Final = RecordType(
 )  # fmt: skip
 COMPANY_BANK_ACCOUNTS: Final = RecordList(
     "company bank accounts", models.CompanyBankAccount, "company_bank_accounts", "",
-    lambda c, _: _values(  # a list item does not show the number
+    lambda c, _: _values(  # A list item lacks the account number, so the details are read.
         c.ramp.bank_accounts.get(r.value.id) for r in c.ramp.bank_accounts.iterate()
     ),
 )  # fmt: skip
@@ -303,11 +303,11 @@ PARTIES: Final = RecordFeed(
     lambda c, _: c.finance.parties.pages(sort_order="DESC"),
 )  # fmt: skip
 MOST_RECORDS: Final = 20_000
-"""Maximum number of records read from a list; a longer list is not searched to its end."""
+"""Maximum number of records read from a list; a longer list raises ActionRefused."""
 
 
 class LiveSource:
-    """The live service; answers are cached for `seconds`, for the actions of a batch."""
+    """Reads from the live service; answers are cached for `seconds`, for the actions of a batch."""
 
     def __init__(
         self,
@@ -328,7 +328,7 @@ class LiveSource:
         now = self._clock()
         cached = self._records.get(key)
         is_fresh = cached is not None and now - cached[0] < self._seconds
-        # A request's version is sent along, so it is never cached.
+        # The version of a ramp request is sent with the call, so it must be current.
         if cached is not None and is_fresh and record_type is not RAMP_REQUEST:
             return cached[1]
         try:
@@ -343,7 +343,7 @@ class LiveSource:
         return record
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """Return the records of a list, read again after a minute or to look further back."""
+        """Return the records of a list; it is cached for a minute if it reaches back far enough."""
         name, now = (feed.words, record_id), self._clock()
         cached = self._latest.get(name)
         if cached is None or since < cached[1] or now - cached[0] >= _LIST_SECONDS:
@@ -353,12 +353,12 @@ class LiveSource:
         return cached[2]
 
     def forget(self, record_ids: Iterable[str]) -> None:
-        """Drop cached answers about records that a call is about to change."""
+        """Remove cached answers about the records that a call is about to change."""
         for key in [key for key in self._records if key[1] in record_ids]:
             del self._records[key]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
-        """Subtract an amount that was just sent from the balance that was read before it."""
+        """Subtract an amount that was just sent from the cached balance."""
         key = (WALLETS.words, account_id)
         if key not in self._records:
             return
@@ -383,7 +383,7 @@ def _drawn(wallet: models.Wallet, asset: str, amount: Decimal) -> models.Wallet:
 
 
 def _created_since(pages: Iterable[ListPage[Any]], since: datetime, words: str) -> list[Any]:
-    """Return the listed records made since an instant, or without a creation time.
+    """Return the listed records created since an instant, and those without a creation time.
 
     Reading ends at the first page that is older, if the list was newest first up to there.
     """

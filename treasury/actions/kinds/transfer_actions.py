@@ -1,8 +1,8 @@
-"""The three transfers out of an account, each keyed: crypto, fiat, and between two accounts.
+"""Actions for the three kinds of transfer: crypto, fiat, and between two accounts.
 
-The sender has to be active and verified and to hold enough of the asset on that chain. Each
-condition is a fact with a problem, so that a form shows it at the field and an execution checks it
-again.
+Each call has an idempotency key. The sender has to be active and verified, and to have enough of
+the asset on that chain. A condition that is not met is a fact with a problem: a form shows it at
+the field, and an execution checks it too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from treasury.core.text import clean
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
-    """Sender, amount and one receiver, by the service's id or our own."""
+    """The fields of all transfers: sender, amount and one receiver, by the service's id or ours."""
 
     sender_account_id: str
     amount: Decimal
@@ -47,7 +47,7 @@ class _Outward(msgspec.Struct, frozen=True, kw_only=True):
 class CryptoTransfer(_Outward, frozen=True, kw_only=True):
     """A transfer of `asset` on `chain`.
 
-    An address outside the service goes into a field that the provider names: it has no default.
+    An address outside the service needs the name of its field, which only the provider knows.
     """
 
     chain: str
@@ -57,13 +57,13 @@ class CryptoTransfer(_Outward, frozen=True, kw_only=True):
 
     @property
     def outside(self) -> bodies.ExternalAddress | None:
-        """The address outside the service, with its field."""
+        """The address outside the service, with the name of its field; None if there is none."""
         if self.external_address is None:
             return None
         return bodies.ExternalAddress(self.external_field or "", self.external_address)
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the sender, its balance, and the receiver on that chain."""
+        """Read the sender, its balance and the receiver, and check them for that chain."""
         sender = records.require(service.ACCOUNT, self.sender_account_id, "sender_account_id")
         receiving, receiver = _crypto_receiver(self, records)
         money = AssetAmount(self.asset, self.amount)
@@ -86,12 +86,12 @@ class CryptoTransfer(_Outward, frozen=True, kw_only=True):
 
 
 class FiatTransfer(_Outward, frozen=True, kw_only=True):
-    """A transfer with its amount in `currency`."""
+    """A fiat transfer, with its amount in `currency`."""
 
     currency: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the sender, its balances, and the receiver."""
+        """Read and check the sender, its balances and the receiver."""
         sender = records.require(service.ACCOUNT, self.sender_account_id, "sender_account_id")
         receiving, receiver = _receiver(self, records)
         facts = [
@@ -99,7 +99,7 @@ class FiatTransfer(_Outward, frozen=True, kw_only=True):
             *receiving,
             *_decimals(self.amount, self.currency),
         ]
-        # The service chooses the asset, so only an empty account is a problem.
+        # The service chooses the asset that pays, so only an empty account is a problem.
         holdings = [(h.asset, _spendable(h)) for _, h in records.holdings(sender.id) if h.asset]
         if holdings:
             amounts = ", ".join(format_amount(b, unit) for unit, b in holdings if b is not None)
@@ -121,7 +121,7 @@ class FiatTransfer(_Outward, frozen=True, kw_only=True):
 
 
 class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """A transfer between two accounts of the service, off the blockchain."""
+    """A transfer between two accounts of the service, without a blockchain transaction."""
 
     source_account_id: str
     destination_account_id: str
@@ -129,7 +129,7 @@ class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
     cryptocurrency: str
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read both accounts, and the balance of the sender."""
+        """Read and check both accounts, and the balance of the sender."""
         sender = records.require(service.ACCOUNT, self.source_account_id, "source_account_id")
         receiver = records.require(
             service.ACCOUNT, self.destination_account_id, "destination_account_id"
@@ -152,14 +152,14 @@ class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def account_name(account: models.Account, masked: bool = False) -> str:
-    """Return `treasury-eur (f5520527-…)`: our own id, and the service's."""
+    """Return our own id of an account and the service's, as in `treasury-eur (f5520527-…)`."""
     number = ending(account.id, masked)
     name = clean(account.external_id or account.name)
     return f"{name} ({number})" if name else number
 
 
 def active(account: models.Account, side: str, field: str) -> Fact:
-    """Return the status of an account as a fact; it has to be ACTIVE."""
+    """Return the status of an account as a fact, with a problem unless it is ACTIVE."""
     wrong = account.status not in {"ACTIVE", None}
     problem = f"account {account_name(account)} is {account.status}, not ACTIVE" if wrong else ""
     return fact(f"{side} status", account.status, field=field, problem=clean(problem))
@@ -174,7 +174,7 @@ def _sender(records: service.ServiceRecords, account: models.Account, field: str
 
 
 def _verified(records: service.ServiceRecords, account: models.Account, field: str) -> Fact:
-    """Return whether money may leave: by the account's status, or else by its holders'."""
+    """Return the fact whether the sender is verified, by the account or else by its holders."""
     status, may = account.kyc_status, account.may_send
     if may is None:
         checks = [party.kyc_status or party.kyb_status for party in records.holders(account.id)]
@@ -293,7 +293,7 @@ def _states_amount(record: models.Transfer, _: Sent) -> bool:
 
 
 def _detail(client: Client, sent: Sent, transfer_id: str) -> Record[Any]:
-    """Return the sender's transfer of that id, which no record of another type has."""
+    """Return the sender's transfer with that id."""
     return client.finance.transfers.get(*sent.ids, transfer_id)
 
 
@@ -310,7 +310,7 @@ def _sent_from(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
 
 
 _BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrency", "amount")
-"""Fields that identify a transfer between two accounts if its record shows no key."""
+"""Fields that identify a transfer between two accounts if its record has no key."""
 
 
 def _same_way(
@@ -318,7 +318,8 @@ def _same_way(
 ) -> Callable[[service.ServiceRecords, Any, bodies.Body], Iterable[models.Transfer]]:
     """Find transfers of the same amount, receiver and description by the same sender.
 
-    Failed transfers count. `unit` is the field of the asset, or of the currency of the fiat amount.
+    Failed transfers count too. `unit` is the field with the asset, or with the currency of a fiat
+    amount.
     """
 
     def twins(

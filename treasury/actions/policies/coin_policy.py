@@ -1,9 +1,9 @@
-"""How a company measures its coins, as `policy.toml` proposes; two people put it in force.
+"""How a company measures its coins in its accounts, as `policy.toml` proposes.
 
-Nothing below [coins] has a default (docs/coins.md shows an example): the measurement is for the
-company and its auditor to decide. A coin that is not named is disclosed and not posted. With `pool
-= "wallet"` an opening names its wallet: the id of a custodial account, or the address of a company
-wallet.
+Two people put the proposal in force. The keys below [coins] have no defaults (docs/coins.md shows
+an example), because the company and its auditor decide on the measurement. A coin that is not named
+is disclosed but not posted. With `pool = "wallet"`, an opening names its wallet: the id of a
+custodial account, or the address of a company wallet.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _DAY: Final = timedelta(days=1)
 class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The carrying amount of a coin, its cost formula, and the reversal of differences.
 
-    `measurement`: `cost` is the lower of cost and value; `reserves` and `profit_and_loss` name
-    where the difference to the value goes. `reversal`: with `none` the measured amount is the new
-    basis; with `next_month` the difference is reversed on the first of the month, and cost stays.
+    `measurement`: `cost` is the lower of cost and value; `reserves` or `profit_and_loss` is where
+    the difference to the value is posted. `reversal`: with `none`, the measured amount becomes the
+    carrying amount; with `next_month`, the difference is reversed on the first of the next month.
     """
 
     measurement: Literal["cost", "reserves", "profit_and_loss"] | None = None
@@ -46,7 +46,7 @@ class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class CoinOpening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The quantity and carrying amount of a coin in a pool at the end of a month."""
+    """The opening quantity and carrying amount of a coin in a pool, at the end of a month."""
 
     coin: str
     day: date
@@ -64,7 +64,7 @@ class CoinPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def with_coin_amounts(coins: Any) -> None:
-    """Parse the amounts of openings exactly, in place; raise InputError naming the key."""
+    """Replace the amounts of openings by exact Decimals; raise InputError naming the key."""
     openings = coins.get("openings", []) if isinstance(coins, dict) else []
     for place, opening in enumerate(openings if isinstance(openings, list) else ()):
         for name in ("quantity", "carrying_amount"):
@@ -74,7 +74,7 @@ def with_coin_amounts(coins: Any) -> None:
 
 
 def check_coins(coins: CoinPolicy | None, text: str) -> None:
-    """Raise InputError for a missing choice without a default, and for an invalid opening."""
+    """Raise InputError for a missing choice, and for an invalid opening."""
     if coins is None:
         return
     for coin, terms in coins.measured.items():
@@ -105,7 +105,7 @@ def _require(value: str | None, table: str, name: str, choices: Iterable[str]) -
 
 
 def _beside(opening: CoinOpening, days: dict[str, date], pools: set[tuple[str, str]]) -> str:
-    """Return how an opening conflicts with those before it; empty if it does not."""
+    """Return how an opening contradicts those before it; empty if it does not."""
     pool = opening.coin, opening.wallet.lower()
     if pool in pools:
         return f"opens {opening.coin} a second time"

@@ -1,8 +1,8 @@
-"""Limits of balances with the provider, as `policy.toml` proposes; two people set them.
+"""Limits of the balances with the provider, as `policy.toml` proposes; two people set them.
 
 Below [exposure], `total` limits the whole balance in euros at the reference rates; `currencies`
-limits one currency or coin each. Amounts are whole numbers or digits in quotes, because other
-readers of the file would parse a number with a point as a float.
+limits one currency or coin each. Amounts are whole numbers or digits in quotes, because
+TOML parsers read a number with a point as a float.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from treasury.core.toml_text import at_key
 
 
 class ExposurePolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits of balances with the provider: `total` in euros, `currencies` each in its own."""
+    """Limits of balances with the provider: `total` in EUR, `currencies` each in its own unit."""
 
     total: Decimal | None = None
     currencies: dict[str, Decimal] = {}
 
 
 def with_exposure_amounts(limits: Any, text: str) -> None:
-    """Parse the limits exactly, in place; raise InputError naming the line and the key."""
+    """Replace the limits by exact Decimals; raise InputError naming the line and the key."""
     if not isinstance(limits, dict):
         return
     if "total" in limits:

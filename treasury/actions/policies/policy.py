@@ -5,13 +5,16 @@ kind applies. Without a rule, or without the file, the default applies: everythi
 or decides where it can go, needs a second person. The maker is never the checker. A workspace with
 one person has to declare that in the file, and every decision then states it too.
 
-A currency that a limit does not name is not allowed under it; one that `two_people_from` does not
-name always takes two people. `per_day` is what one person may approve (or propose, if no approval
-is needed) in a day of the reporting time zone, under all rules that name the kind. An unverified
-name counts as one from the environment. With `signed = true`, every journal entry after number
-`signed_after` has to be signed by a key of its author. The limits below `materiality` state up to
-which amount an open item does not block a close, `coins` how coins are measured, and `exposure` how
-much the provider may hold; two people put them in force.
+A limit does not allow a currency that it does not name. An amount in a currency that
+`two_people_from` does not name always takes two people. `per_day` limits the amounts that one
+person may approve (or propose, if no approval is needed) in a day of the reporting time zone, under
+all rules that name the kind. An unverified name is treated as a name from the environment. With
+`signed = true`, every journal entry after number `signed_after` has to be signed by a key of its
+author.
+
+Two people put the following tables in force. `materiality` states up to which amount an open item
+does not block a close, `coins` how coins are measured, and `exposure` how much the provider may
+hold.
 """
 
 from __future__ import annotations
@@ -49,13 +52,13 @@ if TYPE_CHECKING:
 POLICY_FILE: Final = "policy.toml"
 EVERYBODY: Final = "*"
 _LONGEST_TERM: Final = 3600
-"""Seconds. An action that was cut off cannot be settled within its term."""
+"""In seconds. An action that was interrupted cannot be settled within its term."""
 
 Limits = Mapping[str, Decimal]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule; `people` is how many have to agree, its maker included."""
+    """One rule; `people` is the number of people who have to agree, including the maker."""
 
     kinds: Annotated[tuple[str, ...], Meta(min_length=1)]
     propose: tuple[str, ...] = (EVERYBODY,)
@@ -67,9 +70,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long the provider remembers a key, and how far its lists may lag.
+    """The time for which the provider remembers a key, and by which its lists may lag.
 
-    `term_seconds` is how long an approval to send is valid after it is journaled.
+    `term_seconds` is the time for which an action may be sent after that is journaled.
     """
 
     key_retention_hours: Annotated[int, Meta(ge=0, le=8_784)] = 24
@@ -77,13 +80,13 @@ class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     term_seconds: Annotated[int, Meta(ge=1, le=_LONGEST_TERM)] = 120
 
     def remembers(self, age: timedelta) -> bool:
-        """Return whether a key of that age is still known when a call sent now arrives."""
+        """Return whether the provider still knows a key of that age when a call arrives."""
         arrives_at = age + timedelta(seconds=self.settling_seconds)
         return arrives_at < timedelta(hours=self.key_retention_hours)
 
 
 class Hub(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The only hub that identifies people; `api` equals its servers' JUPYTERHUB_API_URL."""
+    """The only notebook hub that identifies people; `api` is its servers' JUPYTERHUB_API_URL."""
 
     api: str
 
@@ -96,7 +99,7 @@ class Materiality(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The contents of the file; `text` is the file and `hash` identifies it in each decision."""
+    """The content of the file; `text` is the file's text, and `hash` identifies it in decisions."""
 
     one_person: bool = False
     identified_by: tuple[Literal["hub", "environment", "system"], ...] = (
@@ -120,18 +123,21 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def signatures(self) -> SignatureRules:
-        """The people's public keys, and from which entry on the journal has to be signed."""
+        """Each person's public keys, and which entries of the journal have to be signed."""
         return SignatureRules(
             keys=read_keys(self.keys), required=self.signed, after=self.signed_after
         )
 
     def rule(self, kind: Kind) -> Rule:
-        """Return the first rule that names the kind, else its default."""
+        """Return the first rule that names the kind, or the default rule."""
         naming = (r for r in self.rules if any(fnmatchcase(kind.name, k) for k in r.kinds))
         return next(naming, Rule(kinds=(kind.name,)))
 
     def people(self, kind: Kind, money: AssetAmount | None, facts: Iterable[Fact] = ()) -> int:
-        """Return how many people have to agree, the maker included; a fact may require a second."""
+        """Return the number of people who have to agree, including the maker.
+
+        A fact may require a second person.
+        """
         if self.one_person:
             return 1
         rule, usual = self.rule(kind), 2 if kind.second_person else 1
@@ -142,7 +148,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return max(usual if rule.people is None else rule.people, least)
 
     def check_identity(self, actor: Actor, *, so: str = "nothing was decided") -> None:
-        """Raise ActionRefused if the policy does not trust how this person is identified."""
+        """Raise ActionRefused if the policy does not trust the source of this person's name."""
         source = actor.verified_source
         # No other source verifies a name, and entries may be older than the hub.
         if self.hub is not None and source != "hub":
@@ -168,10 +174,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         *,
         so: str = "nothing was decided",
     ) -> None:
-        """Raise ActionRefused if this person may not `propose` or `approve` this, or this much.
+        """Raise ActionRefused if this person may not `propose` or `approve` this kind or amount.
 
-        `today` holds the person's other decisions of that day under the same rule; `so` is the
-        consequence stated in the refusal.
+        `today` are the amounts that the person decided on that day under the same rule. `so` is the
+        consequence that the error states.
         """
         self.check_identity(actor, so=so)
         rule = self.rule(kind)
@@ -232,8 +238,10 @@ def parse_policy(text: str, path: Path) -> Policy:
 
 
 def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
-    """Raise InputError for a pattern in `kinds` without an action: its rule would limit nothing."""
-    from treasury.actions.kinds.all_kinds import KINDS  # needed only for a file with rules
+    """Raise InputError for a pattern in `kinds` that no kind matches, so its rule has no effect."""
+    from treasury.actions.kinds.all_kinds import (
+        KINDS,
+    )  # Imported here, because only a file with rules needs the kinds.
 
     for place, rule in enumerate(rules):
         for pattern in rule.kinds:
@@ -268,7 +276,7 @@ _LIMITS: Final = ("two_people_from", "at_most", "per_day")
 
 
 def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return the content with exact amounts in the limits; `text` is not a key of the file."""
+    """Return the content with exact limits; refuse the key `text`, which is the file's own text."""
     if "text" in content:
         raise InputError("text is not a key of this file", do="remove it")
     rules = content.get("rules", [])
@@ -285,7 +293,7 @@ def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def _read_limits(limits: Any, text: str, *keys: str | int) -> None:
-    """Parse the amounts of a table exactly, in place; raise InputError naming the line."""
+    """Replace the amounts of a table by exact Decimals; raise InputError naming the line."""
     for key, value in limits.items() if isinstance(limits, dict) else ():
         with at_key(text, *keys, key) as name:
             amount = parse_amount(value, name=name)

@@ -1,8 +1,8 @@
-"""The base of all request bodies: checked on creation, then immutable.
+"""The base class of all request bodies.
 
 A body is a frozen struct. Its constructor checks everything that can be checked before sending, and
-fixes the idempotency key, so that a body sent again, now or after a crash, has the same bytes.
-Missing, wrong and contradictory values raise InputError.
+raises InputError for missing, wrong and contradictory values. It also fixes the idempotency key, so
+that a body is sent with the same bytes however often it is sent, even after a crash.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from treasury.core.money import EXPONENTS, is_exact_in, parse_amount
 __all__ = ["Amount", "Body", "Keyed", "Repeats", "new_key"]
 
 Amount = Decimal | int | str
-"""An exact amount; a float is refused."""
+"""Types of an exact amount; a float is refused, because it is not exact."""
 Repeats = Literal["keyed", "versioned", "write"]
-"""How safe it is to send a body twice; the writing kinds of `transport.Call`."""
+"""How safe it is to send a body twice: the kinds of `transport.Call` except `read`."""
 _WIDE = Context(prec=80)
 
 
@@ -35,7 +35,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     """A request body; fields that are None are not sent."""
 
     REPEATS: ClassVar[Repeats] = "write"
-    """Why sending it twice is safe in every generation of the service, if it is."""
+    """How safe it is to send this body twice, in the least safe generation of the service."""
     NEEDED: ClassVar[tuple[str, ...]] = ()
     """Fields that must not be missing or blank."""
     LONGEST: ClassVar[dict[str, int]] = {}
@@ -56,7 +56,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         return getattr(self, "idempotency_key", None)
 
     def wire(self) -> dict[str, Any]:
-        """Return the fields that are not None under the service's names, in order."""
+        """Return the JSON object to send: each field that is not None, under the service's name."""
         return {
             field.encode_name: value.wire() if isinstance(value, Body) else value
             for field in msgspec.structs.fields(self)
@@ -64,13 +64,16 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         }
 
     def is_like(self, record: Any) -> bool:
-        """Return True if this body may have created a listed record; used to look up an effect."""
+        """Return True if this body may have created a listed record.
+
+        Used to find the created record after the answer was lost.
+        """
         raise NotImplementedError(type(self).__name__)
 
     # Helpers for the bodies' `__post_init__`
 
     def wrong(self, problem: str, do: str) -> InputError:
-        """Return the error for a body that cannot be sent."""
+        """Return the error for a problem that prevents the body from being sent."""
         return InputError(f"{type(self).__name__}: {problem}; nothing was sent", do=do)
 
     def _require(self, *names: str) -> None:
@@ -93,7 +96,11 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
             )
 
     def _amount(self, name: str, currency: str | None, *, places: int | None = None) -> Decimal:
-        """Return a positive amount; refuse more decimals than a known currency has."""
+        """Return the amount in a field.
+
+        Refuse an amount that is not positive, or has more decimals than `places` or a known
+        currency allows.
+        """
         amount = parse_amount(getattr(self, name), name=f"{type(self).__name__}.{name}")
         if amount <= 0:
             raise self.wrong(f"{name} {amount} is not positive", "give a positive amount")
@@ -105,12 +112,12 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         return amount
 
     def _as_number(self, name: str, currency: str | None) -> None:
-        """Store the amount for a JSON number in plain digits."""
+        """Check the amount in a field and store it as a Decimal without an exponent."""
         amount = self._amount(name, currency)
         msgspec.structs.force_setattr(self, name, Decimal(f"{amount:f}"))
 
     def _as_text(self, name: str, currency: str | None, *, places: int) -> None:
-        """Store the amount as a decimal string."""
+        """Check the amount in a field and store it as a decimal string."""
         amount = self._amount(name, currency, places=places)
         msgspec.structs.force_setattr(self, name, f"{amount:f}")
 
@@ -124,13 +131,13 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class Keyed(Body, frozen=True, kw_only=True):
-    """A body with an idempotency key, generated or taken from the journal."""
+    """A body with an idempotency key, which is new or comes from the journal."""
 
     REPEATS: ClassVar[Repeats] = "keyed"
 
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
     def __post_init__(self) -> None:
-        # The key is required, so None is refused too.
+        # The base class does not check a key that is None, but here the key is required.
         self._check_key()
         super().__post_init__()

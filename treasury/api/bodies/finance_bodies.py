@@ -25,7 +25,11 @@ _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
 
 class PostalAddress(Body, frozen=True, kw_only=True):
-    """An address. The mandatory parts are not documented; the first generation requires four."""
+    """A postal address.
+
+    The mandatory parts are not documented. The first generation of the service requires
+    `address_line1`, `city`, `postal_code` and `country`, so a missing one causes a warning.
+    """
 
     address_line1: str | None = msgspec.field(default=None, name="addressLine1")
     address_line2: str | None = msgspec.field(default=None, name="addressLine2")
@@ -37,7 +41,7 @@ class PostalAddress(Body, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.country is not None and not _COUNTRY.fullmatch(self.country):
-            raise self.wrong(f"country {self.country!r} is not two capitals", "write it as BE")
+            raise self.wrong(f"country {self.country!r} is not a two-letter code", "write it as BE")
         mandatory = ("address_line1", "city", "postal_code", "country")
         lacking = [name for name in mandatory if not getattr(self, name)]
         if lacking:
@@ -47,7 +51,7 @@ class PostalAddress(Body, frozen=True, kw_only=True):
 
 
 class PartyDetails(Body, frozen=True, kw_only=True):
-    """A new party: a natural person or a company."""
+    """The details of a new party: a natural person or a company."""
 
     party_type: Literal["INDIVIDUAL", "ORGANISATION"]
     first_name: str | None = None
@@ -70,10 +74,10 @@ class PartyDetails(Body, frozen=True, kw_only=True):
         person, company = ("first_name", "last_name"), ("name", "vat_number")
         if self.party_type == "INDIVIDUAL":
             self._require(*person)
-            self._forbid("and an individual has none", *company)
+            self._forbid("but an individual has none", *company)
         elif self.party_type == "ORGANISATION":
             self._require("name")
-            self._forbid("and an organisation has none", *person)
+            self._forbid("but an organisation has none", *person)
         else:
             raise self.wrong(f"party_type is {self.party_type!r}", "use INDIVIDUAL or ORGANISATION")
 
@@ -86,13 +90,16 @@ class PartyDetails(Body, frozen=True, kw_only=True):
 
 
 class NewParty(PartyDetails, frozen=True, kw_only=True):
-    """`POST /parties`. Later generations ignore the key, so it is not retried automatically."""
+    """`POST /parties`: a new party.
+
+    Later generations of the service ignore the key, so the call is not retried automatically.
+    """
 
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
 
 class PartyChanges(Body, frozen=True, kw_only=True):
-    """`PATCH /parties/{id}`: the changed fields, with the version that was read, if any."""
+    """`PATCH /parties/{id}`: the changed fields, and the version that the change is based on."""
 
     version: int | None = None
     first_name: str | None = None
@@ -114,7 +121,7 @@ def _require_change(body: PartyChanges | AccountChanges) -> None:
 
 
 class NewAccount(Keyed, frozen=True, kw_only=True):
-    """`POST /accounts`: for an existing party, or with a new one."""
+    """`POST /accounts`: an account for an existing party, or together with a new party."""
 
     REPEATS: ClassVar[Repeats] = "write"
     NEEDED = ("external_id", "chain")
@@ -130,7 +137,7 @@ class NewAccount(Keyed, frozen=True, kw_only=True):
         super().__post_init__()
         self._exactly_one("party_id", "party")
         if isinstance(self.party, NewParty):
-            raise self.wrong("its party has its own key", "give PartyDetails")
+            raise self.wrong("a NewParty has a key of its own", "give the party as PartyDetails")
 
     def is_like(self, record: Any) -> bool:
         """Return True if the external id matches."""
@@ -138,7 +145,10 @@ class NewAccount(Keyed, frozen=True, kw_only=True):
 
 
 class AccountChanges(Body, frozen=True, kw_only=True):
-    """`PATCH /accounts/{id}`: an undocumented body; the first generation takes external_id."""
+    """`PATCH /accounts/{id}`: the changed fields of an account.
+
+    The body is not documented; the first generation of the service accepts `external_id`.
+    """
 
     external_id: str | None = None
     name: str | None = None
@@ -152,7 +162,10 @@ class AccountChanges(Body, frozen=True, kw_only=True):
 
 
 class NewPartyRole(Body, frozen=True, kw_only=True):
-    """`POST /accounts/{accountId}/party-roles`; a key does not make repeats safe."""
+    """`POST /accounts/{accountId}/party-roles`: the role of a party in an account.
+
+    The key does not make it safe to send the body twice.
+    """
 
     party_id: str
     role_type: str
@@ -166,9 +179,9 @@ class NewPartyRole(Body, frozen=True, kw_only=True):
 
 
 class NewWallet(Body, frozen=True, kw_only=True):
-    """`POST /accounts/{accountId}/wallets`: on the account's own chain.
+    """`POST /accounts/{accountId}/wallets`: a wallet on the account's own chain.
 
-    A key does not make repeats safe.
+    The key does not make it safe to send the body twice.
     """
 
     chain: str
@@ -182,7 +195,7 @@ class NewWallet(Body, frozen=True, kw_only=True):
 
 
 class NewVirtualBankAccount(Keyed, frozen=True, kw_only=True):
-    """`POST /accounts/{accountId}/virtual-bank-accounts`."""
+    """`POST /accounts/{accountId}/virtual-bank-accounts`: a new virtual bank account."""
 
     name: str
     in_currency: str
@@ -207,14 +220,17 @@ class NewPaymentSession(Keyed, frozen=True, kw_only=True):
         self._as_text("in_amount", self.in_currency, places=2)
         for name in ("callback_url", "success_redirect_url", "failure_redirect_url"):
             if (url := getattr(self, name)) is not None:
-                # https is required, except on this machine, where a sandbox calls back.
+                # A sandbox on this machine calls back without https.
                 parts = urlsplit(url)
                 if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
                     raise self.wrong(f"{name} is not https", "give an https address")
 
 
 class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):
-    """`POST /account-to-account-transfers`: between two accounts, without the blockchain."""
+    """`POST /account-to-account-transfers`: a transfer without a blockchain transaction.
+
+    `amount` is in units of `cryptocurrency`.
+    """
 
     source_account_id: str
     destination_account_id: str
@@ -230,10 +246,10 @@ class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):
 
 
 class ExternalAddress(msgspec.Struct, frozen=True):
-    """A wallet address outside the service, and the field in which the service expects it.
+    """A wallet address outside the service, and the name of the field for it.
 
-    The specification does not name the field, and no deployed service has one, so there is no
-    default: ask the provider.
+    The specification does not name the field, and no deployed service has shown one. So there is
+    no default: ask the provider for the name.
     """
 
     field: str
@@ -241,7 +257,7 @@ class ExternalAddress(msgspec.Struct, frozen=True):
 
 
 class BankReceiver(msgspec.Struct, frozen=True):
-    """A bank account that a fiat transfer pays by SEPA.
+    """The bank account of a payee, for a fiat transfer by SEPA.
 
     The specification does not show the field names, so they come from `[services.bank_receiver]`
     in `treasury.toml`; without that setting the transfer is refused before anything is sent.
@@ -262,7 +278,11 @@ class _Transfer(Keyed, frozen=True, kw_only=True):
 
 
 class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
-    """`POST /accounts/{senderAccountId}/transfers/crypto`: exactly one kind of receiver."""
+    """`POST /accounts/{senderAccountId}/transfers/crypto`: a crypto transfer to one receiver.
+
+    The receiver is an account, a party's external id or an external address. `amount` is in units
+    of `asset`.
+    """
 
     chain: str
     asset: str
@@ -285,7 +305,7 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
             )
 
     def wire(self) -> dict[str, Any]:
-        """Return the fields, with an external address in its configured field."""
+        """Return the JSON object to send, with an external address in the field that it names."""
         body = super().wire()
         outside = body.pop("externalAddress", None)
         return body if outside is None else {**body, outside.field: outside.address}
@@ -295,7 +315,10 @@ _OWN_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(Ne
 
 
 class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):
-    """`POST /accounts/{senderAccountId}/transfers/fiat`: `amount` is in `currency`."""
+    """`POST /accounts/{senderAccountId}/transfers/fiat`: a fiat transfer to one receiver.
+
+    The receiver is an account, a party's external id or a bank account. `amount` is in `currency`.
+    """
 
     currency: str
     bank_receiver: BankReceiver | None = None
@@ -314,16 +337,16 @@ class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):
             raise self.wrong("the receiver's name is missing", "give the account holder's name")
 
     def wire(self) -> dict[str, Any]:
-        """Return the fields; a bank receiver needs `wire_to_bank`."""
+        """Return the JSON object to send; raise InputError if there is a bank receiver."""
         if self.bank_receiver is not None:
             raise self.wrong(
-                "bank_receiver has no field names",
+                "the field names of bank_receiver are not configured",
                 "ask the provider for them and set [services.bank_receiver] in treasury.toml",
             )
         return super().wire()
 
     def wire_to_bank(self, names: BankReceiverFields) -> dict[str, Any]:
-        """Return the fields with the bank receiver under the names that this service uses."""
+        """Return the JSON object to send, with this service's field names for the bank receiver."""
         body, bank = super().wire(), self.bank_receiver
         assert bank is not None
         del body["bankReceiver"]
@@ -333,10 +356,13 @@ class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):
 
 
 class NewPaymentRequest(Keyed, frozen=True, kw_only=True):
-    """`POST /payment-requests`: a payment tied to a card provider's reference."""
+    """`POST /payment-requests`: a payment tied to a card provider's reference.
+
+    `amount` is in `currency`.
+    """
 
     type: str
-    """The card provider, spelt exactly as agreed; the values are not documented."""
+    """The card provider, spelt as agreed with the provider; the values are not documented."""
 
     reference_id: str
     amount: Amount
@@ -350,7 +376,7 @@ class NewPaymentRequest(Keyed, frozen=True, kw_only=True):
         self._as_number("amount", self.currency)
 
     def wire(self) -> dict[str, Any]:
-        """Return the two objects that the service expects; the key is in the second."""
+        """Return the JSON object to send: the card reference, and the payment with its key."""
         payment = super().wire()
         provider = {name: payment.pop(name) for name in ("type", "referenceId")}
         return {"cardProviderReference": provider, "paymentRequest": payment}

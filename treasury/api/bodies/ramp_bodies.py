@@ -23,7 +23,7 @@ LEAST = Decimal("1e-8")
 
 
 class RecordVersion(Body, frozen=True, kw_only=True):
-    """The version that was read, sent with approve, reject and cancel."""
+    """The body of approve, reject and cancel: the version that the person saw."""
 
     REPEATS: ClassVar[Repeats] = "versioned"
 
@@ -31,7 +31,7 @@ class RecordVersion(Body, frozen=True, kw_only=True):
 
 
 class RampAmount(RecordVersion, frozen=True, kw_only=True):
-    """`PUT /ramp-requests/{id}/amount`: fiat gross on-ramp, crypto gross off-ramp."""
+    """`PUT /ramp-requests/{id}/amount`: the new gross amount, fiat on-ramp and crypto off-ramp."""
 
     amount: Amount
 
@@ -42,7 +42,7 @@ class RampAmount(RecordVersion, frozen=True, kw_only=True):
 
 
 class RampTransactionHash(Body, frozen=True, kw_only=True):
-    """`PATCH /ramp-requests/{id}/tx-hash`."""
+    """`PATCH /ramp-requests/{id}/tx-hash`: the hash of the transaction that paid an off-ramp."""
 
     REPEATS: ClassVar[Repeats] = "versioned"
     NEEDED = ("blockchain_transaction_hash",)
@@ -52,7 +52,7 @@ class RampTransactionHash(Body, frozen=True, kw_only=True):
 
 
 class BankAccountChanges(RecordVersion, frozen=True, kw_only=True):
-    """`PATCH /company-bank-accounts/{id}`."""
+    """`PATCH /company-bank-accounts/{id}`: the new name of a bank account."""
 
     name: str
 
@@ -60,7 +60,7 @@ class BankAccountChanges(RecordVersion, frozen=True, kw_only=True):
 
 
 class CompanyWalletChanges(RecordVersion, frozen=True, kw_only=True):
-    """`PATCH /company-wallets/{id}`."""
+    """`PATCH /company-wallets/{id}`: the new description of a wallet."""
 
     description: str
 
@@ -68,7 +68,7 @@ class CompanyWalletChanges(RecordVersion, frozen=True, kw_only=True):
 
 
 class Invitation(Body, frozen=True, kw_only=True):
-    """`POST /company/users/invite`."""
+    """`POST /company/users/invite`: the person to invite."""
 
     email: str
     role: str
@@ -83,7 +83,7 @@ class Invitation(Body, frozen=True, kw_only=True):
 
 
 class FeeQuestion(Body, frozen=True, kw_only=True):
-    """`POST /fees/calculate`: fiat gross on-ramp, crypto gross off-ramp."""
+    """`POST /fees/calculate`: the gross amount, fiat on-ramp and crypto off-ramp."""
 
     amount: Amount
     type: str
@@ -97,8 +97,8 @@ class FeeQuestion(Body, frozen=True, kw_only=True):
 class NewRampRequest(Body, frozen=True, kw_only=True):
     """`POST /ramp-requests`: `amount` is gross fiat on-ramp and gross crypto off-ramp.
 
-    The deployed service ignores the key that its specification accepts, so this is never retried
-    automatically; the key is evidence only.
+    The deployed service ignores the idempotency key, although its specification has one. So the
+    call is never retried automatically, and the key only serves as evidence.
     """
 
     ramp_type: str
@@ -117,16 +117,19 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
         if self.ramp_type == "OFF_RAMP":
             target, excluded = excluded, target
         self._require(target)
-        self._forbid(f"and an {self.ramp_type} has none", excluded)
+        self._forbid(f"but an {self.ramp_type} has none", excluded)
         self._as_number("amount", None)
         _check_least(self, self.amount)
 
     def is_like(self, record: Any) -> bool:
-        """Return True if direction, amount, currencies and target match, if the record has them."""
+        """Return True if the direction matches, and each other value that the record states."""
         return record.ramp_type == self.ramp_type and not self.differences(record)
 
     def differences(self, record: Any) -> tuple[str, ...]:
-        """Describe differences of the created request, to be shown before anybody approves it."""
+        """Describe each difference between this body and the created request.
+
+        Show them to the approver. The result is empty if every stated value is as sent.
+        """
         amount = record.fiat_amount if self.ramp_type == "ON_RAMP" else record.crypto_amount
         pairs = (
             ("amount", self.amount, amount if amount is not None else record.amount),
@@ -143,7 +146,7 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
 
 
 def _id(record: Any, name: str) -> str | None:
-    """Return the id of a nested record, given as an id or an object; a code has none."""
+    """Return the id of a nested record, from its id field or its object; None if it is a code."""
     stated: str | None = getattr(record, f"{name}_id", None)
     return stated or getattr(getattr(record, name, None), "id", None)
 
@@ -155,11 +158,14 @@ def _check_type(body: Body, ramp_type: str) -> None:
 
 def _check_least(body: Body, amount: Amount) -> None:
     if Decimal(amount) < LEAST:
-        raise body.wrong(f"amount {amount} is below {LEAST}", "give more")
+        raise body.wrong(f"amount {amount} is below the minimum of {LEAST}", "give a larger amount")
 
 
 class NewCompanyWallet(Body, frozen=True, kw_only=True):
-    """`POST /company-wallets`. It is verified by sending 1 USDC from it to a deposit wallet."""
+    """`POST /company-wallets`: a wallet of the company.
+
+    To verify the wallet, send 1 USDC from it to one of the provider's deposit wallets.
+    """
 
     address: str
     chain: str
@@ -174,7 +180,10 @@ class NewCompanyWallet(Body, frozen=True, kw_only=True):
 
 
 class NewBankAccount(Body, frozen=True, kw_only=True):
-    """`POST /company-bank-accounts`: the mandatory numbers depend on the account type."""
+    """`POST /company-bank-accounts`: a bank account of the company.
+
+    The account type decides which numbers are mandatory.
+    """
 
     bank_account_type: str
     supported_ramp_type: str
@@ -221,7 +230,7 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
         self._require(*self.ALWAYS, *_REQUIRED[self.bank_account_type])
         is_unnumbered = self.iban is None and self.account_number is None
         if self.bank_account_type == "OTHER_SWIFT" and is_unnumbered:
-            raise self.wrong("one of iban, account_number is needed", "give one or both")
+            raise self.wrong("iban or account_number is needed", "give one or both")
         if self.bank_account_type == "EUR_SEPA" and self.bic is None:
             warnings.warn("without a BIC some services refuse a SEPA account", stacklevel=3)
         if self.iban is not None and not is_iban(self.iban):
@@ -235,7 +244,7 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
                 raise self.wrong(f"{name} is not {words}", "check it")
 
     def is_like(self, record: Any) -> bool:
-        """Return True if type and names match, and the numbers where the record has them."""
+        """Return True if type and names match, and each account number that the record states."""
         mandatory = ("bank_account_type", "name", "bank_name")
         optional = ("iban", "account_number", "routing_number", "sort_code")
         return all(getattr(record, n) == getattr(self, n) for n in mandatory) and all(

@@ -1,1 +1,1 @@
-"""One call to a service: token, connection, retries, and the answer read within bounds."""
+"""One call to a service: access token, connection, retries, and limits on the answer."""

@@ -1,9 +1,10 @@
-"""The access token of one credential: fetched once, shared by all threads, renewed in time.
+"""The access token of one credential, shared by all threads and renewed before it expires.
 
-This is an `httpx.Auth` flow (finance service, "Authentication"). A request carries the cached
-token, which is renewed before sending if it is about to expire. A token answered with 401 is
-dropped; `transport` decides whether the call is repeated. One thread fetches a token while the
-others wait for it. The clock is monotonic, so changes of the system time do not matter.
+`TokenAuth` is an `httpx.Auth` flow (finance service, "Authentication"). Each request carries the
+cached token; a token that is about to expire is replaced before the request is sent. If the service
+answers 401, the token is discarded, and `transport` decides whether the call is repeated. One
+thread fetches a token while the others wait for it. The clock is monotonic, so changes of the
+system time do not matter.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class _Token(msgspec.Struct, frozen=True):
 
 
 class TokenAuth(httpx.Auth):
-    """Bearer tokens by client credentials; `repr` shows the client id but not the secret."""
+    """Adds a bearer token to each request; `repr` shows the client id but not the secret."""
 
     def __init__(self, token_url: str, credential: Credential, transport: Transport) -> None:
         self._url = token_url
@@ -62,7 +63,7 @@ class TokenAuth(httpx.Auth):
     def sync_auth_flow(
         self, request: httpx.Request
     ) -> Generator[httpx.Request, httpx.Response, None]:
-        """Send with the cached token; drop it if it is answered with 401."""
+        """Send the request with the cached token; discard the token if the service answers 401."""
         token = self._current()
         request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
         response = yield request
@@ -72,7 +73,7 @@ class TokenAuth(httpx.Auth):
                     self._token = None
 
     def _current(self) -> _Token:
-        """Return the token; threads waiting for a failed fetch share its error."""
+        """Return the token. If a fetch fails, all threads that waited for it raise its error."""
         came_at = self._now()
         if not self._lock.acquire(timeout=max(0.0, self._transport.time_left())):
             raise httpx.PoolTimeout("another call is still waiting for the token")
@@ -80,7 +81,7 @@ class TokenAuth(httpx.Auth):
             token = self._token
             if token is None or self._now() >= token.fresh_until:
                 failed_at, failure = self._failed
-                # The fetch failed while this thread waited.
+                # Another fetch failed while this thread waited for it.
                 if failure is not None and failed_at > came_at:
                     raise failure
                 try:
@@ -96,7 +97,10 @@ class TokenAuth(httpx.Auth):
         return self._transport.clock.monotonic()
 
     def _fetch(self) -> _Token:
-        """Fetch a new token, but not after a refusal: guessing may lock the client out."""
+        """Fetch a new token, unless an earlier fetch was refused.
+
+        Repeated requests with a wrong secret may lock the client out.
+        """
         if self._refused is not None:
             raise self._bad_credentials(self._refused)
         asked_at = self._now()
@@ -112,9 +116,10 @@ class TokenAuth(httpx.Auth):
         return _Token(Secret(grant.access_token), asked_at + grant.expires_in - early)
 
     def _ask(self) -> _Grant:
-        """Request a token; the secret is in the call's content only.
+        """Request a token.
 
-        No local variable holds it, because tracebacks may show variables.
+        The secret is in the content of the call only. No local variable holds it, because
+        tracebacks may show variables.
         """
         secret = self._credential.secret()
         self._transport.redactor.hide(secret.reveal(), self._credential.client_id)

@@ -1,8 +1,9 @@
-"""Limits the number of parallel calls to the rate that the service accepts without 429.
+"""Limits the number of parallel calls, so that the service rarely answers 429.
 
-The limit is halved when the service answers 429, and grows by one for each full round of successes,
-so it settles slightly below the allowed rate. All threads of a client share one limiter. Several
-refusals in one round halve it once: only a call that began after the last halving counts.
+The limit is halved when the service answers 429. It grows by one after as many successes as the
+limit has, so it settles slightly below the allowed rate. All threads of a client share one limiter.
+If several parallel calls are refused, the limit is halved once: calls that began before the last
+halving are ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 
 
 class Limiter:
-    """Gives at most `limit` slots at a time; `limit` moves between 1 and `ceiling`."""
+    """Lets at most `limit` calls run at a time; `limit` moves between 1 and `ceiling`."""
 
     def __init__(self, ceiling: int) -> None:
         self._ceiling = max(1, ceiling)
@@ -29,9 +30,9 @@ class Limiter:
 
     @contextmanager
     def slot(self, timeout: float) -> Iterator[int | None]:
-        """Wait for a slot; yield None if there is none within `timeout` seconds.
+        """Wait until a call may start; yield None if it may not within `timeout` seconds.
 
-        The slot is the number of halvings before it was given.
+        The yielded slot is the number of halvings so far.
         """
         with self._changed:
             free = self._changed.wait_for(lambda: self._taken < self.limit, max(0.0, timeout))

@@ -1,10 +1,11 @@
-"""Network connections to a service; every wait ends at the deadline of its exchange.
+"""Network connections to a service; every wait ends at a deadline.
 
 httpx and httpcore limit each read separately, so a peer that sends a byte per second, endless
-headers or repeated `100 Continue` never times out. Here each wait on a socket is limited to the
-rest of the exchange, including connecting, TLS, a proxy's tunnel, informational answers and
-headers, and received bytes are counted. Only the operating system's name lookup has its own limits.
-Proxies and certificates come from the environment, as usual.
+headers or repeated `100 Continue` never times out. Here an `Exchange` is one attempt to send a
+request and read its answer. Each wait on a socket ends at the deadline of the exchange. That
+includes connecting, TLS, a proxy's tunnel, informational answers and headers. Received bytes are
+counted too. Only the operating system's name lookup has its own limits. Proxies and certificates
+come from the environment, as in httpx.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _KEPT_OPEN = 5.0
 """Seconds for which an idle connection is kept."""
 
 _PIECE = 16 * 1024
-"""Number of bytes sent at once; the remaining time is checked before each piece."""
+"""Number of bytes in a piece to send; the remaining time is checked before each piece."""
 
 FRAMING = 256 * 1024
 """Maximum bytes of informational answers and headers before a body."""
@@ -40,17 +41,20 @@ _PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 
 
 class UnreadableAnswer(httpx.RequestError):
-    """Raised for an answer that is not read completely: too long, or in an unrequested encoding."""
+    """An answer that is not read to its end: too long, or in an encoding that was not requested."""
 
 
 class Fence(Protocol):
     """Decides immediately before bytes are written whether they may still be sent."""
 
     def before_bytes(self, has_begun: bool) -> None:
-        """Raise an error if they may not; `has_begun` means that earlier bytes may have left."""
+        """Raise an error if the bytes may not be sent.
+
+        `has_begun` is True if earlier bytes of the request may have left.
+        """
 
     def after_bytes(self) -> None:
-        """Record that bytes were passed to the system."""
+        """Record that bytes were passed to the operating system."""
 
 
 class Exchange(msgspec.Struct):
@@ -62,23 +66,24 @@ class Exchange(msgspec.Struct):
     brings_token: bool = False
     left: int = FRAMING
     start: bytes = b""
-    """First bytes of the request itself; a tunnel's or SOCKS bytes differ."""
+    """The beginning of the request, which differs from the bytes of a tunnel or of SOCKS."""
     fence: Fence | None = None
     has_begun: bool = False
     """True if bytes of the request may have left."""
     stopped_by: Exception | None = None
-    """The error with which the fence refused the first byte."""
+    """The error by which the fence refused the first byte."""
 
     def remaining(self, timeout: float | None) -> float:
-        """Return the maximum seconds to wait, up to `timeout`; zero or less after the deadline."""
+        """Return the seconds until the deadline, at most `timeout`; zero or less after it."""
         seconds = self.until - self.monotonic()
         return seconds if timeout is None else min(timeout, seconds)
 
     @contextmanager
     def fenced(self, piece: bytes) -> Iterator[None]:
-        """Send a piece; the fence decides about bytes of the request itself.
+        """Send a piece of bytes; the fence may refuse bytes of the request itself.
 
-        Tunnels, SOCKS and TLS send other bytes, before the request.
+        Tunnels, SOCKS and TLS send bytes of their own before the request. The fence is not asked
+        about these.
         """
         if self.fence is None or not (self.has_begun or piece.startswith(self.start)):
             yield
@@ -95,7 +100,7 @@ class Exchange(msgspec.Struct):
             self.fence.after_bytes()
 
     def expect_body(self) -> None:
-        """Extend the limit for a body, after the headers of an answer are complete."""
+        """Raise the limit by the size of a body, once the headers of the answer are complete."""
         self.left += 2 * self.answer_bytes
 
     def count(self, received: int) -> None:
@@ -109,13 +114,13 @@ _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 
 def current_exchange() -> Exchange | None:
-    """Return the exchange of this thread."""
+    """Return the current exchange of this thread."""
     return _CURRENT.get()
 
 
 @contextmanager
 def exchanging(exchange: Exchange) -> Iterator[None]:
-    """Limit everything that this thread sends and receives to `exchange`."""
+    """Apply the limits of `exchange` to everything that this thread sends and receives."""
     token = _CURRENT.set(exchange)
     try:
         yield
@@ -124,7 +129,7 @@ def exchanging(exchange: Exchange) -> Iterator[None]:
 
 
 def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
-    """Return the maximum seconds to wait in the current exchange; raise `late` if it is over."""
+    """Return the seconds left in the current exchange; raise `late` after its deadline."""
     exchange = _CURRENT.get()
     if exchange is None:
         return timeout
@@ -135,10 +140,10 @@ def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
 
 
 class Network(httpx.BaseTransport):
-    """HTTP/1.1 over httpcore's connections, direct or through the environment's proxy."""
+    """An HTTP/1.1 transport over httpcore, direct or through the proxy of the environment."""
 
     def __init__(self, *, connections: int, trust_env: bool, is_encrypted: bool = True) -> None:
-        """Load no certificates without `is_encrypted`, because that takes longer than a call."""
+        """Load certificates only if `is_encrypted`, because that takes longer than a call."""
         self._tls = (
             httpx.create_ssl_context(trust_env=trust_env)
             if is_encrypted
@@ -169,7 +174,7 @@ class Network(httpx.BaseTransport):
             url = request.url
             proxy = self._proxies.get(url.scheme) or self._proxies.get("all")
             if is_loopback(url.host) or proxy_bypass(url.netloc.decode()):
-                # A local address never goes through a proxy.
+                # A proxy cannot reach an address of this machine.
                 proxy = None
             response = self._pools[proxy].handle_request(
                 httpcore.Request(
@@ -188,7 +193,7 @@ class Network(httpx.BaseTransport):
             pool.close()
 
     def _pool(self, address: str | None) -> httpcore.ConnectionPool:
-        """Return a pool of connections, direct or through the proxy at an address."""
+        """Return a pool of connections, direct or through the proxy at the given address."""
         proxy = None
         if address is not None:
             parsed = httpx.Proxy(address)
@@ -224,14 +229,14 @@ class _Body(httpx.SyncByteStream):
             yield from self._response.iter_stream()
 
     def close(self) -> None:
-        # h11 treats bytes read beyond an answer as the next answer. httpcore does not expose its
-        # parser. If another version stores it elsewhere, no connection is reused, which is slow but
-        # safe.
+        # h11 treats bytes after an answer as the next answer, so they must be found. httpcore does
+        # not expose its parser. If a version stores the parser elsewhere, no connection is reused,
+        # which is slow but safe.
         parser: Any = self._response.stream
         for name in ("_stream", "_connection", "_h11_state"):
             parser = getattr(parser, name, None)
         trailing = getattr(parser, "trailing_data", None)
-        # The pool decides on reuse of the connection while it closes the response.
+        # The pool decides whether to reuse the connection when it closes the response.
         if trailing is None or trailing[0]:
             stream = self._response.extensions.get("network_stream")
             if isinstance(stream, _Stream):
@@ -243,7 +248,7 @@ class _Body(httpx.SyncByteStream):
 def _as_httpx() -> Iterator[None]:
     """Convert an error of httpcore into httpx's error of the same name.
 
-    Only the reason of a failed connection keeps its text, because other texts quote the answer.
+    Only an error of connecting keeps its text, because other texts quote the answer.
     """
     try:
         yield
@@ -255,7 +260,7 @@ def _as_httpx() -> Iterator[None]:
 
 
 class _Backend(httpcore.NetworkBackend):
-    """Opens connections, trying each address of a name within the exchange's time."""
+    """Opens connections; tries each address of a host name within the time of the exchange."""
 
     def __init__(self) -> None:
         self._sockets = httpcore.SyncBackend()
@@ -287,7 +292,7 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection with reads and writes that end at the deadline of their exchange."""
+    """A connection whose reads and writes end at the deadline of the current exchange."""
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
@@ -298,7 +303,7 @@ class _Stream(httpcore.NetworkStream):
         """True if surplus bytes were read, so that the connection is never reused."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return received bytes, at most `max_bytes`; httpcore.ReadTimeout at the deadline."""
+        """Return at most `max_bytes` received bytes; raise httpcore.ReadTimeout at the deadline."""
         self._is_fresh, self._begins = False, True
         received = self._inner.read(max_bytes, _remaining(timeout, httpcore.ReadTimeout))
         exchange = _CURRENT.get()
@@ -310,7 +315,7 @@ class _Stream(httpcore.NetworkStream):
         """Send all of `buffer`; raise httpcore.WriteTimeout at the deadline.
 
         Raise httpcore.ConnectError before the first byte of a request if the connection holds
-        unread bytes, because they would be taken for its answer.
+        unread bytes, because they would be read as the answer to this request.
         """
         if self._begins and self._has_surplus():
             raise httpcore.ConnectError(_SURPLUS)
@@ -338,7 +343,10 @@ class _Stream(httpcore.NetworkStream):
         return _Stream(self._inner.start_tls(ssl_context, server_hostname, wait))
 
     def get_extra_info(self, info: str) -> Any:
-        """Return socket information; httpcore closes an idle connection that is readable."""
+        """Return information about the socket.
+
+        httpcore asks whether an idle connection is readable, and closes it if so.
+        """
         if info == "is_readable":
             tls = self._inner.get_extra_info("ssl_object")
             has_decrypted = tls is not None and tls.pending() > 0
@@ -349,7 +357,7 @@ class _Stream(httpcore.NetworkStream):
         """Return True if the peer closed the connection or sent bytes without a request.
 
         After a TLS handshake the socket may hold session tickets, so only a non-blocking read shows
-        whether there is more. Otherwise a byte in the socket is enough.
+        whether there are other bytes. Without TLS, any byte in the socket is surplus.
         """
         tls = self._inner.get_extra_info("ssl_object")
         if self.is_spoiled or (
@@ -366,9 +374,9 @@ class _Stream(httpcore.NetworkStream):
 
 
 class _ProxySocket(ssl.SSLSocket):
-    """A socket to a proxy that is itself encrypted.
+    """An encrypted socket to a proxy.
 
-    TLS within TLS reads whole records from it at once, so the deadline is checked here.
+    TLS within TLS reads whole records from this socket at once, so the deadline is checked here.
     """
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:

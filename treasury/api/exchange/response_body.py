@@ -1,8 +1,8 @@
-"""Answers as received: complete, within limits, and without the client's own secrets.
+"""Reads answers completely, within limits, and removes the client's own secrets.
 
-Every answer passes through here before any other code sees it. Its body is limited, also after
-decompression. A token or secret that the service echoes is removed, and cookies are dropped. Only
-the beginning of an unsuccessful answer is kept.
+Every answer passes through here before any other code sees it. The size of its body is limited,
+also after decompression. A token or secret that the service echoes is removed, and cookies are
+dropped. Only the beginning of an unsuccessful answer is kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treasury.api.exchange.network import UnreadableAnswer, current_exchange
 
 REDACTED = b"[redacted]"
 _SHORTEST = 12
-"""Minimum length of a secret to remove from bodies: a shorter one could be part of an amount."""
+"""Minimum length of a secret to remove from bodies: a shorter text could be part of an amount."""
 
 _REMEMBERED = 16
 """Number of recent secrets of a client to remove; older tokens have expired."""
@@ -52,8 +52,8 @@ _UNESCAPED = {b"\\/": b"/"} | {
 class Redactor:
     """Removes the secrets of one client from a service's answers, in linear time.
 
-    A service may choose its token and what it echoes, so no backtracking patterns are built from
-    them.
+    The service chooses the token and the text that repeats it, so regular expressions built from
+    them could take exponential time.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Redactor:
         return "Redactor(…)"
 
     def hide(self, secret: str, client_id: str = "") -> None:
-        """Remove `secret` from now on: plain, URL-encoded, and as basic authentication."""
+        """Remove `secret` from later answers: plain, URL-encoded, and as basic authentication."""
         texts = {secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
         if client_id:
             texts.add(base64.b64encode(f"{client_id}:{secret}".encode()).decode())
@@ -76,7 +76,7 @@ class Redactor:
         self._forms = (*others, forms)[-_REMEMBERED:]
 
     def clean(self, data: bytes) -> bytes:
-        """Return the bytes with each secret replaced, even if escaped for JSON or a URL."""
+        """Return the bytes with each secret replaced, also if it is escaped for JSON or a URL."""
         for forms in self._forms:
             for form in forms:
                 if form in data:
@@ -90,12 +90,15 @@ class Redactor:
 
 
 def _unescaped(data: bytes) -> bytes:
-    """Return the unescaped text, in pieces because splitting a whole answer takes much memory."""
+    """Return the unescaped text.
+
+    The text is processed in pieces, because splitting a whole answer takes much memory.
+    """
     plain, start = bytearray(), 0
     while start < len(data):
         end = start + PIECE
         sign = max(data.rfind(begin, end - _LONGEST_ESCAPE, end) for begin in (b"\\", b"%"))
-        # An escape must not be split.
+        # A piece must not end inside an escape.
         end = sign if sign > start and end < len(data) else end
         plain += _ESCAPE.sub(lambda escape: _UNESCAPED[escape[0].lower()], data[start:end])
         start = end
@@ -103,7 +106,7 @@ def _unescaped(data: bytes) -> bytes:
 
 
 def _places(plain: bytes, forms: Iterable[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each match in order; of overlapping matches the first."""
+    """Yield the start and end of each match in order; skip a match that overlaps an earlier one."""
     upcoming = [(plain.find(form), -len(form), form) for form in forms]
     heapify(upcoming)
     last = 0
@@ -118,7 +121,10 @@ def _places(plain: bytes, forms: Iterable[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def _without(data: bytes, places: Iterable[tuple[int, int]]) -> bytes:
-    """Return escaped text with matches replaced; `places` are positions in the unescaped text."""
+    """Return the escaped text with its matches replaced.
+
+    `places` are the positions of the matches in the unescaped text.
+    """
     escapes = _ESCAPE.finditer(data)
     escape, longer = next(escapes, None), 0
 
@@ -142,7 +148,7 @@ _turn = threading.Lock()
 
 
 class _LogFilter(logging.Filter):
-    """Removes secrets that a service echoes in its headers from httpcore's own log."""
+    """Removes secrets from httpcore's log, because a service may repeat them in its headers."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage().encode("utf-8", "surrogateescape")
@@ -159,7 +165,7 @@ for _name in ("httpcore.connection", "httpcore.http11", "httpcore.proxy"):
 
 
 class BoundedTransport(httpx.BaseTransport):
-    """A transport with complete, limited answers, free of secrets."""
+    """A transport that returns complete answers of limited size, without secrets."""
 
     def __init__(
         self, inner: httpx.BaseTransport, redactor: Redactor, *, refusal_bytes: int
@@ -205,7 +211,7 @@ class BoundedTransport(httpx.BaseTransport):
 
 
 def _beginning(parts: Iterable[bytes], most: int) -> bytes:
-    """Return the first `most` bytes."""
+    """Return the first `most` bytes of a body."""
     read = bytearray()
     for part in parts:
         read += part[: most - len(read)]
@@ -215,8 +221,8 @@ def _beginning(parts: Iterable[bytes], most: int) -> bytes:
 
 
 def _parts(response: httpx.Response, most: int) -> Iterator[bytes]:
-    """Yield the body in decompressed parts; none is much longer than `most`."""
-    # An inner transport has already read and decoded it.
+    """Yield the body in decompressed parts, each of about `most` bytes at the longest."""
+    # The transport of a test may return a body that is already read and decompressed.
     if response.is_stream_consumed:
         return iter((response.content,))
     assert isinstance(response.stream, httpx.SyncByteStream)

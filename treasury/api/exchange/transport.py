@@ -1,10 +1,15 @@
-"""The only transport to a service: encrypted, without redirects, with one retry loop.
+"""The transport for every call to a service: encrypted, without redirects, with one retry loop.
 
-A read is retried after a temporary failure, with growing pauses within the deadline, and so is a
-write with an idempotency key. A write with a version is retried only after the service's own 401 or
-429; any other write only after its own 401, or if nothing has left this machine. A write counts as
-refused only if the service itself refuses it (`is_refusal`); any other failure after it may have
-left is an `OutcomeUnknown`. The number of parallel calls adapts to the service (`limiter`).
+The kind of a call decides when it is retried within its deadline, with growing pauses:
+
+- A read, and a write with an idempotency key, after any temporary failure.
+- A write with a version, after the service's own 401 or 429.
+- Any other write, after the service's own 401.
+- Every call, if no byte of it has left this machine.
+
+A write counts as refused only if the service itself refuses it (`is_refusal`). Any other failure of
+a write that may have left this machine raises `OutcomeUnknown`. The number of parallel calls adapts
+to the service (`limiter`).
 """
 
 from __future__ import annotations
@@ -50,16 +55,16 @@ _NEVER_SENT = (
     httpx.UnsupportedProtocol,
 )
 _HANDED_OVER = "treasury.left"
-"""Request extension that marks it as passed to the connection: from then on it may have left."""
+"""Extension that marks a request as passed to the connection; after that it may have left."""
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?", re.ASCII)
 _PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 class Clock(msgspec.Struct, frozen=True):
-    """The source of time, replaceable in tests."""
+    """The source of time; tests replace it."""
 
     monotonic: Callable[[], float] = boot_seconds
-    """Runs during suspend, so that deadlines and tokens expire then too."""
+    """A clock that also runs while the machine sleeps, so that deadlines and tokens expire then."""
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     jitter: Callable[[float, float], float] = SystemRandom().uniform
@@ -69,39 +74,41 @@ class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of time, attempts and sizes; all times in seconds."""
 
     deadline: float = 60.0
-    """For one call, including retries, pauses and fetching a token."""
+    """Maximum time of one call, including retries, pauses and fetching a token."""
     connect: float = 10.0
     read: float = 30.0
     attempts: int = 6
     connect_attempts: int = 3
-    """For a wrong name or a closed port, which rarely recover while waiting."""
+    """Attempts if no connection is made: a wrong name or a closed port rarely recovers by waiting.
+    """
     first_pause: float = 0.25
     longest_pause: float = 8.0
     connections: int = 16
-    """More than the number of threads: a full pool that replaces a connection may close one that a
-    thread has just started to use.
+    """Size of the connection pool. It is larger than the number of threads, because a full pool may
+    close a connection that a thread has just started to use.
     """
     answer_bytes: int = 16 * 1024 * 1024
-    """Of one decompressed answer: a page of 1,000 records has about 1 MB."""
+    """Maximum size of a decompressed answer; a page of 1,000 records has about 1 MB."""
     refusal_bytes: int = 1024 * 1024
-    """Of an answer with a token or of a refusal; the rest of a refusal is not read."""
+    """Maximum size of an answer with a token, and of a refusal; the rest of a refusal is not read.
+    """
     pages: int = 20_000
-    """Maximum stated length of one list in pages."""
+    """Maximum number of pages that a service may state for one list."""
     records: int = 5_000_000
-    """Maximum records in one list."""
+    """Maximum number of records in one list."""
     extra_pages: int = 20
     """Number of pages by which a list may grow while it is read."""
     unstated_records: int = 50_000
-    """Maximum records in one list that does not state its number of pages."""
+    """Maximum number of records in a list without a stated number of pages."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation on one record.
+    """One call of an operation.
 
-    `route` keeps the specification's placeholders for use in errors; `url` has them filled in.
-    `kind` states the safety of retries: a "read" changes nothing, a "keyed" write is executed once
-    however often it is sent, of two "versioned" writes only one can take effect, and a plain
-    "write" must not be sent twice.
+    `route` has the specification's placeholders, for use in errors; in `url` they are filled in.
+    `kind` states whether the call may be repeated: a "read" has no effect, a "keyed" write is
+    executed once however often it is sent, of two "versioned" writes with the same version only one
+    takes effect, and a plain "write" must not be sent twice.
     """
 
     method: str
@@ -113,18 +120,18 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes | None = None
     ids: tuple[str, ...] = ()
     key: str | None = None
-    """The idempotency key in `content`, for errors."""
+    """The idempotency key in `content`, to be shown in errors."""
 
     look_up: str = "read the record to see whether it was changed"
     brings_token: bool = False
-    """True if it requests an access token; its answer is short."""
+    """True if the call requests an access token, whose answer is short."""
     retry_unauthorized: bool = True
     """True if a plain write is repeated with a new token after the service's own 401."""
     fence: Fence | None = None
     """Called immediately before each attempt's first byte, and before each later piece."""
 
     def __repr__(self) -> str:
-        # Its content may be a secret.
+        # The content may have a secret, so it is not shown.
         return f"<Call {self.operation}>"
 
     @property
@@ -148,7 +155,7 @@ class Transport:
             require_https(address)
             try:
                 httpx.URL(address)
-            # A host that is not filled in yet.
+            # The settings may still have a placeholder as the host.
             except httpx.InvalidURL as error:
                 raise errors.SettingsError(
                     f"{address} is not an address that can be called",
@@ -156,7 +163,7 @@ class Transport:
                 ) from error
         self.limits = limits or CallLimits()
         self.clock = clock or Clock()
-        # One connection is reserved for renewing a token.
+        # One connection stays free for fetching a token.
         self.limiter = Limiter(self.limits.connections - 1)
         # Proxies and certificates come from the environment, but local addresses never use a proxy.
         away = not all(is_loopback(urlsplit(address).hostname or "") for address in addresses)
@@ -180,7 +187,7 @@ class Transport:
                 "User-Agent": "treasury",
             },
         )
-        # For clients that are never closed.
+        # Close the connections of a client that its user never closes.
         weakref.finalize(self, self._http.close)
 
     def close(self) -> None:
@@ -188,7 +195,7 @@ class Transport:
         self._http.close()
 
     def send(self, call: Call, auth: httpx.Auth | None = None) -> httpx.Response:
-        """Send a call and return the successful response; any other end is a ServiceError."""
+        """Send a call and return the successful response; raise a ServiceError for any other."""
         require_https(call.url)
         until = self.clock.monotonic() + self.time_left()
         unsure = renewed = False
@@ -196,7 +203,7 @@ class Transport:
         while True:
             try:
                 outcome = self._in_turn(call, auth, until)
-            # This attempt did not leave, for example because no token could be fetched.
+            # The request was not sent, for example because no token could be fetched.
             except Exception as error:
                 if unsure:
                     reason = type(error).__name__
@@ -221,12 +228,18 @@ class Transport:
             self.clock.sleep(pause)
 
     def time_left(self) -> float:
-        """Return the seconds left for a call; fetching a token counts towards its call."""
+        """Return the seconds left for a call.
+
+        The deadline of a call includes the fetching of its token.
+        """
         around = current_exchange()
         return around.remaining(self.limits.deadline) if around else self.limits.deadline
 
     def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> _Failure:
-        """Make one attempt within the limiter. A token is fetched within its call's slot."""
+        """Make one attempt when the limiter allows it.
+
+        A token is fetched in the slot of the call that needs it.
+        """
         if auth is None:
             return self._try(call, None, until)
         with self.limiter.slot(until - self.clock.monotonic()) as slot:
@@ -274,7 +287,7 @@ class Transport:
             return _BrokenAnswer(type(error).__name__)
 
     def _pause(self, outcome: _Failure, attempt: int) -> float:
-        """Return the seconds to pause: as the service requests, else growing with jitter."""
+        """Return the seconds to wait: as the service requests, or growing and randomised."""
         if isinstance(outcome, httpx.Response):
             requested = _retry_after(outcome.headers, self.clock.now())
             if requested is not None:
@@ -284,13 +297,13 @@ class Transport:
 
 
 class _BrokenAnswer(httpx.RequestError):
-    """An error other than of the connection, after a write may have left."""
+    """An error that did not come from the connection, after a write may have left."""
 
 
 def _may_repeat(call: Call, outcome: _Failure) -> bool:
     if isinstance(outcome, _NEVER_SENT):
         return True
-    # The next answer would be as long.
+    # A retry would get an answer that is too long again.
     if isinstance(outcome, UnreadableAnswer):
         return False
     if call.kind == "versioned":
@@ -304,8 +317,8 @@ def _wants_token(call: Call, outcome: _Failure) -> bool:
     """Return True if a call is repeated with a new token, as the specification requires.
 
     A read or a keyed write may always be repeated; any other write only after the service's own
-    401, and a plain one not if `retry_unauthorized` is False: a proxy may send a call twice and
-    pass on the second answer, so that a genuine 401 follows an effect.
+    401. A plain write is not repeated if `retry_unauthorized` is False: a proxy may send a call
+    twice and return only the second answer, so a genuine 401 can follow an effect.
     """
     if call.kind in {"read", "keyed"}:
         return isinstance(outcome, httpx.Response) and outcome.status_code == 401
@@ -322,7 +335,7 @@ def _is_refused(call: Call, outcome: _Failure, status: int) -> bool:
 
 
 def _is_unsure(call: Call, outcome: _Failure) -> bool:
-    """Return True if this attempt may have taken effect without a success answer."""
+    """Return True if a failed attempt may have taken effect."""
     if call.kind == "read" or isinstance(outcome, _NEVER_SENT):
         return False
     return not isinstance(outcome, httpx.Response) or not is_refusal(outcome, call.operation)
@@ -360,11 +373,11 @@ def _error(call: Call, outcome: _Failure, unsure: bool, pause: float) -> errors.
 
 
 def _silence(outcome: httpx.RequestError) -> str:
-    """Describe in a few words why there is no answer."""
+    """Describe in a few words why there is no complete answer."""
     match outcome:
         case httpx.ReadTimeout():
             return f"{type(outcome).__name__}: the answer was not complete in time"
-        # A wrong name, a closed port or a bad certificate.
+        # The text names a wrong host name, a closed port or a bad certificate.
         case httpx.ConnectError():
             return one_line(str(outcome), 160) or type(outcome).__name__
         case _BrokenAnswer():
@@ -374,7 +387,7 @@ def _silence(outcome: httpx.RequestError) -> str:
 
 
 def unknown(call: Call, how: str, trace: str | None = None) -> errors.OutcomeUnknown:
-    """Return the error for a write that may have taken effect, with advice on finding out."""
+    """Return the error for a write that may have taken effect, with advice on how to check."""
     return errors.OutcomeUnknown(
         f"{call.operation}: the service {how}; it may have been carried out"
         f"{where(call.ids, trace)}",
@@ -387,7 +400,10 @@ def unknown(call: Call, how: str, trace: str | None = None) -> errors.OutcomeUnk
 
 
 def _retry_after(headers: httpx.Headers, now: datetime) -> float | None:
-    """Return the pause that the service requests in ms, seconds or a date; None if it does not."""
+    """Return the pause in seconds that the service requests; None if it requests none.
+
+    The service states it in milliseconds, in seconds or as a date.
+    """
     exact, value = headers.get("retry-after-ms", "").strip(), headers.get("retry-after", "")
     if _SECONDS.fullmatch(exact):
         return float(exact) / 1000

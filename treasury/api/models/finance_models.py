@@ -18,12 +18,13 @@ __all__ = [
 ]  # fmt: skip
 
 UNLOCKED = frozenset({"VERIFIED", "NOT_REQUIRED"})
-"""The kycStatus values that unlock outgoing transfers; any other value, known or not, locks them.
+"""The values of kycStatus with which outgoing transfers are allowed; with any other value they are
+blocked.
 """
 
 
 class Address(Model, frozen=True):
-    """Finance service, "Address"."""
+    """Finance service, "Address": a postal address."""
 
     address_line1: str | None = None
     address_line2: str | None = None
@@ -73,7 +74,7 @@ class PartyRole(Model, frozen=True):
 
 
 class Account(Model, frozen=True):
-    """Finance service, "Account"."""
+    """Finance service, "Account": an account on one blockchain network."""
 
     id: Id
     external_id: Id | None = None
@@ -99,7 +100,7 @@ class _AmountSplit(Model, frozen=True):
 
 
 class Balance(Model, frozen=True):
-    """One asset in a wallet, in any documented shape (`gaps.md`, balances element).
+    """The balance of one asset in a wallet, in any documented shape (`gaps.md`, balances element).
 
     `holding` reads each of these shapes: {token, balance, availableBalance, pendingBalance} as
     strings; {asset, contractAddress, amount{total, available, reserved}} as strings or as numbers;
@@ -131,7 +132,7 @@ class Balance(Model, frozen=True):
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """A normalised balance in units of `asset`; None if the service did not state a value."""
+    """A balance in units of `asset`, in one shape for all services; None for a value not stated."""
 
     asset: str | None
     contract_address: str | None
@@ -165,7 +166,7 @@ class Wallet(Model, frozen=True):
 
 
 class VirtualBankAccount(Model, frozen=True):
-    """Finance service, "Virtual bank account": it receives a customer's euros."""
+    """Finance service, "Virtual bank account": a bank account for deposits by customers."""
 
     id: Id
     account_id: Id | None = None
@@ -187,13 +188,13 @@ class VirtualBankAccount(Model, frozen=True):
 
     @property
     def rail_references(self) -> tuple[str, ...]:
-        """The references of its deposit rails, without the account's own."""
+        """The payment references of the deposit rails, except the reference code of the account."""
         rails = (rail.payment_reference for rail in self.deposit_rails or ())
         return tuple(dict.fromkeys(r for r in rails if r and r != self.reference_code))
 
 
 class DepositRail(Model, frozen=True):
-    """One way to pay into a virtual account of the newest generation."""
+    """One way to pay into a virtual bank account; only the newest generation states these."""
 
     rail_type: str | None = None
     payment_reference: str | None = None
@@ -206,7 +207,7 @@ class DepositRail(Model, frozen=True):
 
 
 class PaymentSession(Model, frozen=True):
-    """Finance service, "Payment session": a hosted checkout. No endpoint returns it again."""
+    """Finance service, "Payment session": a hosted checkout, returned only when it is created."""
 
     id: Id | None = None
     account_id: Id | None = None
@@ -228,7 +229,7 @@ class PaymentSession(Model, frozen=True):
 
 
 class FiatOrigin(Model, frozen=True):
-    """The fiat side of a fiat transfer."""
+    """The fiat amount of a fiat transfer, its currency and the exchange rate."""
 
     currency: str | None = None
     amount: Decimal | None = None
@@ -236,7 +237,10 @@ class FiatOrigin(Model, frozen=True):
 
 
 class Transfer(Model, frozen=True):
-    """Finance service, "Transfer", of all three kinds: every documented field, all optional."""
+    """Finance service, "Transfer".
+
+    One class for crypto, fiat and account-to-account transfers, with the fields of all three.
+    """
 
     id: Id
     status: str | None = None
@@ -263,25 +267,25 @@ class Transfer(Model, frozen=True):
 
     @property
     def is_final(self) -> bool:
-        """True if the transfer cannot change any more; an undocumented status is not final."""
+        """True if the transfer cannot change any more; False for an undocumented status."""
         return self.status in TRANSFER_FINAL
 
     @property
     def failure(self) -> str | None:
-        """The reason of a failure, from the documented fields that have one."""
+        """The code and text of a failure; None if no field states one."""
         reasons = (self.failure_code, self.failure_reason, self.error_message)
         return ": ".join(dict.fromkeys(text for text in reasons if text)) or None
 
 
 class PaymentAmount(Model, frozen=True):
-    """An amount of a payment request: fiat, crypto, or both."""
+    """An amount of a payment request in fiat, crypto, or both."""
 
     fiat: Decimal | None = None
     crypto: Decimal | None = None
 
 
 class PaymentExecution(Model, frozen=True):
-    """One movement on a chain that a payment request caused; `amount` is in `asset`."""
+    """A blockchain transaction of a payment request; `amount` is in units of `asset`."""
 
     id: Id | None = None
     wallet_pair_id: Id | None = None
@@ -298,10 +302,10 @@ class PaymentExecution(Model, frozen=True):
 
 
 class PaymentRequest(Model, frozen=True):
-    """Finance service, "Payment request"; no endpoint of the specification returns it again.
+    """Finance service, "Payment request", returned only when it is created.
 
-    An amount is a number in the first generation and {fiat, crypto} in later ones, where each is a
-    number or a string.
+    An amount is a number in the first generation. In later generations it is an object with `fiat`
+    and `crypto`, each a number or a string.
     """
 
     id: Id | None = None
@@ -320,7 +324,7 @@ class PaymentRequest(Model, frozen=True):
     reversal_description: str | None = None
     reversed_at: datetime | None = None
     executions: tuple[msgspec.Raw, ...] | None = None
-    """PaymentExecution records as bytes, decoded on request."""
+    """The executions as JSON; decode each as a `PaymentExecution`."""
 
     idempotency_key: str | None = None
     created_at: datetime | None = None
@@ -333,14 +337,17 @@ class PaymentRequest(Model, frozen=True):
 
 
 class Permit(Model, frozen=True):
-    """An announced resource: a signature that allows tokens to be spent."""
+    """A signature that allows tokens to be spent.
+
+    The specification only announces this resource.
+    """
 
     supported_asset_id: Id | None = None
     asset: str | None = None
     contract_address: str | None = None
     status: str | None = None
     typed_data: msgspec.Raw = msgspec.Raw(b"null")
-    """The typed data to sign (EIP-712) as JSON, with the token contract's own numbers."""
+    """The typed data to sign (EIP-712) as JSON; amounts are in the token's smallest units."""
 
 
 class Token(Model, frozen=True):
@@ -352,16 +359,17 @@ class Token(Model, frozen=True):
 
 
 UNLIMITED: Final = Decimal(2**256 - 1)
-"""The largest number of a token contract, which means an unlimited allowance."""
+"""The largest number in a token contract, by which an allowance is unlimited."""
 
 
 _WIDE: Final = Context(prec=100)
 
 
 class Allowance(Model, frozen=True):
-    """An announced resource: the amount of an asset that may be spent for a wallet.
+    """The amount of an asset that others may spend from a wallet.
 
-    It is not documented whether `allowance` counts tokens or their smallest units.
+    The specification only announces this resource. It does not state whether `allowance` counts
+    tokens or their smallest units.
     """
 
     UNSTORED = frozenset({"allowance"})
@@ -372,7 +380,7 @@ class Allowance(Model, frozen=True):
 
     @property
     def is_unlimited(self) -> bool:
-        """True if it is the largest number, in tokens or in their smallest units."""
+        """True if the allowance is the largest number, in tokens or in their smallest units."""
         if self.allowance is None:
             return False
         decimals = (self.asset and self.asset.decimals) or 0

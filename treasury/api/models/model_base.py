@@ -1,9 +1,8 @@
-"""The base of all records of both services.
+"""The base class of all records of both services.
 
-A model accepts records of every documented generation. Only identifying fields are mandatory, enums
-are open strings, an amount is an exact Decimal whether it came as a number or a string, and a time
-without a zone is UTC. Unknown fields are not lost, because every record keeps its own bytes
-(`codec.Record`).
+A model accepts the records of every documented generation. Only identifying fields are mandatory.
+A status may have any text. An amount is an exact Decimal, from a number or a string. A time without
+a zone is UTC. Unknown fields are not lost, because each `codec.Record` keeps the bytes received.
 """
 
 from __future__ import annotations
@@ -19,20 +18,23 @@ from treasury.core.errors import InputError
 from treasury.core.money import PRECISION, SCALE, parse_amount
 
 LONGEST_ID: Final = 255
-"""Maximum number of characters: a UUID has 36, a transaction hash 66."""
+"""Maximum number of characters in an id: a UUID has 36, a transaction hash 66."""
 
 Id = Annotated[str, msgspec.Meta(max_length=LONGEST_ID)]
-"""An identifier, which becomes part of addresses, of keys and of the journal."""
+"""An id; it becomes part of URLs, keys and journal entries, so its length is limited."""
 
 Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""A 64-bit integer, as the lake stores it."""
+"""An integer of 64 bits, the size that the lake stores."""
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A record of a service: instants are converted to UTC, amounts are checked for storability."""
+    """A record of a service.
+
+    The constructor converts instants to UTC, and refuses amounts that the lake cannot store.
+    """
 
     UNSTORED: ClassVar[frozenset[str]] = frozenset()
-    """Numbers that no table stores, so their size is not limited."""
+    """Fields with numbers of any size, because no table stores them."""
 
     def __post_init__(self) -> None:
         for name in _checked(type(self)):
@@ -45,18 +47,18 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
                 exponent = value.as_tuple().exponent
                 is_short = isinstance(exponent, int) and exponent >= -SCALE
                 if is_short and value.adjusted() < PRECISION - SCALE:
-                    # Storable without the full check.
+                    # An amount like this always fits, so the slower check is skipped.
                     continue
                 try:
                     parse_amount(value, name=name)
-                # msgspec adds the position in the record.
+                # msgspec adds the position in the record to a ValueError.
                 except InputError as error:
                     raise ValueError(error.what) from None
 
 
 @cache
 def _checked(model: type[Model]) -> tuple[str, ...]:
-    """Return the fields that may hold an instant or an amount."""
+    """Return the fields of a type that may have an instant or an amount."""
     kinds = {datetime, Decimal}
     fields = msgspec.structs.fields(model)
     names = (field.name for field in fields if kinds & {field.type, *get_args(field.type)})

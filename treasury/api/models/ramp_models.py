@@ -32,7 +32,7 @@ class Company(Model, frozen=True):
 
 
 class CompanyUser(Model, frozen=True):
-    """A user of the company. The link of an invitation is a secret and not a field here."""
+    """A user of the company. The link of an invitation is a secret, so it is not a field."""
 
     id: Id
     username: str | None = None
@@ -45,7 +45,7 @@ class CompanyUser(Model, frozen=True):
 
 
 class _BankDetails(Model, frozen=True, kw_only=True):
-    """Identifying details of a bank account; the fields depend on its type."""
+    """The details of a bank account; its type decides which fields have values."""
 
     bank_name: str | None = None
     company_name: str | None = None
@@ -73,7 +73,7 @@ class _BankDetails(Model, frozen=True, kw_only=True):
 
 
 class CompanyBankAccount(_BankDetails, frozen=True, kw_only=True):
-    """Ramp service, "Company bank account"; a list leaves out `iban` and `version`."""
+    """Ramp service, "Company bank account"; `iban` and `version` are None in a list item."""
 
     id: Id
     company_id: Id | None = None
@@ -88,7 +88,7 @@ class CompanyBankAccount(_BankDetails, frozen=True, kw_only=True):
 
 
 class CompanyWallet(Model, frozen=True):
-    """Ramp service, "Company wallet"; a list leaves out `company_id` and `version`."""
+    """Ramp service, "Company wallet"; `company_id` and `version` are None in a list item."""
 
     id: Id
     company_id: Id | None = None
@@ -125,7 +125,10 @@ class CryptoCurrency(Model, frozen=True):
 
 
 class CurrencyPair(Model, frozen=True):
-    """A currency pair that can be exchanged; a fiat currency has no chain."""
+    """Reference data: two currencies that can be exchanged.
+
+    The chain of a fiat currency is None.
+    """
 
     source: CryptoCurrency = msgspec.field(name="from")
     target: CryptoCurrency = msgspec.field(name="to")
@@ -138,7 +141,7 @@ class Chain(Model, frozen=True):
 
 
 class ConfigEntry(Model, frozen=True):
-    """Reference data: one line of the bank account configuration."""
+    """Reference data: an account type, country or currency that a bank account may have."""
 
     kind: str
     code: str
@@ -146,7 +149,7 @@ class ConfigEntry(Model, frozen=True):
 
 
 class Fee(Model, frozen=True):
-    """A fee tier; the period of its volumes is not documented."""
+    """A fee and the volumes for which it applies; the period of the volumes is not documented."""
 
     id: Id
     company_id: Id | None = None
@@ -159,9 +162,10 @@ class Fee(Model, frozen=True):
 
 
 class CalculatedFee(Model, frozen=True):
-    """The calculator's answer; `unit` is ours, because the service does not state one.
+    """The fee that the service calculated for an amount.
 
-    The fee is in the unit of the requested amount: fiat on-ramp, crypto off-ramp.
+    The fee is in the unit of the amount: fiat on-ramp, crypto off-ramp. The client sets `unit`,
+    because the service does not state it.
     """
 
     amount: Decimal | None = None
@@ -170,7 +174,7 @@ class CalculatedFee(Model, frozen=True):
 
 
 class DepositBankAccount(_BankDetails, frozen=True, kw_only=True):
-    """The account that the company pays fiat to for an on-ramp; the fields depend on its type."""
+    """The bank account to which the company pays the fiat of an on-ramp."""
 
     id: Id | None = None
     beneficiary: str | None = None
@@ -182,13 +186,13 @@ class DepositBankAccount(_BankDetails, frozen=True, kw_only=True):
 
     @property
     def currency(self) -> str | None:
-        """The code of the account's currency, from an object or a text."""
+        """The currency code of the account, which the service states as an object or a text."""
         fiat = self.fiat_currency
         return fiat.currency if isinstance(fiat, FiatCurrency) else fiat
 
 
 class DepositWallet(Model, frozen=True):
-    """The wallet that the company sends crypto to for an off-ramp."""
+    """The wallet to which the company sends the crypto of an off-ramp."""
 
     id: Id | None = None
     address: str | None = None
@@ -200,7 +204,7 @@ class DepositWallet(Model, frozen=True):
 
 
 class RampEvent(Model, frozen=True):
-    """One line of a ramp request's history."""
+    """An event in the history of a ramp request."""
 
     id: Id | None = None
     event_type: str | None = None
@@ -219,7 +223,7 @@ class RampEvent(Model, frozen=True):
 
 
 class RampRequest(Model, frozen=True):
-    """Ramp service, "Ramp request": the detail, or the list item with fewer fields.
+    """Ramp service, "Ramp request": a detail, or a list item, which has fewer fields.
 
     `amount` is gross fiat for an on-ramp and gross crypto for an off-ramp. A list item has currency
     codes and no version, fee, net amount or events; a detail has currency objects.
@@ -258,33 +262,36 @@ class RampRequest(Model, frozen=True):
     created_by: str | None = None
 
     def event(self, *kinds: str) -> RampEvent | None:
-        """Return the last event of one of these kinds."""
+        """Return the last event of one of these kinds; None if there is none."""
         events = [event for event in self.events or () if event.event_type in kinds]
         return events[-1] if events else None
 
     @property
     def is_final(self) -> bool:
-        """True if the request cannot change any more; not for BLOCKED or undocumented statuses."""
+        """True if the request cannot change any more.
+
+        False if BLOCKED or in an undocumented status.
+        """
         return self.status in REQUEST_FINAL
 
     @property
     def maker(self) -> str | None:
-        """The creator: the user of the CREATED event, else `createdBy`."""
+        """The user who created the request, from the CREATED event or else from `createdBy`."""
         created = self.event("CREATED")
         by_event = created and (created.email or created.username or created.user_id)
         return by_event or self.created_by
 
     @property
     def changed_at(self) -> datetime | None:
-        """Time of the last event, because a request has no update time itself."""
+        """The time of the last event, because a request has no update time of its own."""
         times = [event.created_at for event in self.events or () if event.created_at]
         return max(times, default=self.created_at)
 
     def doubts(self) -> tuple[str, ...]:
-        """Describe contradictions within the record; empty if there are none.
+        """Describe each contradiction within the record; empty if there are none.
 
-        Fee and net amount are compared to the cent, and the deposit wallet's chain with the
-        asset's.
+        Gross amount, fee and net amount must agree to the cent, and the deposit wallet must be on
+        the chain of the asset.
         """
         doubts = []
         parts = (self.fiat_amount, self.fiat_fee_amount, self.fiat_net_amount)

@@ -1,1 +1,1 @@
-"""Files that others may write, edit or damage: read safely, written completely."""
+"""Safe reading and complete writing of files that other people may change or damage."""

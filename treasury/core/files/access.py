@@ -1,7 +1,7 @@
 """File permissions: files are readable by the user only, or by the group of a shared workspace.
 
-The process's umask is the only setting that all file-writing libraries obey. It covers the lake's
-files, databases, workbooks and temporary folders.
+The permissions are set by the umask of the process, because every library that writes files obeys
+it: the lake's, the databases', the workbooks' and that of temporary folders.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _masks: set[int] = set()
 def keep_to_user() -> None:
     """Create files as 0600 and folders as 0700 from now on, unless a shared workspace is open.
 
-    If both kinds are open, the shared one's umask applies: a private workspace's own folder still
-    keeps others out, while files that colleagues cannot read would break a shared one.
+    If a process has opened a private and a shared workspace, the umask of the shared one applies:
+    colleagues must be able to read its files, and the private workspace's folder excludes others.
     """
     _mask(_USER)
 
@@ -41,7 +41,7 @@ def keep_to_group(folder: Path) -> None:
 def excess_access(folder: Path, shared: Shared | None) -> Iterator[Path]:
     """Yield the files and folders of a workspace that are readable by more people than configured.
 
-    Nothing is yielded if the workspace folder itself excludes others.
+    The generator is empty if the workspace folder itself excludes others.
     """
     excess = _GROUP if shared else _USER
     if not folder.stat().st_mode & excess:

@@ -18,7 +18,7 @@ if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
 
 _AT_ONCE: Final = 8
-"""Number of files synced in parallel, which the disk writes together."""
+"""Number of files synced in parallel, because a disk writes several files together."""
 
 _NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
 """Errors of a file system that cannot sync a folder."""
@@ -27,7 +27,7 @@ _NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file completely or not at all, and flush it to disk.
 
-    An existing file or link in the draft's place is removed, never written through.
+    The content is first written to a draft, `<name>.new`. A file or link of that name is removed.
     """
     draft = path.with_name(f"{path.name}.new")
     with created(draft) as file:
@@ -38,13 +38,13 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def created(draft: Path) -> BinaryIO:
-    """Create a new file; a file or link in its place is removed, never written through."""
+    """Create a new file and open it for writing; a file or link of that name is removed first."""
     draft.unlink(missing_ok=True)
     return draft.open("xb")
 
 
 def sync_files(files: Iterable[Path], top: Path) -> None:
-    """Flush files to disk, and then every folder from theirs up to `top`."""
+    """Flush files to disk, then their folders and each parent folder up to `top`."""
     paths = list(files)
     folders = {folder for path in paths for folder in (path.parent, *path.parent.parents)}
     with ThreadPoolExecutor(_AT_ONCE, "durable") as pool:
@@ -53,7 +53,7 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
 
 
 class EarlySyncs:
-    """Flushes files in parallel to their writer, so that little is left to flush at the end.
+    """Flushes files in threads while more is written, so that little is left to flush at the end.
 
     Leaving the context waits for the flushes, and raises the OSError of a failed one.
     """
@@ -72,7 +72,10 @@ class EarlySyncs:
                 sync.result()
 
     def begin(self, file: BinaryIO) -> None:
-        """Start flushing what is written of an open file, which may be closed meanwhile."""
+        """Start flushing what was written to an open file so far.
+
+        The file may be closed meanwhile.
+        """
         file.flush()
         self._begun.append(self._pool.submit(_sync_and_close, os.dup(file.fileno())))
 
@@ -84,7 +87,7 @@ def sync_open(file: BinaryIO) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries to disk, on systems that have a call for it."""
+    """Flush a folder's entries to disk, if the operating system can do that."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

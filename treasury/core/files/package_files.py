@@ -1,4 +1,4 @@
-"""Data files of a package: declarations, templates, and standalone SQL steps."""
+"""Reads the data files of a package: declarations, templates, and SQL steps."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Opening regular files only, because a pipe may block forever and a device never ends.
+"""Opens regular files only, because a pipe may block forever and a device may have no end.
 
-Files that other people named or sent are opened here.
+Used for every file that other people named or sent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS = (
 
 
 class NotRegular(OSError):
-    """Raised for a path that is not a regular file; `strerror` names its kind."""
+    """A path is not a regular file; `strerror` names its kind."""
 
     def __init__(self, kind: str, path: Path) -> None:
         super().__init__(None, f"is {kind}, not a file", str(path))
@@ -45,8 +45,8 @@ def kind_of_file(mode: int) -> str | None:
 def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
     """Open a regular file for reading; raise NotRegular otherwise, and for links if not `follow`.
 
-    The path is checked before opening, because opening a device may have effects, and again after,
-    because it may have been replaced.
+    The path is checked before it is opened, because opening a device may have an effect. The open
+    file is checked too, because the path may have been replaced in between.
     """
     _require(path, os.stat(path, follow_symlinks=follow).st_mode)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -60,7 +60,7 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
 
 
 def append_regular(path: Path) -> io.BufferedWriter:
-    """Open or create a regular file for appending; raise NotRegular for a link or other kinds."""
+    """Open or create a regular file for appending; raise NotRegular for anything else or a link."""
     with suppress(FileNotFoundError):
         _require(path, os.lstat(path).st_mode)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)

@@ -1,8 +1,8 @@
 """Secrets, and the places that settings name for them: `env:NAME`, `file:PATH`, `keyring:…`.
 
-A secret is fetched on use and never rendered. Anybody with write access to the settings can change
-a place. So a place must hold a single line that is not a private key: neither a key file nor a file
-with several credentials is ever sent.
+A secret is read from its place when it is used, and never shown. Anybody with write access to the
+settings can change a place. So a place must have a single line of text that is not a private key.
+Otherwise a changed place could send a key file, or a file with several credentials.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PLACES: Final = "env:NAME, file:PATH or keyring:SERVICE/USER"
 OWN_PREFIX: Final = "TREASURY_"
 """Prefix of environment variables that are meant for this program."""
 _LONGEST: Final = 16 * 1024
-"""Maximum number of characters of a secret: a long token has four thousand."""
+"""Maximum number of characters of a secret; a long token has four thousand."""
 
 
 class Secret:
-    """A string that is never rendered; `reveal()` returns it for the one use that needs it."""
+    """A string that is never shown; `reveal()` returns it for the one use that needs it."""
 
     __slots__ = ("_value",)
 
@@ -49,12 +49,12 @@ class Secret:
         raise TypeError("a secret is not written anywhere")
 
     def reveal(self) -> str:
-        """Return the secret itself."""
+        """Return the text of the secret."""
         return self._value
 
     @property
     def flaw(self) -> str:
-        """Why this must not be sent: it is a private key or several lines; empty if it may."""
+        """Why the text must not be sent: it is a private key or several lines; empty if it may."""
         if holds_private_key(self._value[:_LONGEST]):
             return "holds a private key, which is never sent"
         if len(self._value) > _LONGEST or not self._value.isprintable():
@@ -63,7 +63,7 @@ class Secret:
 
 
 class Unrendered:
-    """Base of settings that never render their values: one may be a secret typed by mistake."""
+    """Base of settings whose `repr` hides their values, because one may be a mistyped secret."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class Unrendered:
 
 
 def is_place(described: str) -> bool:
-    """Return True if a setting names the place of a secret instead of holding one."""
+    """Return True if a setting names the place of a secret, and is not the secret itself."""
     return _PLACE.fullmatch(described) is not None
 
 
@@ -93,10 +93,10 @@ def secret_at(described: str, holder: str, key: str) -> Secret:
 
 
 def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secret | None, str]:
-    """Return the secret at a place, or None and the reason.
+    """Return the secret at a place, or None and the reason why there is none.
 
-    Raise SettingsError if the place cannot be read or, with `is_sent`, has something that must
-    never be sent.
+    Raise SettingsError if the place cannot be read. With `is_sent`, also raise it if the place has
+    a private key or several lines.
     """
     kind, _, place = described.partition(":")
     if not is_place(described):
@@ -104,7 +104,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
     match kind:
         case "env":
             value = os.environ.get(place)
-            # A secret typed here by mistake is not an upper-case name, so it is not shown.
+            # Only an upper-case name is shown, because other text may be a mistyped secret.
             name = place if place.isupper() else f"that {key} names"
             missing = f"environment variable {name} is not set"
         case "file":
@@ -114,7 +114,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
         case _:
             missing = f"the keyring has no entry {place}"
             try:
-                # Imported on use, because it loads the desktop's secret service.
+                # Imported here, because the import loads the desktop's secret service.
                 import keyring
             except ImportError:
                 why = "keyring is not installed (`pip install treasury-toolkit[keyring]`)"
@@ -128,7 +128,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
                     why = "this machine has no keyring; env:NAME and file:PATH need none"
                 raise _no_keyring(why) from None
     secret = Secret((value or "").strip())
-    # Deleted, because a traceback may show this function's variables.
+    # A traceback may show this function's variables.
     del value
     if is_sent and secret.flaw:
         raise SettingsError(f"{described} {secret.flaw}", do="name a place with only the secret")
@@ -136,7 +136,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
 
 
 def doubt_of(described: str) -> str:
-    """Return why a person must confirm this place before its use; empty for a usual one."""
+    """Return why a person must confirm this place before its first use; empty if not needed."""
     kind, _, place = described.partition(":")
     if kind == "env" and not place.startswith(OWN_PREFIX):
         return f"its name does not begin with {OWN_PREFIX}"
@@ -145,18 +145,18 @@ def doubt_of(described: str) -> str:
     path = user_path(place).absolute()
     try:
         for part in (path, *path.parents):
-            # The owner of the link decides which of our files is sent.
+            # The owner of the link could choose which of the user's files is sent.
             if part.is_symlink() and part.lstat().st_uid not in {0, os.geteuid()}:
                 return "another user made a link on its path"
         is_open = path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
-    # Reading the file raises the error.
+    # The later reading of the file raises this error.
     except OSError:
         return ""
     return "other users can read the file" if is_open else ""
 
 
 def call_unseen(call: Callable[[], T]) -> T:
-    """Call, and raise errors without the frames below: their variables may hold a secret."""
+    """Call a function; raise its errors without its frames, whose variables may have a secret."""
     try:
         return call()
     except BaseException as error:  # noqa: BLE001 - an interrupt shows variables as well
@@ -175,7 +175,7 @@ def _file_text(path: Path) -> str | None:
         problem = "is not text"
     except OSError as error:
         problem = error.strerror or type(error).__name__
-    # Raised outside the handlers, because the original error may hold the file's content.
+    # Raised outside the handlers, so that it is not linked to an error with the file's content.
     raise SettingsError(f"secret file {path} {problem}", do="name a file with one line of text")
 
 

@@ -1,4 +1,4 @@
-"""The user's own folders: the home folder in a path, and the folder of treasury's state."""
+"""Folders of the user: the home folder in a path, and the folder for treasury's state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ STATE_VARIABLE: Final = "TREASURY_STATE"
 
 
 def state_folder() -> Path:
-    """Return the user's folder for treasury's state: `$TREASURY_STATE`, else the platform's."""
+    """Return the user's folder for treasury's state.
+
+    It is `$TREASURY_STATE` if set, otherwise the usual folder of the operating system.
+    """
     if folder := os.environ.get(STATE_VARIABLE):
         return Path(folder)
     if sys.platform == "win32":
@@ -27,7 +30,7 @@ def state_folder() -> Path:
 
 
 def user_path(path: str | Path) -> Path:
-    """Return a path with `~` replaced by the home folder; SettingsError if there is none."""
+    """Return a path with `~` replaced by the home folder; raise SettingsError if there is none."""
     try:
         return Path(path).expanduser()
     except RuntimeError:

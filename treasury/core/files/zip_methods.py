@@ -1,4 +1,4 @@
-"""The compression methods of zip files that can be decompressed in limited pieces.
+"""Compression methods of zip files, and whether they can be decompressed in limited pieces.
 
 The standard library decompresses a piece of a bzip2 or lzma member completely, however large it
 becomes, so a limit would be checked too late.
@@ -17,7 +17,7 @@ _NAMES: Final = {
 
 
 def unbounded_method(member: zipfile.ZipInfo) -> str:
-    """Return the name of a method that cannot be decompressed in pieces; empty for others."""
+    """Return the name of the member's method if it cannot be limited; empty otherwise."""
     if member.compress_type in _BOUNDED:
         return ""
     return _NAMES.get(member.compress_type, f"method {member.compress_type}")

@@ -1,11 +1,11 @@
-"""A clock that runs during suspend, and the boot of the machine that it counts from.
+"""A clock that also runs while the machine sleeps, counted from its last start (boot).
 
-`time.monotonic` stops during suspend on Linux and macOS. Linux has CLOCK_BOOTTIME, macOS the
-continuous time (`CLOCK_MONOTONIC_RAW`). The only monotonic clock of Windows includes sleep. Other
-systems use `time.monotonic`, so there only the wall clock reveals a suspend.
+`time.monotonic` stops during sleep on Linux and macOS. So Linux uses CLOCK_BOOTTIME, and macOS the
+continuous time (`CLOCK_MONOTONIC_RAW`). The monotonic clock of Windows includes sleep. Other
+systems use `time.monotonic`, so there only the wall clock shows that the machine has slept.
 
-Two readings can be compared within one boot. If the system does not identify its boots (Windows and
-others), the process takes that role, so that readings of two processes are never compared.
+Two readings can be compared if the machine did not restart in between. If the system does not
+identify its boots (Windows and others), only readings of the same process are compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UUID_BYTES: Final = 37
 
 
 class BootTime(msgspec.Struct, frozen=True):
-    """A reading of the clock: whole milliseconds, and the boot that they count from."""
+    """A reading of the clock: milliseconds since the boot, and the id of that boot."""
 
     boot: str
     milliseconds: int
@@ -41,21 +41,26 @@ class BootTime(msgspec.Struct, frozen=True):
 
 
 def boot_seconds() -> float:
-    """Return the clock's seconds, including suspends."""
+    """Return the seconds of the clock, including sleep."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 def boot_time() -> BootTime:
-    """Read the clock."""
+    """Return the current reading of the clock."""
     return BootTime(_boot(), int(boot_seconds() * 1000))
 
 
 @cache
 def _boot() -> str:
-    """Return the id of this boot, the same in every process; a random one if there is none."""
+    """Return the id of this boot, equal in every process; a random id if the system has none."""
     try:
         name = _NAMES[sys.platform]()
-    except (KeyError, OSError, ValueError, AttributeError):  # another system, or a lack of access
+    except (
+        KeyError,
+        OSError,
+        ValueError,
+        AttributeError,
+    ):  # another system, or no access
         name = ""
     return name.strip() or f"process {uuid4()}"
 

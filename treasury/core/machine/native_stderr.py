@@ -1,7 +1,7 @@
-"""Output of native code on standard error, held back during a call.
+"""Captures the output of native code on standard error during a call.
 
-A panicking thread of a library writes to standard error without Python. If the call then fails with
-an error that explains it, the panic is dropped; other output is written after the call.
+A native thread that fails (panics) writes to standard error itself. If the call then fails with an
+error that explains the panic, its output is dropped. Any other output is written after the call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PANIC: Final = re.compile(
 
 @contextmanager
 def without_panics(*explained: type[Exception]) -> Iterator[None]:
-    """Drop panics of native threads if the block ends with one of the `explained` errors."""
+    """Drop the panics of native threads if the block raises one of the `explained` errors."""
     with _ALONE, _held_file() as held:
         try:
             stderr = os.dup(2)
@@ -45,7 +45,7 @@ def without_panics(*explained: type[Exception]) -> Iterator[None]:
             os.close(stderr)
             held.seek(0)
             text = held.read()
-            # The terminal may be closed.
+            # The terminal may be closed, so the output is lost.
             with suppress(OSError):
                 os.write(2, _PANIC.sub(b"", text) if is_explained else text)
 

@@ -1,9 +1,9 @@
-"""Processes: whether one runs, and starting our own with a minimal environment.
+"""Starts processes with a minimal environment, and checks whether a process is running.
 
-A started process is a fresh interpreter instead of a fork: that works the same in a notebook, in a
-script and on every platform. It runs the same package as its parent. It takes nothing from the
-current folder or the user's settings, and from the environment, which contains credentials, only
-what an interpreter needs to start.
+A started process is a new interpreter instead of a fork, which works the same in a notebook, in a
+script and on every platform. It runs the same package as its parent and ignores the current folder
+and the user's settings. It gets only the environment variables that an interpreter needs to start,
+because others may be credentials.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def started(
     stdout: int | IO[bytes],
     stderr: int | IO[bytes] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a process that runs one of our functions; its result is the exit code.
+    """Start a process that runs a function of this package; the result is the exit code.
 
-    Its standard input is a pipe. Raise OSError if it cannot be started.
+    The standard input of the process is a pipe. Raise OSError if the process cannot be started.
     """
     root = str(Path(__file__).parents[3])
-    # An empty entry means the original current folder; it is replaced by the package's location.
+    # An empty entry means the folder in which Python started; the package's location replaces it.
     paths = [*([] if root in sys.path else [root]), *filter(None, sys.path)]
     return subprocess.Popen(  # noqa: S603 - no shell, and our own arguments
         [sys.executable, "-I", "-c", _START, json.dumps(paths), module, function, *arguments],
@@ -50,12 +50,12 @@ def started(
 
 
 def is_running(pid: int) -> bool:
-    """Return True if a process with that number exists, of any user."""
+    """Return True if a process of any user has that number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # It exists and belongs to another user.
+    # The process belongs to another user.
     except PermissionError:
         return True
     return True

@@ -1,7 +1,7 @@
-"""Guarded terminal output: outside text cannot move the cursor or reverse a line.
+"""Guarded terminal output: text from outside cannot move the cursor or reverse a line.
 
-The guard wraps standard output and standard error, so it covers rows, errors, warnings, log lines
-and tracebacks.
+The guard replaces standard output and standard error, so it also covers warnings, log lines and
+tracebacks.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ class _Guard:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write the text with every control character except line ends made visible."""
+        """Write the text; make every control character except line ends visible."""
         if not isinstance(text, str):
             raise TypeError(f"a text is written here, not {type(text).__name__}")
         self._stream.write("\n".join(map(visible, text.split("\n"))))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each text."""
+        """Write each text, as by `write`."""
         for line in lines:
             self.write(line)
 
 
 def guard_output() -> None:
-    """Guard this process's standard output and standard error until it ends."""
+    """Guard standard output and standard error until the process ends."""
     sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
 
 
@@ -49,7 +49,7 @@ def guarded_output() -> Iterator[None]:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """Return the stream behind the guard, for drawings with texts made visible before."""
+    """Return the stream without its guard, for output whose texts were already made visible."""
     return stream._stream if isinstance(stream, _Guard) else stream  # noqa: SLF001 - the same module
 
 

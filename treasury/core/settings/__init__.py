@@ -1,7 +1,7 @@
 """Configuration and secrets: `treasury.toml` in the workspace, read once into a frozen struct.
 
-A secret is never in the file. The file names its place (`env:NAME`, `file:PATH` or
-`keyring:SERVICE/USER`); the secret is fetched on use and never shown.
+The file never has a secret. It names the place of each secret (`env:NAME`, `file:PATH` or
+`keyring:SERVICE/USER`). A secret is read from its place when it is used, and never shown.
 """
 
 from treasury.core.files.secret_places import Secret, find_secret, secret_at

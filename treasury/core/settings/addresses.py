@@ -1,4 +1,4 @@
-"""Checks of network addresses: encrypted or local, and without a password."""
+"""Checks that a network address is encrypted or local, and has no password."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from urllib.parse import unquote_plus, urlsplit
 from treasury.core.errors import SettingsError
 
 _USERINFO: Final = re.compile(r"[^:/]+://[^:/@]*:[^@]*@")
-"""User, colon and everything up to an @, as SQLAlchemy parses an address."""
+"""A user, a colon and everything up to an @, as SQLAlchemy parses an address."""
 _SECRET_NAME: Final = re.compile(
     r"pass(?:word|wd|phrase)?$|pwd|secret|token|credential|(?:client|server|api)_?key",
     re.IGNORECASE,
 )
-"""Names of parameters that are secrets; `passfile` and `sslkey` name a place."""
+"""Names of parameters that are secrets; `passfile` and `sslkey` only name a place."""
 
 
 def holds_secret(url: str) -> bool:
     """Return True if an address has a password, before its host or as a parameter.
 
-    An @ in an invalid address counts, because it may be a mistyped one with a password.
+    An invalid address with an @ counts too, because it may be mistyped and have a password.
     """
     before = re.split(r"[?#]", url)[0]
     scheme, separator, rest = before.partition("://")
@@ -35,11 +35,11 @@ def holds_secret(url: str) -> bool:
 
 
 def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
-    """Yield the problem of an invalid address, or of plain http that is not local."""
+    """Yield problem and remedy if an address is invalid, or plain http to another machine."""
     try:
         parts = urlsplit(url)
         _ = parts.port
-    # The error quotes the address, so it is not kept.
+    # The error quotes the address, which may have a password, so it is not raised further.
     except ValueError:
         parts = urlsplit("")
     is_own = parts.scheme == "http" and is_loopback(parts.hostname or "")
@@ -51,13 +51,13 @@ def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
 
 
 def require_https(url: str, where: str = "") -> None:
-    """Refuse plain http to other machines; `where` begins the SettingsError."""
+    """Raise SettingsError for plain http to another machine; its text begins with `where`."""
     for problem, remedy in in_the_clear(url):
         raise SettingsError(f"{where}{problem}", do=remedy)
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if the host name or address is this machine."""
+    """Return True if a host name or address means this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,12 +1,14 @@
 """The addresses that a person has confirmed for secrets, and the places of these secrets.
 
-Other people may write `treasury.toml`: in a shared folder, or through a lake's head. So before any
-secret leaves, its addresses are compared with those that this user has confirmed. The confirmed
-ones are in the user's state folder, by the path of the workspace.
+Other people may be able to change `treasury.toml`: in a shared folder, or through the settings that
+a shared lake passes on. So before a secret is sent, its addresses are compared with those that this
+user has confirmed. The confirmed addresses are stored in the user's state folder, by the path of
+the workspace.
 
-A new workspace, and a sandbox's, is trusted at its first use if no other user may write to it:
-replacing the folder of a confirmed workspace creates a new one. A place that `SecretSetting` doubts
-is never trusted. A workspace filled before addresses were recorded does not count as new.
+A new workspace, and that of a sandbox, is trusted at its first use if no other user may write to
+it, because another user could replace the folder of a confirmed workspace by a new one. A place
+that `SecretSetting` doubts is never trusted without a person. A workspace with data from before
+addresses were recorded does not count as new.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ COMMAND: Final = "treasury addresses confirm"
 
 
 class ConfirmedValue(msgspec.Struct, frozen=True):
-    """A confirmed value, with the doubt that was shown to the person."""
+    """A confirmed value, and the doubt about it that the person saw."""
 
     value: str
     doubt: str
@@ -42,7 +44,7 @@ class ConfirmedValue(msgspec.Struct, frozen=True):
 
 
 class ConfirmedAddresses(msgspec.Struct, frozen=True):
-    """Everything that a user has confirmed for one workspace, by key."""
+    """The values that a user has confirmed for one workspace, by the key of their setting."""
 
     workspace: str
     values: dict[str, ConfirmedValue] = {}
@@ -63,16 +65,19 @@ class AddressDifference(msgspec.Struct, frozen=True):
             text += ", which you have not confirmed"
         elif self.confirmed != setting.value:
             text += f", and you confirmed {self.confirmed}"
-        # A look-alike letter in a host's name must be visible.
+        # Escaped, so that a look-alike letter in a host's name is visible.
         return ascii_escaped(text)
 
 
 Ask = Callable[[Sequence[AddressDifference]], str | None]
-"""Shows a person the differences and returns the reason for confirming; None for a refusal."""
+"""A function that shows the differences to a person and returns the reason for confirming them.
+
+It returns None if the person refuses.
+"""
 
 
 def confirmed_values(folder: Path) -> dict[str, ConfirmedValue]:
-    """Return everything that this user confirmed for a workspace, by key."""
+    """Return the values that this user has confirmed for a workspace, by key."""
     path = _file(folder)
     try:
         return decode_json(path.read_bytes(), ConfirmedAddresses).values
@@ -88,9 +93,9 @@ def confirmed_values(folder: Path) -> dict[str, ConfirmedValue]:
 def differences(
     folder: Path, settings: Settings, *, trust_first: bool = True
 ) -> list[AddressDifference]:
-    """Return everything that a person has to confirm before secrets leave from this workspace.
+    """Return the settings that a person has to confirm before secrets are sent.
 
-    Without `trust_first` that is everything in a new workspace, but for a sandbox's.
+    With `trust_first`, a new workspace is trusted; without it, only that of a sandbox.
     """
     values = confirmed_values(folder)
     is_sandbox = settings.workspace.environment == "sandbox"
@@ -111,9 +116,9 @@ def differences(
 def require_confirmed(
     folder: Path, settings: Settings, *prefixes: str, ask: Ask | None = None
 ) -> None:
-    """Raise SettingsError if a setting below these keys is not as the person confirmed it.
+    """Raise SettingsError if a setting below these keys differs from the confirmed value.
 
-    With `ask` the person is shown everything that differs, and confirms it with a reason.
+    With `ask`, the person first sees the differences and may confirm them with a reason.
     """
     differing = differences(folder, settings, trust_first=ask is None)
     needed = [each for each in differing if each.setting.key.startswith(prefixes)]
@@ -129,7 +134,7 @@ def require_confirmed(
 
 
 def confirm_first_use(folder: Path, settings: Settings) -> None:
-    """Confirm a new workspace's addresses and places, except places that a person has to name."""
+    """Confirm the addresses and places of a new workspace, except doubtful places."""
     if not confirmed_values(folder):
         confirm(folder, settings, [], "first use")
 
@@ -137,7 +142,10 @@ def confirm_first_use(folder: Path, settings: Settings) -> None:
 def confirm(
     folder: Path, settings: Settings, confirmed: Sequence[SecretSetting], reason: str
 ) -> None:
-    """Store what a person confirmed; in a new workspace also everything that needs no person."""
+    """Store the values that a person confirmed.
+
+    In a new workspace, also store the values that no person has to confirm.
+    """
     values, now = dict(confirmed_values(folder)), datetime.now(UTC)
     if not values:
         differing = {each.setting.key for each in differences(folder, settings)}

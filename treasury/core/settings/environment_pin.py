@@ -1,4 +1,4 @@
-"""The environment that a workspace's data comes from, noted in its folder."""
+"""The environment from which the data of a workspace comes, noted in a file of its folder."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PIN_NAME = "environment"
 
 
 def pin_environment(folder: Path, settings: Settings) -> None:
-    """Note the environment of a workspace; another one is refused from then on.
+    """Note the environment of a workspace; from then on any other environment is refused.
 
     Call it after the services have answered, so that wrong addresses are not noted, and before the
-    first data is stored. Raise SettingsError like `is_pinned`.
+    first data is stored. Raise the SettingsError of `is_pinned`.
     """
     if not is_pinned(folder, settings):
         path = folder / _PIN_NAME
@@ -32,8 +32,8 @@ def pin_environment(folder: Path, settings: Settings) -> None:
 def is_pinned(folder: Path, settings: Settings) -> bool:
     """Return True if the environment of a workspace is noted.
 
-    Raise SettingsError if its data comes from another environment, or from other hosts. A sandbox's
-    host is ignored.
+    Raise SettingsError if the data of the workspace comes from another environment or from other
+    hosts. The host of a sandbox is ignored.
     """
     place = place_of(settings)
     path = folder / _PIN_NAME
@@ -64,7 +64,7 @@ def is_filled(folder: Path, *, but_from: str) -> bool:
 
 
 def place_of(settings: Settings) -> str:
-    """Format the environment and hosts: `staging at finance.example.test, ramp.example.test`."""
+    """Format environment and hosts: `staging at finance.example.test, ramp.example.test`."""
     services, environment = settings.services, settings.workspace.environment
     if services is None or environment == "sandbox":
         return environment

@@ -22,9 +22,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,40}", re.ASCII)
 
 
 class MailServer(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notices.smtp]`: the server for the desk's mail, and its sender.
+    """`[notices.smtp]`: the mail server, and the sender of notices.
 
-    `starttls` and `tls` verify the server's certificate; `none` is for loopback.
+    The security modes `starttls` and `tls` verify the server's certificate. `none` is allowed for a
+    server on this machine only.
     """
 
     host: str
@@ -36,7 +37,7 @@ class MailServer(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_u
 
     @property
     def usual_port(self) -> int:
-        """The configured port, or the standard one of the security mode."""
+        """The configured port, or the standard port of the security mode."""
         return self.port or {"starttls": 587, "tls": 465, "none": 25}[self.security]
 
     def problems(self) -> Iterator[tuple[str, str]]:
@@ -48,15 +49,15 @@ class MailServer(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_u
 
 
 class NoticedPerson(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notices.people.NAME]`: a person by their name in the journal, and their address."""
+    """`[notices.people.NAME]`: the address of a person, by the person's name in the journal."""
 
     email: str
 
 
 class Webhook(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notices.webhooks.NAME]`: the address that receives plain JSON, or its place.
+    """`[notices.webhooks.NAME]`: an address that receives notices as JSON, or its place.
 
-    An address may itself be a secret, so it is never rendered. `token` is the place of the bearer
+    The address may be a secret itself, so it is never shown. `token` is the place of the bearer
     token.
     """
 
@@ -71,8 +72,8 @@ class NoticeTerms(
 
     Nothing is sent during `quiet_hours` of the reporting time zone, nor on days that are not TARGET
     days unless `target_days_only` is false. Notices include amounts only with `with_amounts`.
-    `turns` lists the parties whose pending moves are reported. A sync counts as silent after
-    `silent_hours`.
+    `turns` lists the parties (such as us or the provider) whose next steps are reported. A notice
+    is sent if no sync was made for `silent_hours`.
     """
 
     quiet_hours: str | None = None
@@ -110,13 +111,13 @@ class NoticeTerms(
 
 
 class InboxTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[inbox]`: the folder in which a bank's client puts files, relative to the workspace."""
+    """`[inbox]`: the folder in which banking software puts files, relative to the workspace."""
 
     folder: str
 
 
 def parse_hours(span: str) -> tuple[time, time] | None:
-    """Parse `20:00-07:00` as its start and end; None for other text or an empty span."""
+    """Parse a time span such as `20:00-07:00`; return None for other text or an empty span."""
     read = _HOURS.fullmatch(span.strip())
     if read is None or read.group(1, 2) == read.group(3, 4):
         return None

@@ -1,7 +1,7 @@
-"""The declaration of all addresses that secrets are sent to, and of the secrets' places.
+"""Declares every address that receives a secret, and the settings with the secrets' places.
 
-It is used by the settings, the confirmed addresses, `treasury doctor`, `treasury lake clone` and
-the table in docs/setup.md.
+The settings, the confirmed addresses, `treasury doctor`, `treasury lake clone` and the table in
+docs/setup.md use this declaration.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from treasury.core.files.secret_places import Secret, doubt_of, is_place
 from treasury.core.settings.workspace_settings import Settings
 
 HUB_API: Final = "JUPYTERHUB_API_URL"
-"""Environment variable with the notebook hub's address, set by the hub for its servers."""
+"""Environment variable with the address of the notebook hub, which the hub sets."""
 HUB_TOKEN: Final = "JUPYTERHUB_API_TOKEN"  # noqa: S105 - the variable's name
 
 
 class SecretRoute(msgspec.Struct, frozen=True):
-    """An address that receives a secret, and the settings that name where the secret is stored.
+    """An address that receives a secret, and the settings that name the place of the secret.
 
-    In a key, `*` matches any name. `advice` is shown for an address with a password.
+    In a key, `*` matches any name. `advice` is shown if the address has a password.
     """
 
     address: str
@@ -70,7 +70,7 @@ HUB_ROUTE: Final = SecretRoute(HUB_API, f"the notebook server's own token (`{HUB
 
 
 class SecretSetting(msgspec.Struct, frozen=True):
-    """A setting that decides which secret is sent where, as shown to people."""
+    """A setting that decides which secret is sent, or to which address."""
 
     key: str
     value: str
@@ -78,15 +78,15 @@ class SecretSetting(msgspec.Struct, frozen=True):
 
     @property
     def doubt(self) -> str:
-        """The reason why a person must confirm this place before its use; empty for a usual one."""
+        """Why a person must confirm this place before its first use; empty if not needed."""
         return doubt_of(self.value) if self.role == "place" else ""
 
 
 def secret_settings(settings: Settings) -> list[SecretSetting]:
-    """Return every address in the settings that receives a secret, and every secret's place.
+    """Return the addresses in the settings that receive a secret, and the places of secrets.
 
     The hub's address comes from the environment. If all services of a sandbox are on one server,
-    they are listed without it, because its port changes each time.
+    their addresses are listed without host and port, because the port changes at each start.
     """
     services, base = settings.services, ""
     if services is not None and settings.workspace.environment == "sandbox":
@@ -107,7 +107,7 @@ def secret_settings(settings: Settings) -> list[SecretSetting]:
 
 
 def values_at(node: Any, pattern: str, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values at a key of settings, or of the TOML document behind them."""
+    """Yield the values at a key of the settings, or of the TOML document that they come from."""
     name, _, rest = pattern.partition(".")
     if name == "*":
         children = list(node.items()) if isinstance(node, dict) else []
@@ -123,7 +123,7 @@ def values_at(node: Any, pattern: str, key: str = "") -> Iterator[tuple[str, Any
 
 
 def shown_address(value: object) -> str:
-    """Return an address as shown: a possible secret is reduced to its server and a fingerprint."""
+    """Return an address to show; one that may be a secret becomes its server and a fingerprint."""
     if not isinstance(value, Secret):
         return str(value)
     url = value.reveal()

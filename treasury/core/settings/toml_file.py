@@ -1,4 +1,4 @@
-"""`treasury.toml`, read and checked: a SettingsError names the file and the key."""
+"""Reads and checks `treasury.toml`; a SettingsError names the file and the key."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ from treasury.core.toml_text import parse_toml
 def require_plain_path(folder: Path) -> None:
     """Raise InputError if a workspace cannot be in the folder because of its path.
 
-    The lake's tables are opened by path, in which `%41` stands for a letter and `[…]` for a choice.
+    Tables of the lake are opened by a path in which `%41` is a letter and `[…]` is a pattern, so
+    the path of a workspace must not have such characters.
     """
     path = str(folder.absolute())
     if utf8_text(path) != path:
@@ -58,9 +59,9 @@ _SPECIAL: Final = "[]%?*\\" if os.sep == "/" else "[]%?*"
 
 
 def load_settings(folder: Path) -> Settings:
-    """Read and check `treasury.toml` in `folder`; SettingsError names the file and the key.
+    """Read and check `treasury.toml` in `folder`.
 
-    Raise InputError like `require_plain_path`.
+    Raise SettingsError naming the file and the key, and the InputError of `require_plain_path`.
     """
     require_plain_path(folder)
     path = folder / FILE_NAME
@@ -82,22 +83,22 @@ _IN_ENVIRONMENT: Final = "take it out; the credential comes from the environment
 _ADDRESSES: Final = {route.address: route.advice for route in ROUTES} | {
     "lake.home": _IN_ENVIRONMENT
 }
-"""Addresses that must not hold a password, with advice on where it belongs."""
+"""Keys of addresses that must not have a password, with advice on where the password belongs."""
 _PLACES_OF_SECRETS: Final = [place for route in ROUTES for place in route.places]
 
 
 def _read(path: Path) -> Settings | SettingsError:
     """Return the settings, or the error for the file.
 
-    The error is not raised here, because a traceback can show the variables of every function on
-    the way, and here they hold the file's text, which may contain a password.
+    The error is returned instead of raised, because a traceback can show variables, and those of
+    this function have the file's text, which may contain a password.
     """
     try:
         document = parse_toml(read_settings(path))
         if mistyped := next(_typed_secrets(document), None):
             problem, remedy = mistyped
             return SettingsError(f"{path}: {problem}", do=remedy)
-        # Placeholders of the template that were not filled in.
+        # The file still has placeholders of the template.
         for key, value in _values(document):
             if _PLACEHOLDER in value and (key != "workspace.company" or value == _PLACEHOLDER):
                 meanings = (words for end, words in _TO_FILL.items() if key.endswith(end))
@@ -112,14 +113,14 @@ def _read(path: Path) -> Settings | SettingsError:
             do="run `treasury init`, or `treasury demo` for a practice company",
         )
     except SettingsError as error:
-        # A new error, without this one's traceback.
+        # The caller raises a new error, without the traceback of this one.
         return SettingsError(error.what, do=error.do)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         return SettingsError(f"{path}: {error}", do="correct that key")
 
 
 def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the secrets typed into the file by their key, and where each belongs."""
+    """Yield each key with a secret typed into the file, and the advice on where it belongs."""
     for pattern, remedy in _ADDRESSES.items():
         for key, value in values_at(document, pattern):
             if not is_place(str(value)) and holds_secret(str(value)):
@@ -140,7 +141,7 @@ _TO_FILL: Final = {
     "account": "the IBAN, or remove the block until you have its statements",
     "name": "the account's name, or remove the line",
 }
-"""What to write for each placeholder of the template, by the end of its key."""
+"""Value to write in place of a placeholder of the template, by the end of the key."""
 
 
 def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -156,7 +157,7 @@ def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the problems of parsed settings, and their remedies."""
+    """Yield each problem of the parsed settings, and its remedy."""
     desk, is_zone = settings.workspace, False
     with suppress(KeyError, ValueError, OSError):
         is_zone = bool(settings.zone)
@@ -195,7 +196,7 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
-"""Range of years of a clock: near the calendar's ends, another time zone may have no such date."""
+"""Years in which a clock may be fixed: at the calendar's ends, a time zone may lack the date."""
 
 
 def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
@@ -204,7 +205,7 @@ def _service_problems(services: Services, environment: Environment) -> Iterator[
         yield "services.allow_writes is not read", "write allow_writes below [workspace]"
     for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
         yield from in_the_clear(url)
-        # A sandbox is on this machine, production never is.
+        # A sandbox is on this machine; production is not.
         host = urlsplit(url).hostname
         if environment == ("production" if is_loopback(host or "") else "sandbox"):
             where = "a sandbox runs on a loopback address, production never"
@@ -213,7 +214,7 @@ def _service_problems(services: Services, environment: Environment) -> Iterator[
 
 
 def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
-    """Check addresses, and that unencrypted mail stays on this machine."""
+    """Check the addresses of notices, and that unencrypted mail stays on this machine."""
     yield from terms.problems()
     smtp = terms.smtp
     if smtp is not None and smtp.security == "none" and not is_loopback(smtp.host):
@@ -226,7 +227,7 @@ def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
 
 
 def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, str]]:
-    """Check that each account has one block per currency, one source, and dates in order."""
+    """Check that an account has one block per currency, one source, and dates in order."""
     sources: dict[str, Source] = {}
     declared: set[tuple[str, str]] = set()
     for account in accounts:
@@ -254,7 +255,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 def _strange(
     section: str, environment: Environment | None, expected: Environment
 ) -> Iterator[tuple[str, str]]:
-    """Yield a problem if a section is for another environment than the workspace."""
+    """Yield a problem for each section that names another environment than the workspace."""
     if environment not in {None, expected}:
         problem = f"[{section}] is for {environment}, but this workspace is for {expected}"
         yield problem, "give each environment a workspace with its own addresses and credentials"

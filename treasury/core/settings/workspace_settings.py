@@ -23,14 +23,14 @@ Source = Literal["own_bank", "provider_report"]
 _Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS: Final[tuple[_Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 StatementDays = Literal["business", "every", "movements"] | tuple[_Weekday, ...]
-"""`business`: TARGET days; `movements`: only days with movements; or days of the week."""
+"""`business` means TARGET days, `movements` only days with movements; or days of the week."""
 
 
 class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[workspace]`: the company of this desk. `now` fixes the clock, in the sandbox only.
+    """`[workspace]`: the company, and the rules of this workspace.
 
-    In production nothing is written to the services without `allow_writes`. Files on disk are
-    readable by their user only, or with `shared` by the group.
+    `now` fixes the clock of a sandbox. In production, writes to the services need `allow_writes`.
+    With `shared`, the group may read the files on disk; otherwise only the user may.
     """
 
     company: str
@@ -41,20 +41,21 @@ class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     shared: Shared | None = None
     town: str | None = None
     country: str | None = None
-    """ISO code of the company's country: a payment outside the EEA states the payer's address."""
+    """ISO code of the company's country; SEPA payments to banks outside the EEA state the address.
+    """
 
 
 class Service(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One service's base address, version prefix included."""
+    """The base address of one service, with the prefix of its version."""
 
     base_url: str
 
 
 class BankReceiverFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[services.bank_receiver]`: field names of the bank account that a fiat transfer pays.
+    """`[services.bank_receiver]`: the field names for the bank account of a fiat transfer.
 
-    The specification does not document them, so ask the provider. Without them such transfers are
-    refused.
+    The specification does not document the names, so ask the provider. Without them, transfers to a
+    bank account are refused.
     """
 
     object: str
@@ -64,11 +65,10 @@ class BankReceiverFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
 
 class Services(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[services]`: the two base addresses and the token address they share.
+    """`[services]`: the base address of each service, and their common token address.
 
-    The struct also has the environment of the addresses, and whether it may be written to.
-    `environment` is optional in the file, and must equal the workspace's. `allow_writes` belongs to
-    `[workspace]` and is not read here.
+    `environment` is optional in the file and must be that of the workspace. `allow_writes` belongs
+    to `[workspace]` and is not read from this section.
     """
 
     token_url: str
@@ -95,22 +95,22 @@ class Credential(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=
     client_id: str
     client_secret: str
     environment: Environment | None = None
-    """The credential's environment; if given, it must be the workspace's."""
+    """The environment of the credential; if set, it must be that of the workspace."""
 
     def secret(self) -> Secret:
-        """Fetch the secret; SettingsError names its place, never its value."""
+        """Return the secret; raise SettingsError, which names its place but not its value."""
         return secret_at(self.client_secret, self.client_id, "client_secret")
 
 
 class JournalPlace(
     Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """`[journal]`: a journal database shared by several desks, in PostgreSQL.
+    """`[journal]`: a journal in PostgreSQL that several workspaces share.
 
-    Without a URL the journal is in the workspace. The URL must not contain a password; `password`
-    names its place, as for a client's secret, and `key` the place of each person's own signing key.
-    Each month's close adds the journal's head to the file `publish_head`, or writes a new file in
-    that folder.
+    Without `url`, the journal is a file in the workspace. The URL must not contain a password:
+    `password` names its place. `key` names the place of each person's own signing key. Each close
+    of a month adds the journal's head to the file `publish_head`, or to a new file if that is a
+    folder.
     """
 
     url: str | None = None
@@ -119,7 +119,7 @@ class JournalPlace(
     publish_head: str | None = None
 
     def secret(self) -> Secret | None:
-        """Fetch the password; None if the settings name none."""
+        """Return the password; None if the settings do not name its place."""
         place = self.password
         return None if place is None else secret_at(place, "the journal", "password")
 
@@ -127,11 +127,11 @@ class JournalPlace(
 class SparkEngine(
     Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """`[engine]`: the Spark on which `treasury reconcile` computes a month; DuckDB without it.
+    """`[engine]`: the Spark cluster on which `treasury reconcile` computes a month.
 
-    `address` is that of a Spark Connect server or of a master, `token` the place of the server's
-    token, as for a client's secret. `lake` is the cluster's path to the lake's tables, for example
-    in the home; the default is the workspace's own folder.
+    Without this section, DuckDB computes it in this process. `address` is that of a Spark Connect
+    server or of a master. `token` is the place of the server's token. `lake` is the path by which
+    the cluster reads the lake's tables; the default is the workspace's own folder.
     """
 
     address: str
@@ -139,7 +139,7 @@ class SparkEngine(
     lake: str | None = None
 
     def secret(self) -> Secret | None:
-        """Fetch the token; None if the settings name none."""
+        """Return the token; None if the settings do not name its place."""
         return None if self.token is None else secret_at(self.token, self.address, "token")
 
 
@@ -154,10 +154,10 @@ def is_spark_address(address: str) -> bool:
 
 
 class LakePlace(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[lake]`: the home that desks share the lake through: `s3://bucket/folder`, or a folder.
+    """`[lake]`: the home of the lake, by which several workspaces share it.
 
-    A folder is absolute, or relative to the workspace. The credential comes from the environment,
-    in the cloud's usual variables.
+    The home is `s3://bucket/folder`, or a folder, absolute or relative to the workspace. The
+    credential comes from the usual environment variables of the cloud.
     """
 
     home: str
@@ -169,12 +169,12 @@ _Answers = Literal["all", "rejections"]
 class BankAccount(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """`[[accounts]]`: an account with statements, and their source.
+    """`[[accounts]]`: an account whose statements are reconciled, and their source.
 
-    `own_bank` is an account of ours at a bank; `provider_report` is the provider's account that
-    books credits to our virtual IBANs. An account in several currencies has one block for each.
-    `opened` and `closed` are its first and last day. `statement_days` are the days with a
-    statement, by default TARGET days.
+    The source `own_bank` is an account of ours at a bank. `provider_report` is the provider's
+    account that books credits to our virtual IBANs. An account in several currencies has one block
+    for each currency. `opened` and `closed` are its first and last day. `statement_days` are the
+    days with a statement, by default TARGET days.
     """
 
     account: str
@@ -185,17 +185,17 @@ class BankAccount(
     closed: date | None = None
     statement_days: StatementDays | None = None
     holder: str = ""
-    """The holder's name as known to the bank, for payment files; the company by default."""
+    """The holder's name as registered at the bank, for payment files; by default the company."""
     batch_booking: bool = False
     """True if the bank should book a payment file as one debit."""
     answers: _Answers = "all"
-    """The payments of a file that the bank reports on: all, or rejected ones only."""
+    """The payments of a file on which the bank reports: all, or rejected payments only."""
 
 
 class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[payees.IBAN]`: town and ISO country code of the account's holder.
+    """`[payees.IBAN]`: town and ISO country code of the holder of an account.
 
-    Payment files include it; a missing address is left out.
+    A payment file states this address of the payee, if there is one.
     """
 
     town: str
@@ -212,15 +212,15 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     payees: dict[str, PayeeAddress] = {}
     """Addresses of payees, by IBAN."""
     journal: JournalPlace | None = None
-    """Location of the journal; None for the workspace."""
+    """The journal's database; None for a file in the workspace."""
     engine: SparkEngine | None = None
     """Engine for reconciling months; None for DuckDB in this process."""
     lake: LakePlace | None = None
-    """Place where the lake is shared; None if it is not."""
+    """The home of a shared lake; None if the lake is not shared."""
     notices: NoticeTerms | None = None
-    """Receivers of notices; None without notices."""
+    """Recipients and times of notices; None for no notices."""
     inbox: InboxTerms | None = None
-    """The folder for incoming files; None without one."""
+    """The folder for incoming files; None if there is none."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -229,7 +229,7 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
 
     @property
     def currencies(self) -> dict[str, tuple[str, ...]]:
-        """Each declared account with its currencies, in the order of the file."""
+        """The currencies of each declared account, in the order of the file."""
         codes: dict[str, tuple[str, ...]] = {}
         for account in self.accounts:
             number = plain_account(account.account)
@@ -237,11 +237,14 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         return codes
 
     def now(self) -> datetime:
-        """Return the current instant in UTC: the sandbox's fixed one if set, else the machine's."""
+        """Return the current instant in UTC, or the fixed instant of a sandbox."""
         return self.workspace.now or datetime.now(UTC)
 
     def credential(self, name: str) -> Credential:
-        """Return the named credential; SettingsError lists the existing names."""
+        """Return the credential of this name.
+
+        Raise SettingsError listing the names if there is none.
+        """
         try:
             return self.credentials[name]
         except KeyError:
@@ -253,7 +256,10 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
 
 
 def settings_for_colleagues(settings: Settings) -> str:
-    """Return the settings for a new desk on the same lake as JSON, without credentials."""
+    """Return the settings for a colleague's workspace on the same lake as JSON.
+
+    They have no credentials.
+    """
     desk = msgspec.structs.replace(settings.workspace, allow_writes=False, shared=None)
     services = settings.services
     if services is not None:

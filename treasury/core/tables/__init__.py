@@ -1,1 +1,1 @@
-"""Tables as answers: shown in a notebook, as pandas, in CSV and in Excel."""
+"""Tables of results: shown in a notebook, and converted to pandas, CSV and Excel."""

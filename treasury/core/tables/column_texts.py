@@ -1,4 +1,4 @@
-"""Columns as texts: every digit of an amount, clean texts, and the hash of rows."""
+"""Converts columns to texts with every digit of an amount, and hashes rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from treasury.core.money import plain_digits
 from treasury.core.text import clean
 
 _BATCH: Final = 10_000
-"""Number of rows hashed together."""
+"""Number of rows that are encoded and hashed at once."""
 _PLAIN: Final = "^[!-~·]+( [!-~·]+)*$"
-"""A clean text: visible characters with single spaces between words."""
+"""Pattern of a clean text: visible characters, with single spaces between words."""
 
 
 def column_texts(column: pa.ChunkedArray) -> list[str]:
-    """Return `value_text` of each value of a column."""
+    """Return each value of a column as text, as by `value_text`."""
     if pa.types.is_string(column.type):
         texts = column
     elif pa.types.is_decimal(column.type):
@@ -60,9 +60,9 @@ def wide(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def distinct_rows(table: pa.Table, names: Sequence[str]) -> tuple[pa.Table, pa.Array]:
-    """Return the distinct rows of these columns with counts, and each row's index among them.
+    """Return the distinct rows of these columns, and for each row its index among them.
 
-    The first table has `names` and `count`.
+    The table of distinct rows has the columns `names` and `count`.
     """
     numbered = table.select(names).append_column("row", pa.array(range(table.num_rows), pa.int64()))
     wanted = [("row", "count"), ("row", "list")]
@@ -73,7 +73,7 @@ def distinct_rows(table: pa.Table, names: Sequence[str]) -> tuple[pa.Table, pa.A
 
 
 def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return `text.clean` of each text of a column; most texts are already clean and unchanged."""
+    """Clean each text of a column, as by `text.clean`; clean texts are not copied."""
     texts = column.combine_chunks()
     is_other = pc.fill_null(pc.invert(pc.match_substring_regex(texts, _PLAIN)), False)
     cleaned = pa.array(map(clean, texts.filter(is_other).to_pylist()), pa.string())
@@ -81,11 +81,11 @@ def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return `money.plain_digits` of each decimal of a column."""
+    """Return each decimal of a column as text, as by `money.plain_digits`."""
     texts = column.cast(pa.string()).combine_chunks()
     if column.type.scale > 0:
         texts = pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
-    # Arrow's notation of zero at a high scale; very small numbers are handled below.
+    # Arrow writes zero at a high scale as 0E-18. Very small numbers are handled below.
     texts = pc.if_else(pc.starts_with(texts, "0E"), "0", texts)
     if b"E" in in_one(pc.fill_null(texts, "")):
         is_scientific = pc.fill_null(pc.match_substring(texts, "E"), False)
@@ -104,7 +104,7 @@ def in_one(texts: pa.Array, between: str = "") -> bytes:
 
 
 def value_text(value: object) -> str:
-    """Format a value as text: a decimal with every digit and without idle zeros."""
+    """Format a value as text; a decimal has every digit, without zeros at its end."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

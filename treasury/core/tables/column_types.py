@@ -1,4 +1,4 @@
-"""Column types: those of the lake's tables, and the declaration of columns."""
+"""The column types of the lake's tables, and the declaration of columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treasury.core.files.package_files import package_rows
 
 AMOUNT: Final = pa.decimal128(38, 18)
 FIAT: Final = pa.decimal128(18, 4)
-"""The type of fiat amounts in what an analyst gets; stored and computed ones are `AMOUNT`."""
+"""The type of fiat amounts in tables for analysts; stored and computed amounts are `AMOUNT`."""
 INSTANT: Final = pa.timestamp("us", tz="UTC")
 TEXT: Final = pa.string()
 TEXTS: Final = pa.list_(pa.string())
@@ -33,9 +33,9 @@ _NAMES: Final = {
     BOOL: ("BOOLEAN", "boolean"),
 }
 SQL_TYPES: Final = {kind: sql for kind, (sql, _) in _NAMES.items()}
-"""DuckDB's name of each type of the lake."""
+"""DuckDB's name by type of the lake."""
 TYPE_WORDS: Final = {kind: words for kind, (_, words) in _NAMES.items()}
-"""Name of each type in the data dictionary."""
+"""Name in the data dictionary by type of the lake."""
 _OF_ANNOTATIONS: Final = {
     Decimal: AMOUNT,
     datetime: INSTANT,
@@ -50,7 +50,7 @@ NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def schema_of(struct: type[msgspec.Struct]) -> pa.Schema:
-    """Return the columns of a struct's rows; fields of other types are stored as text."""
+    """Return the schema for rows of a struct; fields of other types than the lake's become text."""
 
     def type_of(hint: object) -> pa.DataType:
         kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -62,8 +62,9 @@ def schema_of(struct: type[msgspec.Struct]) -> pa.Schema:
 class Column(msgspec.Struct, frozen=True):
     """One column: its name, type, meaning, and source field.
 
-    A source is "Heading of the specification.field", or an element of a bank's format; empty if the
-    value is ours. An amount has a unit: the column with its currency in backticks, or words.
+    A source is "Heading of the specification.field", or an element of a bank's format. It is empty
+    for a value of treasury's own. The meaning of an amount states its unit: the column with its
+    currency in backticks, or words.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def columns_of(package: str, table: str) -> tuple[Column, ...]:
-    """Return a table's columns as declared in a package's `columns.csv`."""
+    """Return the columns of a table, as declared in a package's `columns.csv`."""
     types = {words: kind for kind, words in TYPE_WORDS.items()}
     return tuple(
         Column(row["name"], types[row["type"]], row["meaning"], row["source"], row["unit"])
@@ -88,6 +89,6 @@ def columns_of(package: str, table: str) -> tuple[Column, ...]:
 
 
 def require(holds: bool, problem: str) -> None:
-    """Raise ValueError on import for a wrong declaration, which is a programming error."""
+    """Raise ValueError for a wrong declaration, which is a programming error found on import."""
     if not holds:
         raise ValueError(problem)

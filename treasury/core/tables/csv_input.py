@@ -1,4 +1,4 @@
-"""CSV files written by people: named columns with one kind of value each, errors by line.
+"""Reads CSV files written by people; an error names the line and the column.
 
 The delimiter is a comma, a semicolon or a tab, detected in the first line. Columns are found by
 name, in any order. Amounts are written as 1234.56; ambiguous notations are refused.
@@ -25,7 +25,7 @@ _DELIMITERS: Final = ",;\t"
 
 
 class CsvColumn(msgspec.Struct, frozen=True):
-    """A column by its name; `read` takes a cell's text and the name, or raises InputError."""
+    """A column of a file; `read` converts a cell's text, and raises InputError with the name."""
 
     name: str
     read: Callable[[str, str], Any]
@@ -33,14 +33,14 @@ class CsvColumn(msgspec.Struct, frozen=True):
 
 
 class CsvLine(msgspec.Struct, frozen=True):
-    """A row of a file: its line number and its values by column; None for an empty cell."""
+    """A row of a file: its line number, and its values by column (None for an empty cell)."""
 
     number: int
     values: dict[str, Any]
 
 
 def text(cell: str, _: str) -> str:
-    """Return the cell unchanged."""
+    """Return the text of the cell unchanged."""
     return cell
 
 
@@ -50,7 +50,7 @@ def amount(cell: str, column: str) -> Decimal:
 
 
 def day(cell: str, column: str) -> date:
-    """Parse the cell as a date, 2026-10-31."""
+    """Parse the cell as a date such as 2026-10-31."""
     try:
         return date.fromisoformat(cell)
     except ValueError:
@@ -60,7 +60,7 @@ def day(cell: str, column: str) -> date:
 
 
 def read_csv(path: Path, columns: Sequence[CsvColumn]) -> list[CsvLine]:
-    """Read the rows of a UTF-8 file; InputError names the file, the line and the column."""
+    """Read the rows of a UTF-8 file; raise InputError naming the file, the line and the column."""
     return csv_lines(path, csv_rows(path, small_file(path)), columns)
 
 
@@ -70,9 +70,9 @@ def csv_lines(
     columns: Sequence[CsvColumn],
     word: str = "line",
 ) -> list[CsvLine]:
-    """Read numbered rows, the column names first, column by column.
+    """Convert numbered rows, of which the first has the column names.
 
-    `word` names a position in errors, such as `row` in a file without lines.
+    `word` is the word for a position in errors, such as `row` for a workbook.
     """
     if not rows:
         raise InputError(f"{path} is empty", do=f"give it the columns {_names(columns)}")
@@ -80,7 +80,7 @@ def csv_lines(
     heading = f"{path}, {word} {number}" if number else f"{path}"
     places = _places(heading, [name.strip().lower() for name in head], columns)
     for at, cells in rows[1:]:
-        # 1.000,00 between commas would be two cells and read as 1.
+        # In a file with commas, 1.000,00 would be two cells, and the amount 1.
         if any(map(str.strip, cells[len(head) :])):
             raise InputError(
                 f"{path}, {word} {at}: {len(cells)} cells for {len(head)} columns",

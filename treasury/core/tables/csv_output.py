@@ -1,8 +1,8 @@
-"""CSV for people: the only CSV writer, so that no spreadsheet executes a text.
+"""Writes CSV files in which no spreadsheet executes a text as a formula.
 
-Every cell is quoted. A spreadsheet splits lines at its own locale's separator, so formulas are
-defused wherever a cell could begin within a text, not only at its start. Amounts, counts and days
-are our own values and unchanged: a negative amount stays a number.
+Every cell is quoted. A spreadsheet may split a line at the separator of its own locale, so a cell
+could begin in the middle of a text. A character that could begin a formula there is disarmed too.
+Amounts, counts and days are unchanged: a negative amount stays a number.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from treasury.core.tables.column_texts import amount_texts, value_text
 from treasury.core.text import visible
 
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-"""Characters that end a line or change the column: a cell must stay on one line."""
+"""Characters that end a line or move to another column; a cell must stay on one line."""
 _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
-"""Signs that begin a formula: `= + - @` and every character that Unicode folds to one of them."""
+"""Signs that begin a formula: `= + - @`, and characters that Unicode normalises to one of them."""
 _FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
-"""The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
+"""Pattern of a place where a formula could begin: after a separator, blanks and quotes."""
 _UNLIKE: Final = r"""[^ -~·]|(^|[,;|])[ "'`]*[=+\-@]"""
-"""Texts that may be written differently: with a hidden or foldable character, or a possible
-formula.
+"""Pattern of texts that may need a change: with a hidden character, a character that Unicode
+normalises, or a possible formula.
 """
 _BATCH: Final = 10_000
-"""Number of rows written together."""
+"""Number of rows that are formatted and written at once."""
 _AS_TEXT: Final = WriteOptions(include_header=False, quoting_style="all_valid")
 
 
 def write_csv_table(file: TextIO, table: pa.Table, *, named: bool = True) -> None:
-    """Write a table as CSV, some thousands of rows at a time, column by column.
+    """Write a table as CSV, with its elements of lists separated by a bar.
 
-    List elements are separated by a bar. Continued output is not `named` again.
+    Without `named`, the line of column names is left out, to continue a file.
     """
     if named:
         _writer(file).writerow(map(_cell, table.column_names))
@@ -57,7 +57,7 @@ def _writer(file: TextIO) -> Any:
 
 
 def _written(column: pa.Array) -> pa.Array:
-    """Return `_cell` of each value, computed once per distinct value."""
+    """Format each value as by `_cell`, once per distinct value."""
     if pa.types.is_nested(column.type):
         return _cells(column)
     distinct = column.dictionary_encode("encode")
@@ -65,7 +65,7 @@ def _written(column: pa.Array) -> pa.Array:
 
 
 def _cells(column: pa.Array) -> pa.Array:
-    """Return `_cell` of each value; most are already plain and stay unchanged."""
+    """Format each value as by `_cell`; most texts need no change."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return pc.fill_null(amount_texts(pa.chunked_array([column])), "")
@@ -86,7 +86,7 @@ def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
 
 
 def _values(column: pa.Array) -> list[Any]:
-    """Return the values of a column, created once per distinct value if many repeat."""
+    """Return the values of a column; equal values share one object if many repeat."""
     if pa.types.is_nested(column.type):
         return column.to_pylist()
     encoded = column.dictionary_encode("encode")
@@ -96,7 +96,7 @@ def _values(column: pa.Array) -> list[Any]:
 
 
 def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a line of names and a line per row; amounts keep every digit."""
+    """Return a table as CSV text: a line of column names, then a line per row with every digit."""
     out = io.StringIO()
     writer = _writer(out)
     writer.writerow(map(_cell, names))
@@ -105,7 +105,7 @@ def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    """Format a number or a day unchanged, and anything else as text that is never executed."""
+    """Format a value; a number or a day is unchanged, other text is never executed as a formula."""
     match value:
         case None | Decimal() | int() | date() | time() | timedelta():
             return value_text(value)

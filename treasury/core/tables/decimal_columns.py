@@ -1,4 +1,4 @@
-"""Columns of exact decimals and whole numbers, without a Python Decimal per value."""
+"""Converts whole columns between decimals and integers, without a Python object per value."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _DIGITS = 19
-"""Digits of the largest 64-bit integer in Arrow."""
+"""Number of digits of the largest 64-bit integer."""
 
 
 def decimal_column(numbers: Sequence[int | None], places: int, kind: pa.Decimal128Type) -> pa.Array:
-    """Return integers as decimals with `places` decimals: 150 at two places is 1.50.
+    """Return integers as decimals with `places` decimals: 150 with two decimals becomes 1.50.
 
     Raise pyarrow.ArrowInvalid for a number that does not fit the column's type.
     """
@@ -28,7 +28,7 @@ def decimal_column(numbers: Sequence[int | None], places: int, kind: pa.Decimal1
 
 
 def whole_numbers(column: pa.ChunkedArray) -> list[int | None]:
-    """Return the decimals of a column as integers of their last place: 1.50 is 150."""
+    """Return the decimals of a column as integers of their last decimal: 1.50 becomes 150."""
     numbers: list[int | None] = []
     for part in column.chunks:
         # Each decimal has 128 bits, with the sign in the upper half.

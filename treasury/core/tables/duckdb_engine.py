@@ -1,4 +1,4 @@
-"""DuckDB connections in memory that load nothing else, and helpers for its SQL."""
+"""Opens DuckDB connections without extensions or stored secrets, and helps to write their SQL."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from treasury.core.tables.column_types import SQL_TYPES
 Params = Mapping[str, Any] | Sequence[Any] | None
 
 _STORAGE: Final = "v1.0.0"
-"""File format of databases, readable by every DuckDB since 1.0."""
+"""Version of the file format of databases, which every DuckDB since 1.0 can read."""
 UNWRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException)
 """Exceptions of DuckDB for a database that cannot be written, for example on a full disk."""
 MEMORY: Final = 4 << 30
-"""Memory limit of a database in bytes; the rest is spilled to disk.
+"""Memory limit of a database in bytes; DuckDB writes data beyond it to temporary files.
 
-Inputs and outputs of ten million lines are outside this limit, as Arrow tables.
+The Arrow tables of inputs and outputs are outside this limit.
 """
 _SPILL: Final = "spill"
 
@@ -43,8 +43,8 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open an empty database in memory, in UTC, without extensions and stored secrets.
 
-    For few rows, several threads cost more than they gain. Data beyond the memory limit is spilled
-    to the `workspace`, if named, because its disk has room for its data.
+    Use one thread for few rows, because more would only cost time. Data beyond the memory limit is
+    written to the folder of the `workspace`, if one is named, because its disk is large enough.
     """
     connection = duckdb.connect(
         config={
@@ -62,13 +62,13 @@ def connect(
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     if one_thread:
         connection.execute("SET threads = 1")
-    # Callers draw their own progress bars.
+    # DuckDB draws no progress bar, because callers draw their own.
     connection.execute("SET enable_progress_bar = false")
     return connection
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:
-    """Deny a connection any further file, network or extension, permanently."""
+    """Forbid a connection to open files, networks and extensions from now on."""
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
@@ -76,9 +76,10 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 def read_beside(
     connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation
 ) -> pa.Table:
-    """Return the rows of a relation, with half the memory limit for a large database meanwhile.
+    """Return the rows of a relation; meanwhile a large database uses half of its memory limit.
 
-    The result is outside the database's memory. If half is not enough, the full limit is used.
+    The result needs memory outside the database. If half the limit is too little, the query runs
+    with the full limit.
     """
     ((most,),) = connection.execute(_MOST).fetchall()
     if most == MEMORY:
@@ -96,16 +97,16 @@ _MOST: Final = "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
 
 
 def attach(connection: duckdb.DuckDBPyConnection, database: Path, name: str) -> None:
-    """Let the connection read the tables of another database, as `name.table`.
+    """Attach another database for reading; its tables are `name.table`.
 
-    Raise DuckDB's errors if it is missing or not a database.
+    Raise DuckDB's errors if the file is missing or not a database.
     """
     connection.execute(f"ATTACH {literal(str(database))} AS {quoted(name)} (READ_ONLY)")
 
 
 @contextmanager
 def new_database(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a connection that creates a new database; its file is complete afterwards."""
+    """Open a connection that creates a new database; its file is complete after the block."""
     with connect() as connection:
         connection.execute(f"ATTACH {literal(str(path))} AS made (STORAGE_VERSION '{_STORAGE}')")
         connection.execute("USE made")
@@ -117,16 +118,16 @@ def new_database(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _spill_folder(workspace: Path | None) -> str:
-    """Return a new folder for DuckDB's spilled data; DuckDB creates and removes it.
+    """Return the path of a folder for DuckDB's temporary files, which DuckDB creates and removes.
 
-    DuckDB's default is the current folder. Each connection uses its own subfolder, readable by this
-    user only, so that connections do not delete each other's data.
+    DuckDB's default is the current folder. Each connection has a folder of its own, so that
+    connections do not delete each other's files, and only this user may read it.
     """
     user = getattr(os, "getuid", lambda: 0)()
     try:
         base = _spill_of(workspace, user) or Path(tempfile.gettempdir()) / f"treasury-spill-{user}"
         if not _is_private(base, user):
-            # Another user created the folder before.
+            # Another user has created the folder, so it is not safe.
             base = _folder_of_its_own()
     except OSError as error:
         raise StorageError(
@@ -137,7 +138,10 @@ def _spill_folder(workspace: Path | None) -> str:
 
 
 def _spill_of(workspace: Path | None, user: int) -> Path | None:
-    """Return the workspace's spill folder, cleared of ended processes; None if unusable."""
+    """Return the workspace's folder for temporary files; None if it cannot be used.
+
+    Files of processes that have ended are deleted first.
+    """
     if workspace is None:
         return None
     base = workspace / _SPILL
@@ -154,7 +158,7 @@ def _spill_of(workspace: Path | None, user: int) -> Path | None:
 
 
 def _is_private(base: Path, user: int) -> bool:
-    """Return True if the folder, created if missing, is this user's and closed to others."""
+    """Create the folder if it is missing; return True if only this user may use it."""
     with suppress(FileExistsError):
         base.mkdir(mode=0o700)
     status = base.lstat()
@@ -183,20 +187,20 @@ def literal(text: str) -> str:
 
 
 def moment(instant: datetime) -> str:
-    """Format an instant as an SQL literal."""
+    """Return an instant as an SQL literal."""
     return f"TIMESTAMPTZ {literal(instant.isoformat())}"
 
 
 def typed_columns(schema: pa.Schema) -> str | None:
-    """Format the columns for CREATE TABLE; None if a type is not one of the lake's."""
+    """Return the columns of a CREATE TABLE statement; None if a type is not one of the lake's."""
     if not {field.type for field in schema} <= SQL_TYPES.keys():
         return None
     return ", ".join(f"{quoted(field.name)} {SQL_TYPES[field.type]}" for field in schema)
 
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:
-    """Return the rows of a query as Arrow, with exact decimals."""
-    # A relation with parameters takes twice the time.
+    """Run a query and return its rows as an Arrow table with exact decimals."""
+    # `execute`, because a relation with parameters takes twice the time.
     if params:
         return connection.execute(query, params).to_arrow_table()
     relation = connection.sql(query)

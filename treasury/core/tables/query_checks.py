@@ -19,18 +19,18 @@ _READING_FUNCTIONS: Final = frozenset({
     "histogram_values", "json_each", "json_tree", "pragma_table_info", "pragma_version", "range",
     "repeat", "repeat_row", "unnest",
 })  # fmt: skip
-"""Functions that a query may use as tables. Others change the process, read memory at an address or
-run a text as a query; some crash the process under locked settings.
+"""Functions that a query may call as a table. Other functions change the process, read memory at an
+address, run a text as a query, or crash a process with locked settings.
 """
 
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
 
 def check_reads(connection: duckdb.DuckDBPyConnection, query: str, params: Params) -> None:
-    """Refuse anything but one statement that only reads.
+    """Raise QueryError unless the text is one statement that only reads.
 
-    DuckDB lets a WITH clause hold a COPY, but only at the top level: planning the query as a
-    subquery makes its own binder refuse every clause that writes.
+    DuckDB allows a COPY inside a WITH clause, but only at the top level. So the query is planned as
+    a subquery, and DuckDB itself refuses every clause that writes.
     """
     statements = connection.extract_statements(query)
     if len(statements) != 1 or statements[0].type not in _READS:
@@ -49,7 +49,7 @@ def check_reads(connection: duckdb.DuckDBPyConnection, query: str, params: Param
 
 
 def _table_functions(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[str]:
-    """Yield the functions that a query calls as tables, from DuckDB's own syntax tree."""
+    """Yield the functions that a query calls as a table, from the syntax tree of DuckDB."""
     row = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
     assert row is not None
     try:

@@ -1,6 +1,7 @@
-"""Compact declarations of schemas: neighbouring columns of one type are grouped.
+"""Declares schemas briefly: neighbouring columns of one type are one group.
 
-The unit of an amount, the column with its currency, is in the metadata of its field.
+The unit of an amount is the name of the column with its currency. It is stored in the metadata of
+the amount's field.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pyarrow as pa
 from treasury.core.tables.column_types import AMOUNT
 
 _UNIT: Final = b"unit"
-"""The metadata key of the column that holds an amount's currency."""
+"""The metadata key for the unit of an amount."""
 _USUAL: Final = {
     **dict.fromkeys(
         (
@@ -25,20 +26,20 @@ _USUAL: Final = {
     **dict.fromkeys(("fiat_gross", "fee", "fiat_net"), "fiat_currency"),
     "crypto": "crypto_currency",
 }  # fmt: skip
-"""The units of the names that stored records and steps use: rows of a query have no metadata."""
+"""Units by column name, for rows of a query, which have no metadata."""
 
 
 _FIAT_UNITS: Final = frozenset({"fiat_currency", "value_currency"})
-"""Columns that hold currencies and never coins."""
+"""Columns with the code of a currency, never of a coin."""
 
 
 def fiat_columns(schema: pa.Schema) -> list[str]:
-    """Return the amounts whose unit is always a currency, as declared by their unit's column."""
+    """Return the columns of amounts that are always in a currency, never in a coin."""
     return [name for name, unit in units_of(schema).items() if unit in _FIAT_UNITS]
 
 
 def keys_first(names: Sequence[str], keys: Sequence[str] = ()) -> list[str]:
-    """Return column names in the order of an answer: key columns first and ids last."""
+    """Return column names in the order of display: key columns first, ids last."""
     firsts = [name for name in keys if name in names]
     others = [name for name in names if name not in firsts]
     return [*firsts, *sorted(others, key=is_id)]
@@ -55,7 +56,7 @@ def amount_in(unit: str) -> pa.Field:
 
 
 def with_units(schema: pa.Schema, **units: str) -> pa.Schema:
-    """Return the schema with the unit of each named column stated."""
+    """Return the schema with the units of the named columns in its metadata."""
     return pa.schema(
         field.with_metadata({_UNIT: units[field.name]}) if field.name in units else field
         for field in schema
@@ -63,7 +64,7 @@ def with_units(schema: pa.Schema, **units: str) -> pa.Schema:
 
 
 def units_of(schema: pa.Schema) -> dict[str, str]:
-    """Return the columns of amounts, each with the column of its currency."""
+    """Return the unit of each column of amounts: the name of the column with its currency."""
     names = frozenset(schema.names)
     units = {}
     for field in schema:
@@ -77,9 +78,9 @@ def units_of(schema: pa.Schema) -> dict[str, str]:
 def grouped_schema(
     *columns: pa.Field | tuple[pa.DataType | pa.Field, *tuple[str, ...]],
 ) -> pa.Schema:
-    """Return a schema from groups of a type with its column names, or whole fields.
+    """Return a schema from groups, each a type with column names, or a whole field.
 
-    The type may be a unit's amounts (`amount_in`).
+    The type may be that of amounts with a unit (`amount_in`).
     """
     fields: list[pa.Field] = []
     for column in columns:
@@ -93,7 +94,7 @@ def grouped_schema(
 
 
 def table_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    """Return a table from row tuples with the values of all columns in order."""
+    """Return a table from rows; each row is a tuple with a value for every column."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)

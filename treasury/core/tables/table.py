@@ -1,10 +1,14 @@
-"""The table type of all answers: exact, readable, and convertible to pandas and Polars.
+"""The table type of all results: exact, readable, and convertible to pandas and Polars.
 
 `Table` is an immutable view of an Arrow table. Its `arrow` has the computed values, for code that
-computes, hashes or stores. All other attributes present them: a bank's direction is `in` or `out`,
-with the bank's own CRDT or DBIT in `credit_debit`; `signed_amount` can be summed; a request's
-direction is its `ramp_type`; instants are in the reporting time zone. `Tables` is the base of
-answers with several tables.
+computes, hashes or stores them. All other attributes have the values as shown to analysts:
+
+- The direction of a bank line is `in` or `out`; the bank's CRDT or DBIT is in `credit_debit`.
+- `signed_amount` is negative for outgoing amounts, so it can be summed.
+- The direction of a ramp request is in `ramp_type`.
+- Instants are in the reporting time zone.
+
+`Tables` is the base class of results with several tables.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
     import polars  # noqa: ICN001 - `pl` is a property here
 
 _ROW: Final = "row of the table"
-"""Column in which a filter returns the numbers of the rows that it keeps."""
+"""Name of the column in which a filter returns the numbers of the matching rows."""
 _RAMP_TYPES: Final = {
     "ON_RAMP": "on_ramp", "on-ramp": "on_ramp", "OFF_RAMP": "off_ramp", "off-ramp": "off_ramp",
 }  # fmt: skip
@@ -44,17 +48,19 @@ _FIAT_LIMIT: Final = Decimal(10) ** (FIAT.precision - FIAT.scale)
 _OF_LINES: Final = frozenset({"entry_id", "from_outcome"})
 _OF_REQUESTS: Final = frozenset({"request_id", "request", "pair", "fiat_gross"})
 _OF_ITEMS: Final = frozenset({"item_id"})
-"""Columns that identify what a table's direction is about: bank lines, requests or open items."""
+"""Columns that show whether a direction is that of bank lines, ramp requests or open items."""
 
 
 class Table:
     """An immutable table with a title, a time zone and the unit of each amount.
 
-    `len(table)`, `table.columns`, `for row in table` (a dictionary each), `table["amount"]` (a
-    pandas Series), `table[["amount", "currency"]]` (a Table). `sql` is the query behind it, empty
-    if there is none.
+    `len(table)` is its number of rows, and iteration yields each row as a dictionary.
+    `table["amount"]` is a pandas Series, `table[["amount", "currency"]]` a Table. `sql` is the
+    query that computed the table, empty if there is none.
 
-        r.lines.where("signed_amount > 10000").sort("-amount").df
+    Examples
+    --------
+    >>> r.lines.where("signed_amount > 10000").sort("-amount").df
     """
 
     __slots__ = ("_fiat", "_keys", "_shown", "arrow", "as_stored", "sql", "title", "zone")
@@ -71,12 +77,12 @@ class Table:
         fiat: Sequence[str] = (),
     ) -> None:
         self.arrow = arrow
-        """The computed values, for code that computes, hashes or stores."""
+        """The computed values, for code that computes, hashes or stores them."""
         self.sql = sql
         self.zone = zone
         self.title = title
         self.as_stored = as_stored
-        """True if values are shown under the names that queries use."""
+        """True if columns and values are shown as queries name them, not in words for analysts."""
         self._fiat = fiat
         self._keys = keys
         self._shown: pa.Table | None = None
@@ -90,6 +96,8 @@ class Table:
     def columns(self) -> list[str]:
         """The names of the columns, in order.
 
+        Examples
+        --------
         >>> r.lines.columns[:2]
         ['booking_date', 'direction']
         """
@@ -97,7 +105,7 @@ class Table:
 
     @property
     def units(self) -> dict[str, str]:
-        """The column with the currency of each amount column."""
+        """By column of amounts, the name of the column with their currency or coin."""
         return units_of(self.to_arrow().schema)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -105,7 +113,17 @@ class Table:
             yield from batch.to_pylist()
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries, amounts as Decimals."""
+        """Return the rows.
+
+        Returns
+        -------
+        list of dict
+            A dictionary per row, with amounts as Decimals in the currency of their row.
+
+        Examples
+        --------
+        >>> r.lines.to_pylist()[0]["amount"]
+        """
         return list(self)
 
     # Select, filter, order
@@ -124,17 +142,48 @@ class Table:
     def head(self, count: int = 5) -> Table:
         """Return the first rows.
 
+        Parameters
+        ----------
+        count
+            The maximum number of rows.
+
+        Returns
+        -------
+        Table
+            The rows, with the same columns.
+
+        Examples
+        --------
         >>> t.open_items().head(3)
         """
         return self._taken(slice(0, count))
 
     def where(self, predicate: str = "", *values: object, **equal: object) -> Table:
-        """Return the rows for which a DuckDB predicate holds.
+        """Return the rows that fulfil every condition.
 
-        Values are bound to the question marks of the predicate; a keyword compares its column
-        with a value, with one of several, or with None. The predicate runs where nothing else can
-        be read, like the queries of `t.sql`. Raises QueryError, TableError for a missing column.
+        Parameters
+        ----------
+        predicate
+            A condition in the SQL of DuckDB, which can read only this table.
+        *values
+            The values for the question marks of the predicate, in order.
+        **equal
+            By column name, a value, a list of allowed values, or None for missing values.
 
+        Returns
+        -------
+        Table
+            The rows, with the same columns.
+
+        Raises
+        ------
+        TableError
+            A named column does not exist.
+        QueryError
+            The predicate is not valid, or may do more than read.
+
+        Examples
+        --------
         >>> r.lines.where("signed_amount > 10000 AND counterparty_name ILIKE ?", "%bv%")
         >>> r.lines.where(outcome=["suggested", "unreferenced"], currency="EUR")
         """
@@ -154,8 +203,25 @@ class Table:
         return self._taken(found)
 
     def sort(self, *columns: str) -> Table:
-        """Return the rows in the order of these columns; a minus sign sorts from high to low.
+        """Return the rows in the order of these columns.
 
+        Parameters
+        ----------
+        *columns
+            Column names; a minus sign before a name sorts from high to low.
+
+        Returns
+        -------
+        Table
+            The rows, with the same columns.
+
+        Raises
+        ------
+        TableError
+            A column does not exist.
+
+        Examples
+        --------
         >>> r.lines.sort("-amount", "booking_date")
         """
         names = [name.removeprefix("-") for name in columns]
@@ -168,31 +234,63 @@ class Table:
 
     @property
     def df(self) -> pd.DataFrame:
-        """The table as a pandas DataFrame with exact amounts: `to_pandas()`."""
+        """The table as a pandas DataFrame with exact amounts, as by `to_pandas()`."""
         return self.to_pandas()
 
     @property
     def pl(self) -> polars.DataFrame:
-        """The table as a Polars DataFrame: `to_polars()`."""
+        """The table as a Polars DataFrame, as by `to_polars()`."""
         return self.to_polars()
 
     def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
-        """Return a pandas DataFrame; amounts are exact, dates `datetime64` without a time zone.
+        """Return the table as a pandas DataFrame with exact amounts.
 
-        Amounts are Arrow decimals (`pandas.ArrowDtype`): `sum`, `groupby().sum()`, `round`,
-        `resample`, `.plot()` and comparisons with a Decimal work and stay exact. `cumsum`,
-        `describe`, `nlargest`, `hist` and `pct_change` raise; `== 100.10` compares with a float, so
-        give a Decimal; `* 0.5` gives floats, so multiply by a Decimal; `* 2` and `* Decimal("0.5")`
-        are exact for fiat, and for coins exceed 38 digits and raise. With `floats` amounts are
-        float64, for all of these. Instants carry the reporting time zone;
-        before pandas' own `to_excel` drop it (`.dt.tz_localize(None)`), or use `Table.to_excel`.
+        Amounts are Arrow decimals (`pandas.ArrowDtype`) in the currency of their row:
 
+        - `sum`, `groupby().sum()`, `round`, `resample`, `.plot()` and comparisons with a Decimal
+          work and are exact.
+        - `cumsum`, `describe`, `nlargest`, `hist` and `pct_change` raise an error.
+        - `== 100.10` compares with a float, and `* 0.5` returns floats: use a Decimal.
+        - `* 2` and `* Decimal("0.5")` are exact for fiat. For coins they exceed 38 digits and raise
+          an error.
+
+        Dates are `datetime64` without a time zone. Instants have the reporting time zone, which
+        pandas' own `to_excel` refuses: remove it with `.dt.tz_localize(None)`, or use
+        `Table.to_excel`.
+
+        Parameters
+        ----------
+        floats
+            True for amounts as float64, with which all of these functions work but are not exact.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per row of the table.
+
+        Examples
+        --------
         >>> t.awaiting_funds().to_pandas(floats=True).describe()
         """
         return _frame(self.to_arrow(), floats=floats)
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a Polars DataFrame; raises TableError if Polars is not installed."""
+        """Return the table as a Polars DataFrame with exact amounts.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row per row of the table.
+
+        Raises
+        ------
+        TableError
+            Polars is not installed.
+
+        Examples
+        --------
+        >>> r.lines.to_polars()
+        """
         try:
             import polars  # noqa: ICN001 - `pl` is a property here
         except ImportError:
@@ -200,7 +298,17 @@ class Table:
         return polars.DataFrame(self)
 
     def to_arrow(self) -> pa.Table:
-        """Return the displayed table as Arrow."""
+        """Return the table as shown, as an Arrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns and values as shown to analysts; `arrow` has the computed values.
+
+        Examples
+        --------
+        >>> r.lines.to_arrow().schema
+        """
         if self._shown is None:
             self._shown = in_zone(self.arrow, self.zone)
             if not self.as_stored:
@@ -210,7 +318,27 @@ class Table:
         return self._shown
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write a CSV file in which no spreadsheet executes a text; StorageError on failure."""
+        """Write a CSV file in which no spreadsheet executes a text as a formula.
+
+        Parameters
+        ----------
+        path
+            The file; an existing file is overwritten.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> r.lines.to_csv("lines.csv")
+        """
         # Imported here, because reading rows needs no writer.
         from treasury.core.tables.csv_output import write_csv_table
 
@@ -223,7 +351,27 @@ class Table:
         return target
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write a Parquet file with exact decimals; StorageError on failure."""
+        """Write a Parquet file with exact decimals.
+
+        Parameters
+        ----------
+        path
+            The file; an existing file is overwritten.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> r.lines.to_parquet("lines.parquet")
+        """
         import pyarrow.parquet as pq
 
         target = Path(path)
@@ -234,15 +382,36 @@ class Table:
         return target
 
     def to_excel(self, path: str | Path) -> Path:
-        """Write a workbook: texts stay texts, digits are never lost, instants in the table's zone.
+        """Write an Excel workbook with the table.
 
-        Raise StorageError if it cannot be written, and InputError if the table is too long for a
-        sheet; an existing file stays unchanged then.
+        A text is never executed as a formula, an amount keeps every digit, and instants are in the
+        table's time zone.
+
+        Parameters
+        ----------
+        path
+            The file. An existing file is replaced, or stays unchanged after an error.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be written.
+        InputError
+            The table has more rows than a sheet.
+
+        Examples
+        --------
+        >>> r.lines.to_excel("lines.xlsx")
         """
         return _write_workbook(path, {self.title or "Rows": self})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the Arrow stream that Polars, DuckDB and others read."""
+        """Return the table as an Arrow stream, which Polars, DuckDB and others read."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __narwhals_dataframe__(self) -> object:
@@ -260,13 +429,13 @@ class Table:
         return html_table(self.to_arrow(), self.units, self.title, as_stored=self.as_stored)
 
     def _of(self, arrow: pa.Table) -> Table:
-        """Wrap columns that are presented already."""
+        """Return a table of columns that are already in the form shown to analysts."""
         table = Table(arrow, "", self.zone, title=self.title, as_stored=self.as_stored)
         table._shown = arrow
         return table
 
     def _taken(self, rows: slice | pa.Array) -> Table:
-        """Return some rows with the same columns."""
+        """Return a table with some of the rows and all columns."""
 
         def kept(table: pa.Table) -> pa.Table:
             return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
@@ -288,18 +457,20 @@ class Table:
 
 
 class Tables:
-    """Base of structs with tables; their `repr` shows no text of a record.
+    """Base class of structs with tables; their `repr` shows no text of a record.
 
-    A field declared as `Table` may be given as Arrow. `sheets` names the tables, the main one
-    first; by default they are the struct's fields.
+    The value of a field declared as `Table` may be an Arrow table, which is converted. `sheets`
+    returns the tables; by default these are the fields of the struct, and the first is the main
+    table.
     """
 
     __slots__ = ()
     __struct_fields__: tuple[str, ...]
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """The columns shown first in a field's table, if they are not the first ones declared."""
+    """By field, the columns to show first, if these are not the first declared columns."""
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """The amounts of a field's table that are never coins, if their unit does not say so."""
+    """By field, the columns of amounts that are never in coins, if their unit does not show that.
+    """
 
     def __post_init__(self) -> None:
         for name in _table_fields(cast("Any", type(self))):
@@ -315,13 +486,13 @@ class Tables:
                 msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return each table by the name of its sheet in Excel, the main one first."""
+        """Return each table by the name of its sheet in Excel, the main table first."""
         return {
             _title(name): getattr(self, name) for name in _table_fields(cast("Any", type(self)))
         }
 
     def time_zone(self) -> ZoneInfo | None:
-        """Return the zone in which instants are shown; None for UTC."""
+        """Return the time zone in which instants are shown; None means UTC."""
         return None
 
     @property
@@ -339,15 +510,15 @@ class Tables:
         return self._main.df
 
     def to_arrow(self) -> pa.Table:
-        """Return the main table, as Arrow."""
+        """Return the main table as shown, as an Arrow table."""
         return self._main.to_arrow()
 
     def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
-        """Return the main table as a pandas DataFrame, as `Table.to_pandas`."""
+        """Return the main table as a pandas DataFrame, as by `Table.to_pandas`."""
         return self._main.to_pandas(floats=floats)
 
     def to_excel(self, path: str | Path) -> Path:
-        """Write every table as a sheet of one workbook, as `Table.to_excel`."""
+        """Write each table as a sheet of one workbook, as by `Table.to_excel`."""
         return _write_workbook(path, self.sheets())
 
     def __repr__(self) -> str:
@@ -374,7 +545,10 @@ def _title(name: str) -> str:
 
 
 def _counted(value: object) -> str:
-    """Return a value as text; a table becomes its row count, because Arrow prints raw text."""
+    """Return a value as text.
+
+    A table becomes its row count, because Arrow would print its texts.
+    """
     if isinstance(value, pa.Table):
         return f"<{value.num_rows} rows>"
     if isinstance(value, Table):
@@ -387,7 +561,7 @@ def _counted(value: object) -> str:
 
 
 def _presented(table: pa.Table) -> pa.Table:
-    """Return an answer's table in the words that an analyst uses for directions."""
+    """Return a table with its directions in the words of an analyst."""
     names = set(table.column_names)
     if "ramp_type" in names:
         table = _replaced(table, "ramp_type", "ramp_type", _RAMP_TYPES)
@@ -412,7 +586,7 @@ def _presented(table: pa.Table) -> pa.Table:
 
 
 def _fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Table:
-    """Return the table with fiat amounts in their type; TableError for one that does not fit."""
+    """Return the table with fiat amounts in type `FIAT`; raise TableError if one does not fit."""
     fiat = {*declared, *fiat_columns(table.schema)}
     # In the order of the columns, so that an error always names the first that does not fit.
     for place, name in enumerate(table.column_names):
@@ -439,7 +613,7 @@ def _fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Ta
 
 
 def _replaced(table: pa.Table, name: str, new: str, words: Mapping[str, str]) -> pa.Table:
-    """Return the table with other words for the values of a column, under its new name."""
+    """Return the table with a column renamed and its values replaced by other words."""
     column = table[name].dictionary_encode().combine_chunks()
     # The table has no rows.
     if isinstance(column, pa.ChunkedArray):
@@ -450,7 +624,7 @@ def _replaced(table: pa.Table, name: str, new: str, words: Mapping[str, str]) ->
 
 
 def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
-    """Return the table with its instants in a time zone; they stay the same instants."""
+    """Return the table with its instants in a time zone; the points in time do not change."""
     if zone is None:
         return table
     fields = [
@@ -463,7 +637,7 @@ def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
 
 
 def _frame(table: pa.Table, *, floats: bool = False) -> pd.DataFrame:
-    """Return a DataFrame with exact decimals, midnights for dates and nullable integers."""
+    """Return a DataFrame with exact decimals, dates as `datetime64`, and nullable integers."""
     import pandas as pd
 
     fields = []
@@ -508,7 +682,7 @@ def _matching_rows(
 
 
 def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
-    # Imported here, because only this needs Excel.
+    # Imported here, because only this function needs Excel.
     from treasury.core.tables.workbook import write_tables
 
     zone = next((table.zone for table in tables.values() if table.zone is not None), None)

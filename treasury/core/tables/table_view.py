@@ -1,7 +1,7 @@
-"""Rendering of tables in HTML and in a terminal, with the same rows, columns and texts.
+"""Shows tables in HTML and in a terminal, with the same rows, columns and texts.
 
-Outside text is never markup, no number is cut, and ids come last. Colours are the host's own, so
-that a table is readable in light and dark notebooks.
+Text from outside is never markup, no number is cut, and ids come last. The colours are those of the
+notebook, so that a table is readable in light and dark themes.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ HTML_ROWS: Final = 200
 TEXT_ROWS: Final = 20
 """Maximum number of rows shown in a terminal."""
 _LONGEST: Final = 48
-"""Maximum characters of a text in a terminal; a longer one ends in an ellipsis."""
+"""Maximum characters of a text in a terminal; a longer text is cut and ends in an ellipsis."""
 _GAP: Final = 2
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
-"""Inline, so that a host's style sheet, such as marimo's, cannot remove the padding."""
+"""Style of a cell, inline so that a notebook's style sheet (as in marimo) cannot override it."""
 
 
 class ShownRows(msgspec.Struct, frozen=True):
-    """The texts of a table's first rows, column by column, and how each column is aligned."""
+    """The texts of a table's first rows, by column, and the alignment of each column."""
 
     names: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -43,9 +43,10 @@ class ShownRows(msgspec.Struct, frozen=True):
 
 
 def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bool) -> ShownRows:
-    """Return the first rows as texts, without list columns unless there are no others.
+    """Return the first rows as texts, without list columns if there are others.
 
-    Currencies are part of the amounts, so their columns come later, as do empty ones; ids are last.
+    An amount is shown with its currency, so the columns of currencies come later, as do empty
+    columns. Ids are last.
     """
     fields = [field for field in table.schema if not pa.types.is_nested(field.type)]
     fields = fields or list(table.schema)
@@ -75,7 +76,7 @@ def cell_text(
 ) -> str:
     """Return a value of a row as text: an amount with its currency, an instant with its zone.
 
-    A code becomes its word, unless values are shown `as_stored`.
+    A code is replaced by its word, unless values are shown `as_stored`.
     """
     value, currency = row[name], row.get(units.get(name, ""))
     if isinstance(value, Decimal) and currency:
@@ -88,7 +89,7 @@ def cell_text(
 def html_table(
     table: pa.Table, units: Mapping[str, str], title: str = "", *, as_stored: bool = False
 ) -> str:
-    """Return the first rows as HTML in which no outside text is markup."""
+    """Return the first rows as HTML, in which text from outside is never markup."""
     shown = grid(table, units, HTML_ROWS, as_stored=as_stored)
     styles = [
         f"{_CELL};text-align:{'right' if right else 'left'}{';white-space:nowrap' * whole}"
@@ -105,7 +106,7 @@ def html_table(
     head = line("th", [name.replace("_", " ") for name in shown.names])
     body = "".join(line("td", row) for row in shown.rows)
     caption = f"<caption style='text-align:left'>{safe_html(title)}</caption>" if title else ""
-    # Jupyter must not take "$5 and $6" for mathematics.
+    # Jupyter would render "$5 and $6" as mathematics.
     return (
         "<div class='tex2jax_ignore' style='overflow-x:auto'>"
         "<table style='border-collapse:collapse;color:inherit;background:transparent'>"
@@ -114,7 +115,7 @@ def html_table(
 
 
 def size_words(table: pa.Table, limit: int) -> str:
-    """Return the row count in words, and how many rows are shown."""
+    """Return a sentence with the number of rows, and the number shown."""
     count = table.num_rows
     if count > limit:
         return f"{limit:,} of {count:,} rows; .df has them all"
@@ -126,7 +127,7 @@ def text_table(
 ) -> str:
     """Return the first rows as aligned text that fits the terminal.
 
-    Columns that do not fit are named below. Amounts are never cut.
+    Columns that do not fit are named below the table. Amounts are never cut.
     """
     shown = grid(table, units, TEXT_ROWS, as_stored=as_stored)
     columns = [
@@ -148,7 +149,7 @@ def text_table(
 
 
 def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
-    """Return the indices of the columns that fit: the first one, then numbers, then the others."""
+    """Return the indices of the columns that fit; the first column and numbers have priority."""
     room = shutil.get_terminal_size((120, 24)).columns + _GAP
     kept: list[int] = []
     for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):

@@ -1,8 +1,8 @@
-"""Excel workbooks: one sheet per table, exact amounts, texts that stay texts.
+"""Writes Excel workbooks with one sheet per table, exact amounts, and texts that stay texts.
 
-A sheet is a declaration of columns that one loop writes. Excel keeps fifteen significant digits: an
-amount within them is a number with its currency's decimals, a longer one is a text with every
-digit.
+A sheet is declared by its columns. Excel stores fifteen significant digits. So an amount with more
+digits is written as a text with every digit, and any other amount as a number with the decimals of
+its currency.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from treasury.core.tables.schemas import units_of
 from treasury.core.text import clean
 
 DIGITS: Final = 15
-"""Significant digits of a number in Excel."""
+"""Number of significant digits that Excel stores."""
 ROWS: Final = 1_048_575
 """Maximum number of rows of a sheet below its header."""
 LONGEST: Final = 32_000
-"""Maximum characters of a cell, with room for a note on truncation."""
+"""Maximum number of characters of a cell, less the length of a note on truncation."""
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""Creation time of a workbook without an answer's instant: constant, for identical files."""
+"""Creation time of a workbook without an instant of its own; constant, for identical files."""
 
 _BATCH: Final = 5_000
-"""Number of rows for which cells are created together."""
+"""Number of rows for which cells are created at once."""
 _DAY_ZERO: Final = date(1899, 12, 30)
 _FIRST_DAY: Final = date(1900, 3, 1)
-"""Excel counts 29 February 1900, which did not exist, so only later dates are safe."""
+"""First safe date: Excel counts 29 February 1900, which did not exist, so earlier days are off."""
 _MAY_CHANGE: Final = dict.fromkeys(
     (
         "autofilter", "sort", "format_cells", "format_columns", "format_rows", "insert_columns",
@@ -61,10 +61,10 @@ _Kind = Literal["text", "amount", "number", "date", "instant", "entry"]
 
 
 class SheetColumn(msgspec.Struct, frozen=True):
-    """A column of a sheet; `unit` is the field with an amount's currency.
+    """A column of a sheet; `unit` is the field with the currency of an amount.
 
-    A column of kind `entry` is empty, to be filled in by a person. `choices` is the formula of the
-    list that its cells are chosen from, written for the first row.
+    A person fills in a column of kind `entry`. `choices` is the formula for the list of allowed
+    values, as written for the first row.
     """
 
     title: str
@@ -78,8 +78,8 @@ class SheetColumn(msgspec.Struct, frozen=True):
 class Sheet(msgspec.Struct, frozen=True):
     """A sheet: its name and its columns.
 
-    On a `locked` sheet only entry columns can be changed, until the protection, which has no
-    password, is removed. A sheet that is `aside` is hidden and has the other sheets' lists.
+    On a `locked` sheet, only entry columns can be changed; the protection has no password. A sheet
+    that is `aside` is hidden and has the lists of allowed values.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Sheet(msgspec.Struct, frozen=True):
 class Workbook(msgspec.Struct, frozen=True, kw_only=True):
     """A workbook: its sheets in order, and its properties.
 
-    `head` is printed above every page; the default is the sheet's name. Instants are shown in the
+    `head` is printed at the top of every page; the default is the sheet's name. Instants are in the
     time zone `zone`.
     """
 
@@ -103,12 +103,12 @@ class Workbook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
-    """Write `book` to `path`, each sheet from the table of its name; `path` is overwritten.
+    """Write `book` to `path`, each sheet from the table of its name; overwrite an existing file.
 
-    The same tables give the same bytes. Raise InputError for a table that is too long for a sheet.
+    Equal tables give equal bytes. Raise InputError for a table with more rows than a sheet.
     """
     require_rows(tables)
-    # Texts are never executed. Rows are buffered next to the file, not in a public folder.
+    # No text becomes a formula. Rows are buffered next to the file, not in a public folder.
     options = {
         "constant_memory": True,
         "tmpdir": str(path.parent),
@@ -125,7 +125,7 @@ def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> No
 
 
 def require_rows(tables: Mapping[str, pa.Table]) -> None:
-    """Raise InputError for a table that is too long for a sheet, so that no row is lost."""
+    """Raise InputError for a table with more rows than a sheet."""
     for name, table in tables.items():
         if table.num_rows > ROWS:
             raise InputError(
@@ -135,9 +135,9 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
 
 
 def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | None = None) -> Path:
-    """Write a sheet of all columns for each table, instants in `zone`, UTC by default.
+    """Write each table as a sheet with all columns; raise the errors of `write_whole`.
 
-    Raise the errors of `write_whole`.
+    Instants are in the time zone `zone`, by default UTC.
     """
     book = Workbook(
         zone="UTC" if zone is None else zone.key,
@@ -149,7 +149,7 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
-    """Write `book` like `write_book`, completely or not at all; StorageError on failure."""
+    """Write `book` as by `write_book`, but completely or not at all; raise StorageError if not."""
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             new = Path(folder) / path.name
@@ -184,7 +184,7 @@ def _kind(kind: pa.DataType) -> tuple[_Kind, int]:
 
 
 class _SheetWriter:
-    """The workbook being written, and its formats so far."""
+    """Writes the sheets of one workbook, and caches its cell formats."""
 
     def __init__(self, book: Any, zone: ZoneInfo) -> None:
         self._book = book
@@ -200,7 +200,7 @@ class _SheetWriter:
         self._long = book.add_format({"align": "right"})
 
     def write(self, sheet: Sheet, table: pa.Table, title: str) -> None:
-        """Write one sheet: a frozen header with a filter, then the table's rows."""
+        """Write one sheet: a header that stays visible and has filters, then the rows."""
         page = self._book.add_worksheet(sheet.name)
         page.freeze_panes(1, 0)
         page.set_landscape()
@@ -266,7 +266,7 @@ class _SheetWriter:
                 return _fitting(clean(value)), self._text
 
     def _amount(self, amount: Decimal, currency: str | None) -> _Cell:
-        """Return the decimal's own digits: as a number if Excel keeps them, else as text."""
+        """Return the digits of a decimal, as a number if Excel stores all of them, else as text."""
         digits, decimals = _digits(amount)
         if digits > DIGITS:
             return f"{amount:f}", self._long
@@ -293,15 +293,15 @@ def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
 
 
 def _digits(amount: Decimal) -> tuple[int, int]:
-    """Return significant digits and decimals, without idle zeros."""
+    """Return the number of significant digits and of decimals, without zeros at the end."""
     whole, _, fraction = plain_digits(amount).lstrip("-").partition(".")
     significant = (whole + fraction).lstrip("0")
     return len(significant if fraction else significant.rstrip("0")), len(fraction)
 
 
 def _fitting(text: str) -> str:
-    """Return a text that a cell can hold; a longer one is visibly truncated."""
+    """Return a text that fits a cell; a longer text is cut, with a note."""
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} … {len(text) - LONGEST} more characters"
-    # xlsxwriter would write a text in <r>…</r> as raw markup.
+    # xlsxwriter would write a text that begins with <r> and ends with </r> as markup.
     return f"{text} " if text.startswith("<r>") and text.endswith("</r>") else text

@@ -1,8 +1,9 @@
-"""Safe reading of edited workbooks (.xlsx): the text of each cell as stored.
+"""Safely reads workbooks (.xlsx) that people edited: the text of each cell as stored.
 
-The file is outside text like any other: decompression is limited, a DOCTYPE (and so any entity) and
-macros are refused, and nothing is computed. A formula is marked as one, so that its last result is
-not taken for a person's input. Numbers keep the file's digits and never become floats.
+The file may come from anybody. So its decompressed size is limited, a DOCTYPE (and with it every
+entity) and macros are refused, and no formula is computed. A cell with a formula is marked, so that
+its stored result is not mistaken for a person's input. Numbers keep the digits of the file and
+never become floats.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from treasury.core.text import clean
 LARGEST: Final = 16 << 20
 """Maximum size of a workbook in bytes."""
 _UNPACKED: Final = 64 << 20
-"""Maximum size of its decompressed parts together, in bytes."""
+"""Maximum total size of the decompressed parts of a workbook, in bytes."""
 _PARTS: Final = 2_000
 _CELLS: Final = 2_000_000
 _CHUNK: Final = 1 << 16
@@ -39,7 +40,7 @@ _DAY_ZERO: Final = date(1899, 12, 30)
 _DAY_ZERO_MAC: Final = date(1904, 1, 1)
 _REFERENCE: Final = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 _ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
-"""Notation for a character that XML does not allow."""
+"""Excel's notation for a character that XML does not allow."""
 _SAVE_AGAIN: Final = "save it again as an Excel workbook (.xlsx), without macros or a password"
 _TEXTS: Final = frozenset({"s", "str", "inlineStr", "d"})
 
@@ -47,14 +48,14 @@ _Attributes = Mapping[str, str]
 
 
 class WorkbookCell(msgspec.Struct, frozen=True):
-    """A non-empty cell: its text as stored, with a number's digits as in the file."""
+    """A non-empty cell with its text as stored; a number has the digits of the file."""
 
     text: str
     kind: Literal["text", "number", "formula"]
 
 
 class WorkbookSheet(msgspec.Struct, frozen=True):
-    """A sheet: its cells by row and column, both from 1, and its merged ranges."""
+    """A sheet: its merged ranges, and its cells by row and column, both counted from 1."""
 
     name: str
     rows: dict[int, dict[int, WorkbookCell]]
@@ -62,14 +63,14 @@ class WorkbookSheet(msgspec.Struct, frozen=True):
 
 
 class WorkbookContent(msgspec.Struct, frozen=True):
-    """The sheets of a workbook in order; `day_zero` is the day that its dates count from."""
+    """The sheets of a workbook in order; `day_zero` is the day from which its dates count."""
 
     sheets: tuple[WorkbookSheet, ...]
     day_zero: date
 
 
 def cell_name(row: int, column: int) -> str:
-    """Return a spreadsheet's name of a cell: `C7` for row 7, column 3."""
+    """Return the name of a cell in a spreadsheet, such as `C7` for row 7, column 3."""
     letters = ""
     while column:
         column, letter = divmod(column - 1, 26)
@@ -78,7 +79,7 @@ def cell_name(row: int, column: int) -> str:
 
 
 def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
-    """Read the cells of every sheet; InputError names a file that is not a plain workbook."""
+    """Read the cells of every sheet; raise InputError for a file that is not a plain workbook."""
     if isinstance(source, bytes):
         name, content = clean(name), source
     else:
@@ -99,7 +100,7 @@ def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
 
 
 class _Parts:
-    """The parts of one workbook, with a common limit on their decompressed size."""
+    """The parts (files in the archive) of a workbook, with a limit on their total size."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive = archive
@@ -143,7 +144,7 @@ class _Parts:
         for title, relation in named:
             target = targets.get(relation, "")
             if not target.startswith("xl/worksheets/"):
-                # A chart, a dialog, or a sheet of another file.
+                # This is a chart, a dialog, or a sheet of another file.
                 continue
             cells = _SheetCells(texts.texts, self._refused)
             self._read(target, cells.start, cells.end, cells.data)
@@ -157,7 +158,7 @@ class _Parts:
         end: Callable[[str], None] | None = None,
         text: Callable[[str], None] | None = None,
     ) -> None:
-        """Parse one part in pieces."""
+        """Parse one part in pieces, within the limit on the decompressed size."""
         if part not in self._names:
             raise self._refused(f"has no {clean(part)[:60]}")
         parser = expat.ParserCreate(namespace_separator=" ")
@@ -190,7 +191,7 @@ class _Parts:
 
 
 class _SharedTexts:
-    """The texts that cells refer to by number; phonetic hints are left out."""
+    """The list of texts to which cells refer by number; phonetic hints are ignored."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -1,7 +1,7 @@
-"""Writing a large workbook in a separate process while the caller does other work.
+"""Writes a large workbook in a separate process while the caller does other work.
 
-The workbook takes half the time of a large close. Its process receives Arrow files in a folder that
-only the same user can read, and ends with its caller.
+The workbook takes half the time of a large close. The process reads Arrow files from a folder that
+only the same user may read, and ends when its caller ends.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from treasury.core.tables.workbook import Workbook, require_rows, write_book
 from treasury.core.text import clean
 
 CELLS: Final = 200_000
-"""Number of cells from which a process pays off: they take as long as starting one."""
+"""Minimum number of cells for a separate process; fewer take less time than starting it."""
 _ORDER: Final = "order.json"
 _WORKBOOK: Final = "made.xlsx"
 _ERRORS: Final = "told.txt"
 
 
 class _Refused(msgspec.Struct, frozen=True):
-    """The system's error if the workbook could not be written."""
+    """The operating system's error if the workbook could not be written, as JSON."""
 
     errno: int
     strerror: str
@@ -41,12 +41,12 @@ class _Refused(msgspec.Struct, frozen=True):
 
 @contextmanager
 def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> Iterator[None]:
-    """Write a workbook to `path` while the block runs; it is complete afterwards.
+    """Write a workbook to `path` while the block runs; the file is complete after the block.
 
-    The bytes are those of `write_book`, which writes a small workbook directly, before the block.
-    Raise InputError for a table that is too long for a sheet, OSError if the file cannot be
-    written, and StorageError if the process failed otherwise. If the block fails, the process is
-    killed.
+    A small workbook is written before the block, without a process. The bytes are those of
+    `write_book` in either case. If the block fails, the process is killed. Raise InputError for a
+    table with more rows than a sheet, OSError if the file cannot be written, and StorageError if
+    the process failed for another reason.
     """
     require_rows(tables)
     cells = sum(len(sheet.columns) * tables[sheet.name].num_rows for sheet in book.sheets)
@@ -65,9 +65,9 @@ def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -
 
 
 def work(name: str) -> int:
-    """Write the workbook ordered in the folder `name`; return the process's exit code."""
+    """Write the workbook that is declared in the folder `name`; return the exit code."""
 
-    # The caller has ended when the input closes.
+    # The standard input closes when the caller has ended.
     def end_with_caller() -> None:
         os.read(0, 1)
         os._exit(1)
@@ -99,7 +99,7 @@ def _order(book: Workbook, tables: Mapping[str, pa.Table], folder: Path) -> None
 
 
 def _table(folder: Path, at: int) -> pa.Table:
-    """Return a stored table, memory-mapped without a copy."""
+    """Return a table from its Arrow file, memory-mapped instead of copied."""
     with pa.memory_map(str(_place(folder, at))) as source, pa.ipc.open_file(source) as reader:
         return reader.read_all()
 
@@ -110,9 +110,9 @@ def _place(folder: Path, at: int) -> Path:
 
 @contextmanager
 def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the process that writes the order in `folder`; it has ended after the block."""
+    """Run the process that writes the workbook declared in `folder`, and end it after the block."""
     with (folder / _ERRORS).open("wb") as errors:
-        # Its input closes when this process ends.
+        # The pipe closes when this process ends, and the other process then ends too.
         process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=errors)
     with process:
         try:

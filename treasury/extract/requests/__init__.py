@@ -1,1 +1,1 @@
-"""Ramp requests: the list page by page, then the detail of each request that may have changed."""
+"""Syncs ramp requests: reads the list, then the detail of each request that may have changed."""

@@ -1,11 +1,12 @@
-"""Ramp requests: the list has their ids; their details have the fee, net amount and events.
+"""Syncs ramp requests: reads the list, and the detail of each request that may have changed.
 
 A list item lacks version, fee, net amount and events, so each new, open or changed request is
 fetched individually. A later sync lists only requests created since the newest stored one, minus
 one day because the time zone of the service's dates is not documented. It also compares counts: if
 the service has more or fewer requests than are stored, the whole list is read. Requests that are
-open or lack their detail are fetched again; those in a final status only in a full comparison. A
-request that is neither in the list nor found by its id is marked as vanished.
+open or lack their detail are fetched at every sync; those in a final status only in a full
+comparison. A request that no list has and that the service does not find by id is marked as
+vanished.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from treasury.lake import HASH
 
 _OVERLAP: Final = timedelta(days=1)
 _BATCH: Final = 40_000
-"""Number of listed rows processed at once: about 30 MB, held several times while they are stored.
+"""Number of listed rows stored at once: about 30 MB, of which several copies are in memory then.
 """
 
 
@@ -64,7 +65,7 @@ def _store(run: SyncRun, staged: Staged, listing: _Listing) -> None:
 
 
 class _Listing:
-    """One pass over the list, and the listed requests that differ from the stored ones."""
+    """Reads the list once, and collects the requests that differ from the stored ones."""
 
     def __init__(self, run: SyncRun, since: date | None) -> None:
         self._run = run
@@ -85,7 +86,7 @@ class _Listing:
 
     def walk(self) -> None:
         """Read every page of the list."""
-        # Pages are collected into large batches.
+        # Storing large batches is faster than storing single pages.
         batch: list[ListedRows] = []
         for page in listed_requests(self._run, self._day):
             batch.append(page)
@@ -119,7 +120,7 @@ class _Listing:
         self._spool.add(rows.filter(plain))
 
     def misses(self, before: int, after: int | None) -> str | None:
-        """Describe a difference between the service's count, which may grow, and ours."""
+        """Describe the difference if the service states another count than is known; else empty."""
         stored = self._run.fetched.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows
@@ -133,7 +134,7 @@ class _Listing:
         self._spool.close()
 
     def queue(self) -> pa.Table:
-        """Return the requests to fetch individually, in order."""
+        """Return the requests whose detail is to be fetched, in order."""
         due = None if self._since is None else self._since + _OVERLAP
         missing = request_queue.unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
@@ -144,7 +145,7 @@ class _Listing:
         return chosen
 
     def store_without(self, detailed: pa.Array) -> None:
-        """Store the listed rows without a fetched detail."""
+        """Store the listed rows whose detail was not fetched."""
         for rows in self._spool:
             self._store(rows.filter(pc.invert(pc.is_in(rows["id"], value_set=detailed))))
         if self._waiting:
@@ -155,7 +156,7 @@ class _Listing:
 
     def _store(self, rows: pa.Table) -> None:
         if rows.num_rows:
-            # Their fields were already checked.
+            # The fields of these rows were already checked.
             self._run.fetched.upsert(RAMP_REQUESTS.table, rows)
 
     def _all_listed(self) -> pa.Array:
@@ -163,7 +164,7 @@ class _Listing:
 
 
 def _since(run: SyncRun) -> date | None:
-    """Return the day from which requests are listed; None for every request."""
+    """Return the day from which requests are listed; None to list every request."""
     since = run.scope.since
     newest = run.fetched.read(
         RAMP_REQUESTS.table,

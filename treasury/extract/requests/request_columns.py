@@ -1,9 +1,9 @@
-"""Pages of ramp requests, parsed column by column: a list of a million reads in seconds.
+"""Parses pages of ramp requests by column, so that a list of a million takes seconds.
 
-Most list items are flat: text, numbers and times. Arrow parses such pages into columns without loss
-of digits and without the interpreter lock; no row is handled in Python. A page with anything else
-(a currency as an object, events, a duplicate field, an unexpected value) is parsed record by record
-like every other list, which accepts it or reports the error. Both paths give the same rows.
+Most list items have only texts, numbers and times (they are flat). Arrow parses such pages into
+columns without loss of digits, and in parallel to Python. A page with anything else (a currency as
+an object, events, a duplicate field, an unexpected value) is parsed record by record like any other
+list, which accepts it or reports the error. Both ways give the same rows.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 
 _NEVER: Final = pa.null()
-"""The type of fields that a flat item does not have: Arrow refuses the page if one appears."""
+"""Type of the fields that a flat item does not have; Arrow refuses a page with a value in them."""
 
 _NUMBER: Final = pa.decimal256(76, 18)
-"""The type in which an amount is parsed. Arrow's reader wraps numbers with too many digits without
+"""Type in which an amount is parsed. Arrow's reader wraps numbers with too many digits without
 an error. A number that wraps in this wide type is beyond the range of amounts in any case, and
 the cast to an amount refuses it.
 """
@@ -57,11 +57,11 @@ _IDS: Final = (
     "company_wallet_id",
     "company_bank_account_id",
 )
-"""Id fields in which an empty string means null."""
+"""Fields with ids, in which an empty string means null."""
 
 _FIELDS: Final = frozenset(FLAT.names)
 _NAMES: Final = {field.encode_name: field.name for field in msgspec.structs.fields(RampRequest)}
-"""The column of each field, if the table has it."""
+"""Column by field of the service, for fields with a column in the table."""
 
 _TIME: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?$"
 _ZONED: Final = r"(Z|[+-]\d\d:\d\d)$"
@@ -74,7 +74,7 @@ _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _NotFlat(Exception):
-    """Raised for a page that only the record-by-record parser can judge."""
+    """A page is not flat, so it has to be parsed record by record."""
 
 
 _ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
@@ -82,15 +82,15 @@ _ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
 
 
 class ListedRows(NamedTuple):
-    """Rows of the list, with `has_detail` false."""
+    """Rows from pages of the list; their `has_detail` is false."""
 
     table: pa.Table
     is_known: bool
-    """True if it is certain that every field of every item is in the model."""
+    """True if the model is certain to have every field of every item."""
 
 
 def listed_rows(pages: Sequence[_ListedPage]) -> ListedRows:
-    """Return the rows of pages of the list."""
+    """Return the rows of some pages of the list."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
     except (_NotFlat, msgspec.MsgspecError, RecursionError, pa.ArrowException):
@@ -117,16 +117,16 @@ def _by_column(items: list[msgspec.Raw]) -> ListedRows:
         raise _NotFlat
     buffers = [None, ends.buffers()[1], pa.py_buffer(joined)]
     raw = pa.Array.from_buffers(TEXT, len(items), buffers)
-    # A null crashes Arrow's reader.
+    # A null instead of a record crashes Arrow's reader.
     if not pc.all(pc.starts_with(raw, "{")).as_py():
         raise _NotFlat
     first = _members.decode(items[0])
-    # Only the fields of the first record are parsed, or all: an absent column costs time.
+    # Try the fields of the first record first, because parsing absent columns takes time.
     some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
     allowed = frozenset(first) if first.keys() <= _FIELDS else None
     try:
         parsed = _read(raw, _options(some & _FIELDS, allowed))
-    # Another record has more fields.
+    # Another record has more fields, so all are parsed.
     except pa.ArrowInvalid:
         allowed = None
         parsed = _read(raw, _options(_FIELDS, allowed))

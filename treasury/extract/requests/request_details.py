@@ -1,7 +1,7 @@
-"""The details of queued ramp requests: fetched in order, kept on disk, stored in large batches.
+"""Fetches the details of queued ramp requests, and stores them in large batches.
 
-Storing in batches bounds the memory of a sync of a million requests; the threads keep fetching
-meanwhile.
+Fetched details are also kept on disk until the commit. Storing in batches limits the memory of a
+sync of a million requests; threads fetch further details meanwhile.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _BATCH: Final = 20_000
 """Number of details stored at once, about 70 MB."""
 
 _PART: Final = 16
-"""Number of details that a thread fetches in sequence: passing each on individually would cost as
-much as fetching it.
+"""Number of details that a thread fetches before it returns them, because returning each one alone
+would take as long as fetching it.
 """
 
 _SLICE: Final = 500
@@ -43,7 +43,7 @@ _SLICE: Final = 500
 
 
 _Question = tuple[str, bool, str | None]
-"""A queued request: its id, whether a list has it, and its creator according to the list."""
+"""A queued request: its id, whether a list has it, and its creator as the list states."""
 _Outcome = Record[RampRequest] | ServiceError
 
 
@@ -65,7 +65,7 @@ class Details:
 
     @property
     def ids(self) -> pa.Array:
-        """The ids of the requests with a fetched detail."""
+        """The ids of the requests whose detail was fetched."""
         parts = [*self._stored, *(part["id"].combine_chunks() for part in self._requests)]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
 
@@ -135,14 +135,14 @@ class Details:
         self._run.upsert(RAMP_REQUESTS, requests)
         events = first_of_each(pa.concat_tables(self._events), RAMP_REQUEST_EVENTS.table.key)
         is_lost = RAMP_REQUEST_EVENTS.table.name in self._run.fetched.refetch
-        # An unchanged request has unchanged events.
+        # If a request is unchanged, its events are too.
         self._run.upsert(RAMP_REQUEST_EVENTS, events, after_change=not is_lost)
         self._stored.append(requests["id"].combine_chunks())
         self._requests, self._events = [], []
 
 
 def _parts(queue: pa.Table) -> Iterator[list[_Question]]:
-    """Split the queue into parts for one thread each."""
+    """Split the queue into parts, each for one thread."""
     for batch in queue.select(["id", "listed", "created_by"]).to_batches(_PART):
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 

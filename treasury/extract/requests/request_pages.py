@@ -1,7 +1,7 @@
-"""The pages of the list of ramp requests, fetched in parallel if the service states their number.
+"""Reads the list of ramp requests, in parallel if the service states the number of pages.
 
-`api.paging` reads a list completely, and again if it changes meanwhile; this module turns its pages
-into rows. A record may come twice, from two pages or two passes.
+`api.paging` makes sure that the list is complete, and reads it again if it changes meanwhile. This
+module converts the pages to rows. A record may come twice, because of two pages or two readings.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 PAGE: Final = 1000
 _PART: Final = 8
-"""Maximum number of pages that a thread fetches and parses at once; a short list is shared out
-evenly.
+"""Maximum number of pages that a thread fetches and parses at once; a short list is divided evenly
+among the threads.
 """
 
 _AHEAD: Final = 4
-"""Number of parts in progress or waiting to be processed. More would only queue up, because parsing
-takes longer than fetching.
+"""Maximum number of parts in progress or waiting to be processed. More would only wait, because
+parsing takes longer than fetching.
 """
 
 _TASK: Final = f"{RAMP_REQUESTS.table.name} list"
@@ -76,7 +76,7 @@ def listed_requests(run: SyncRun, since: date | None) -> Iterator[ListedRows]:
 
 
 def stated_total(run: SyncRun) -> int | None:
-    """Return the number of requests that the service states; None if it does not."""
+    """Return the number of requests that the service states; None if it states none."""
     reply = run.answer(run.ask(_ask, run, None, page=1, size=1))
     stated = reply.pagination or Pagination()
     return stated.number_of_pages if stated.page_size == 1 else None

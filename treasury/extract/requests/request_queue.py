@@ -1,7 +1,8 @@
-"""The queue of ramp requests to fetch individually, in order of urgency.
+"""The queue of ramp requests whose detail is to be fetched, in order of urgency.
 
-Every step is a column operation, because a first sync may queue a million requests. Open requests
-come first, then those of this month and changed ones, then the rest from the newest back.
+Open requests come first, then requests of this month and changed ones, then all others from the
+newest to the oldest. All functions work on columns, because a first sync may queue a million
+requests.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ QUEUE: Final = grouped_schema(
 
 
 class StoredRequests:
-    """The stored requests that a sync may encounter, as columns."""
+    """The stored requests with which a sync compares the list, as columns."""
 
     COLUMNS: Final = ("id", "status", "created_at", "is_open", "has_detail")
 
@@ -39,13 +40,13 @@ class StoredRequests:
         self._detailed = self.rows.filter(self.rows["has_detail"])["id"]
 
     def settled_as(self, listed: pa.Table) -> pa.ChunkedArray:
-        """Return, per listed row, whether the stored detail is settled in the same status."""
+        """Return for each listed row whether the stored detail is final in the same status."""
         place = pc.index_in(listed["id"], value_set=self._settled["id"])
         is_same = pc.equal(self._settled["status"].take(place), listed["status"])
         return pc.fill_null(is_same, False)
 
     def has_detail(self, listed: pa.Table) -> pa.ChunkedArray:
-        """Return, per listed row, whether a detail is stored, possibly an outdated one."""
+        """Return for each listed row whether a detail is stored, even if it is outdated."""
         return pc.is_in(listed["id"], value_set=self._detailed)
 
     def count_new(self, ids: pa.ChunkedArray) -> int:
@@ -54,9 +55,10 @@ class StoredRequests:
         return len(ids) - int(pc.sum(is_stored).as_py() or 0)
 
     def unlisted(self, listed: pa.ChunkedArray, since: datetime | None) -> pa.Table:
-        """Return the stored requests to fetch although not listed: open, without detail, or gone.
+        """Return the stored requests to fetch although no list has them.
 
-        `since` is the start of the listed range; None means that everything was listed.
+        They are open, lack a detail, or may have vanished. `since` is the time from which requests
+        were listed; None means that all were listed.
         """
         if not self.rows.num_rows:
             return self.rows
@@ -69,7 +71,7 @@ class StoredRequests:
 
 
 def queued(listed: pa.Table, stored: StoredRequests, *, month: datetime) -> pa.Table:
-    """Turn listed rows into a queue; `month` is the first instant of the current month."""
+    """Convert listed rows to a queue; `month` is the first instant of the current month."""
     changed = stored.has_detail(listed)
     recent = pc.fill_null(pc.greater_equal(listed["created_at"], pa.scalar(month)), True)
     soon = pc.or_(recent, changed)
@@ -77,7 +79,7 @@ def queued(listed: pa.Table, stored: StoredRequests, *, month: datetime) -> pa.T
 
 
 def unlisted(rows: pa.Table) -> pa.Table:
-    """Turn stored rows that no list has into a queue."""
+    """Convert stored rows that no list has to a queue."""
     has_detail, by = rows["has_detail"], pa.nulls(rows.num_rows, pa.string())
     return _queue(rows, has_detail, has_detail, listed=False, by=by)
 
@@ -93,7 +95,7 @@ def _queue(
 
 
 def ranked(queue: pa.Table, *, backlog: int | None) -> pa.Table:
-    """Sort the queue by urgency and keep at most `backlog` requests of the lowest rank."""
+    """Sort the queue by urgency; of the last rank, keep at most `backlog` requests."""
     places = pc.sort_indices(queue, [("rank", "ascending"), ("created_at", "descending")])
     ordered = queue.take(places)
     if backlog is None:

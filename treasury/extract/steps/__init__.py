@@ -1,1 +1,1 @@
-"""SQL steps that compare stored records with each other."""
+"""SQL steps that find gaps and contradictions in the stored records."""

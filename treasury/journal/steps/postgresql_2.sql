@@ -1,4 +1,4 @@
--- Triggers that refuse changes to entries, and entries out of order.
+-- Creates triggers that refuse changes to entries, and entries out of order.
 
 CREATE OR REPLACE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN RAISE EXCEPTION 'the journal is append-only'; END $$

@@ -1,4 +1,4 @@
--- A trigger that refuses entries out of order. INSERT OR REPLACE deletes a row without firing the
+-- Creates a trigger that refuses entries out of order. INSERT OR REPLACE deletes a row without firing the
 -- trigger on DELETE.
 
 CREATE TRIGGER IF NOT EXISTS entries_in_order BEFORE INSERT ON entries
