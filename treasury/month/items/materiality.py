@@ -76,7 +76,12 @@ def _plain(policy: Policy) -> dict[str, Any]:
 
 
 class Limits(TermsVerbs):
-    """The verbs by which two people put the limits of `policy.toml` in force."""
+    """Decisions by which two people put the limits of materiality in force, as `t.limits`.
+
+    Tables have a row per currency; the limits `item` and `total` are in that currency.
+
+    >>> t.limits.propose("limits for the new year")
+    """
 
     kind = TermsKind(
         proposed="item.limits_proposed",
