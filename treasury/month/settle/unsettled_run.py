@@ -95,7 +95,7 @@ SETTLE_STEPS: Final = tuple(_SETTLE.values())
 
 
 def is_much(connection: duckdb.DuckDBPyConnection, least: int) -> bool:
-    """Return whether so many entries and requests are stored that settling is worthwhile."""
+    """Return whether at least `least` entries and requests are stored."""
     counted = connection.execute(
         "SELECT (SELECT count(*) FROM statement_entries) + (SELECT count(*) FROM ramp_requests)"
     ).fetchone()

@@ -125,7 +125,7 @@ def _subjects(
 
 
 def _one_of(connection: duckdb.DuckDBPyConnection, subjects: list[Subject]) -> Subject | None:
-    """Return a request if the other records are its own lines and transfer; otherwise None."""
+    """Return the only record, or the request to which all others belong; otherwise None."""
     if len(subjects) == 1:
         return subjects[0]
     requests = [subject for subject in subjects if subject.kind == "request"]
